@@ -23,7 +23,7 @@ from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT, PROGRAMS
 from suite.base.process import Place, PlacedCommand, ProcessOutput, process_run
-from suite.base.runner_words import BUILD, THIS
+from suite.base.runner_words import THIS
 from suite.base.text import say
 
 RELEASE = ROOT / "build" / "release"
@@ -168,7 +168,7 @@ def build_client(client: Client, value: str) -> Client:
         if not binary_missing(place):
             return replace(client, folder=place, built=None)
     raise UsageError(
-        f"{BUILD}={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
+        f"build={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
         f"{' or '.join(BUILD_FOLDERS)}: give a checkout that is built, or the folder of a build"
     )
 
@@ -307,7 +307,7 @@ def build_try(client: Client, value: str) -> None:
         if not record or record.get("status") != "ok":
             raise Failure(f"a run of {BUILD_TRIAL} failed: {(record or {}).get('reason')}")
     except (Failure, UsageError) as error:
-        raise Failure(f"{BUILD}={value}: {error}") from None
+        raise Failure(f"build={value}: {error}") from None
 
 
 # ---- the files that ship in scenarios/ and claims/ ----

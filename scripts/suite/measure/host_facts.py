@@ -42,7 +42,7 @@ def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     for end in reversed([end for end in ENDS if answer.get(end) is not None]):
         facts = answer[end]
         if not isinstance(facts.get("id"), str):
-            raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
+            raise Failure(f"--facts names no id of the {end}'s machine (target={target})")
         hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
     return hosts
 

@@ -54,7 +54,6 @@ from suite.measure.words import (
     words_expand,
 )
 from suite.places.lab.lab import lab_refusal
-from suite.places.remote import HOSTS
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
@@ -130,7 +129,7 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
     for name in words[ARM].values:
         if name not in known:
             hint = nearest_hint(name, known) or ": [[arm]] in a scenario makes one"
-            raise UsageError(f"{words[ARM].where}{ARM}={name}: there is no such arm{hint}")
+            raise UsageError(f"{words[ARM].where}arm={name}: there is no such arm{hint}")
         given = words_expand(client, [
             Word(key, text, where=f'{path}: [[arm]] "{name}": {key}: ')
             for key, text in known[name].items()])
@@ -149,7 +148,7 @@ def arm_word_check(word: Word, arm: str, words: Words) -> None:
     for other in words.values():
         same = other.key.split(".")[-1] == word.key.split(".")[-1]
         if other.typed and same and (other.key, other.values) != (word.key, word.values):
-            raise UsageError(f"{other.argument} and {ARM}={arm} contradict each other: the arm has "
+            raise UsageError(f"{other.argument} and arm={arm} contradict each other: the arm has "
                              f"{word.argument}")
 
 
@@ -160,7 +159,7 @@ def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], 
         mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
         for key, value in words.items():
             if mine and not is_parameter(key) and all(key in entry.unused for entry in mine):
-                raise UsageError(f"{ARM}={name}: no cell of it uses {key}={value}")
+                raise UsageError(f"arm={name}: no cell of it uses {key}={value}")
 
 
 def combinations_exclude(client: Client, rows: list[dict[str, str]],
@@ -303,7 +302,7 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
                      for role in ("fixed", "timing"))
     run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
            "until": plan.until, "baseline": plan.baseline,
-           "timer": plan.timer if "timer" in words else None, HOSTS: plan.hosts}
+           "timer": plan.timer if "timer" in words else None, "hosts": plan.hosts}
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
@@ -347,7 +346,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
             hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
     plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
-                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS))
+                run.get("timer", ""), run.get("until"), changes, run.get("hosts"))
     if len(cells) * plan.rounds_max > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

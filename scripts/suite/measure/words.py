@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, COMMAND, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.units import SECONDS
 from suite.base.words import words_split
 from suite.result.plan import WordChange
@@ -216,7 +216,7 @@ def quick_apply(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, 
     changes: dict[str, WordChange] = {}
     quick = {key: word for key, word in words.items() if key != "until"}
     # workload=command has rounds, but no duration and no warm-up
-    rounds_only = "workload" in words and words["workload"].values == (COMMAND,)
+    rounds_only = "workload" in words and words["workload"].values == ("command",)
     for key, most in QUICK.items():
         default = str(vocabulary.words[key]["default"])
         word = words.get(key, Word(key, most, "run", values=(default,)))

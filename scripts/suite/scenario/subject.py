@@ -24,15 +24,7 @@ from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.process import first_line
-from suite.base.runner_words import (
-    COMMAND,
-    LOAD,
-    NOT_LOADED,
-    OVERRIDE,
-    SUBJECT,
-    load_of,
-    subject_of,
-)
+from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, load_of, subject_of
 from suite.scenario.scenario import (
     choice_read,
     document_read,
@@ -339,7 +331,7 @@ def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
     """Why this subject or load cannot serve these words (protocol, transport, TLS); else None."""
     for key, speaks in SPEAKS.items():
         known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
-        if spoken not in known and (words.get("workload") != COMMAND or spoken != "raw"):
+        if spoken not in known and (words.get("workload") != "command" or spoken != "raw"):
             return (f"{one.kind}={one.name} does not work with {key}={spoken} "
                     f"(it does with {', '.join(known)})")
     if words.get("security", "plain") != "plain" and one.arguments_tls is None and (

@@ -24,7 +24,6 @@ from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import (
-    SUBJECTS_OPTION,
     line_for_client,
     record_words_restore,
     subject_of,
@@ -35,7 +34,7 @@ from suite.places.batch import batch_records, cells_by_target, failed_record, ru
 from suite.places.fleet import scripts
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, pairs_read
-from suite.places.remote import HOSTS, PLANNED_PORT, RemoteTarget
+from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh import machine, programs
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
@@ -97,7 +96,7 @@ class FleetPair(RemoteTarget):
         found = [line for line in map(line_read, outcome.lines()) if line and "client" in line]
         if len(found) != 1:
             why = outcome.why or complaint_text(outcome.stderr) or "it prints no facts"
-            raise Failure(f"{HOSTS}={self.fleet.path}: {self.host(CLIENT)}: {why}")
+            raise Failure(f"hosts={self.fleet.path}: {self.host(CLIENT)}: {why}")
         return found[0]
 
     def greetings(self) -> dict[str, machine.Greeting]:
@@ -117,7 +116,7 @@ class FleetPair(RemoteTarget):
         greeting = self.fleet.greetings.get(part.host)
         found = part.address or (greeting.own_address if greeting else "")
         if not found:
-            raise Failure(f"{HOSTS}={self.fleet.path}: host {part.host} is not reached by ssh: "
+            raise Failure(f"hosts={self.fleet.path}: host {part.host} is not reached by ssh: "
                           f"set its address by {ADDRESS_VARIABLE}")
         return found
 
@@ -268,7 +267,7 @@ class Fleet:
 
     def subject_options(self, host: str) -> tuple[str, ...]:
         """The option with the definitions there, for the program that starts subjects."""
-        return (SUBJECTS_OPTION, self.definitions[host]) if self.needs_definitions else ()
+        return ("--subjects", self.definitions[host]) if self.needs_definitions else ()
 
     # ---- clients ----
 
@@ -295,7 +294,7 @@ class Fleet:
             if reasons:
                 others = len(reasons) - 1
                 more = f" (and {others} more pairs fail)" if others else ""
-                raise Failure(f"{HOSTS}={self.path}: {next(iter(reasons.values()))}{more}")
+                raise Failure(f"hosts={self.path}: {next(iter(reasons.values()))}{more}")
             questions = {}
             for other in pairs:
                 addresses = self.addresses(other, folder, ends)
