@@ -69,12 +69,13 @@ def line_for_client(words: Mapping[str, str], more: Mapping[str, str] | None = N
     return words_text(words_for_client(words) | dict(more or {}) or DEFAULT_WORD)
 
 
-def record_words_restore(record: dict[str, Any], words: Mapping[str, str]) -> None:
+def words_restore(record: dict[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Adds the words for the runner to the record of a client. If the runner started an end, the
     client was given its address; the record gets back the value that the user typed."""
     if "words" in record:
         named = {key: words[key] for key in OWN_ENDS if key in words and key in record["words"]}
         record["words"] |= named | words_for_runner(words)
+    return record
 
 
 def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:

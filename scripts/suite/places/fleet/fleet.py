@@ -23,12 +23,7 @@ from suite.base.errors import Failure
 from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
-from suite.base.runner_words import (
-    line_for_client,
-    record_words_restore,
-    subject_of,
-    words_for_client,
-)
+from suite.base.runner_words import line_for_client, subject_of, words_for_client
 from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet import scripts
@@ -349,7 +344,7 @@ class Fleet:
 
     def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
                     ) -> dict[FleetPair, list[JsonObject]]:
-        """The records of the cells of each pair, with the words as typed. All pairs run at once."""
+        """The records of the cells of each pair. All pairs run at once."""
         reasons = self.prepare(list(pairs), folder)
         reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
         clients, limits, records = {}, {}, {}
@@ -375,8 +370,6 @@ class Fleet:
                 outcome = replace(outcomes[pair.host(CLIENT)], limit_s=limits[pair])
                 found = dict(batch_records(outcome, cells))
                 records[pair] = [found[index] for index in range(len(cells))]
-            for record, cell in zip(records[pair], cells, strict=True):
-                record_words_restore(record, cell.words)
         return records
 
     def close(self) -> None:
