@@ -138,16 +138,12 @@ def binary_missing(folder: Path) -> str | None:
 def client_open(environ: Mapping[str, str] = os.environ) -> Client:
     """Finds the binaries. If sources are newer, one line on standard error says so."""
     client = client_require(client_place(environ))
-    if client.built is not None and sources_newer(client):
-        say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
+    if client.built is not None:
+        linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
+        if any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
+               for path in (ROOT / folder).rglob("*.[ch]")):
+            say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
     return client
-
-
-def sources_newer(client: Client) -> bool:
-    """Whether a source of the binaries has changed since the last of them was linked."""
-    linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
-    return any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
-               for path in (ROOT / folder).rglob("*.[ch]"))
 
 
 def build_digest(client: Client) -> str:
@@ -186,27 +182,24 @@ def complaint_text(stderr: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
-def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
-               server_options: Sequence[str] = ()) -> list[Any]:
+def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> list[Any]:
     """Asks uncork-client a question and returns its lines of JSON. Where a target has a second way
     to start it, a failure is tried again."""
     if client.place and client.boot_s:
-        say(f"asking what can run {client.place.name}; its start may take "
-            f"{client.boot_s:.0f} s")
+        say(f"asking what can run {client.place.name}; its start may take {client.boot_s:.0f} s")
     try:
-        return client_ask_once(client, arguments, stdin, server_options)
+        return client_ask_once(client, arguments, stdin)
     except Failure:
         if (again := client.retry()) is None:
             raise
     try:
-        return client_ask_once(again, arguments, stdin, server_options)
+        return client_ask_once(again, arguments, stdin)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
-def client_ask_once(client: Client, arguments: Sequence[str], stdin: str,
-                    server_options: Sequence[str]) -> list[Any]:
-    command = client.command([*server_options, *arguments], stdin)
+def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> list[Any]:
+    command = client.command(arguments, stdin)
     limit_s = ASK_SECONDS + client.boot_s
     try:
         done = process_run(command.argv, command.given, limit_s)
@@ -234,10 +227,9 @@ def line_read(line: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def client_ask_object(client: Client, arguments: Sequence[str], key: str,
-                      server_options: Sequence[str] = ()) -> dict[str, Any]:
+def client_ask_object(client: Client, arguments: Sequence[str], key: str) -> dict[str, Any]:
     """Asks a question whose answer is one object that has this key."""
-    answers = client_ask(client, arguments, server_options=server_options)
+    answers = client_ask(client, arguments)
     if len(answers) != 1 or key not in answers[0]:
         raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
@@ -272,8 +264,8 @@ def client_facts(client: Client, words: Iterable[str],
                  options: Sequence[str] = ()) -> dict[str, Any]:
     """Facts about the machines of both ends: `--facts`. options: for ends that words name."""
     asked = list(words)
-    return client_ask_object(client, ["--facts", *asked], "client",
-                             [*options_for_server(client.server_options, asked), *options])
+    own = options_for_server(client.server_options, asked)
+    return client_ask_object(client, ["--facts", *own, *options, *asked], "client")
 
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
