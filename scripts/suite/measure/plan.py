@@ -40,7 +40,7 @@ from suite.base.runner_words import (
     words_for_client,
     words_for_runner,
 )
-from suite.base.words import word_split, words_split, words_text
+from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import (
     RUN_WORDS,
@@ -78,15 +78,10 @@ class Planned:
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
     """`write=zerocopy message=64,128` as key -> values, in canonical spelling. UsageError, which
     begins with where, for no words, a word given twice, or one that the client refuses."""
-    selector: dict[str, tuple[str, ...]] = {}
-    words = [Word(*word_split(part), where=where) for part in text.split()]
+    words = [Word(*pair, where=where) for pair in words_split(text.split(), where).items()]
     if not words:
         raise UsageError(f"{where}names no words (key=value, several in quotes)")
-    for word in words_expand(client, words):
-        if word.key in selector:
-            raise UsageError(f"{where}{word.key} is given twice")
-        selector[word.key] = word.values
-    return selector
+    return {word.key: word.values for word in words_expand(client, words)}
 
 
 def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:

@@ -87,8 +87,9 @@ def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str])
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     """The same words with their values: the client expands lists and ranges. It does not know arms,
-    which are split at commas. UsageError names the place of the wrong word."""
-    known = [word for word in words if word.key != ARM]
+    names of programs and their parameters, which are checked here. The baseline stays one text.
+    UsageError names the place of the wrong word."""
+    known = [word for word in words if word.key not in (ARM, "baseline")]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
     except UsageError:
@@ -98,16 +99,16 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
             except UsageError as error:
                 raise UsageError(f"{word.where}{error}") from None
         raise
-    return [replace(word, values=tuple(word.text.split(",")) if word.key == ARM
-                    else subject_values(word, next(answers))) for word in words]
-
-
-def subject_values(word: Word, values: Sequence[str]) -> tuple[str, ...]:
-    """The values of a word. Names and parameters of programs, which the client does not know, are
-    checked here. UsageError names the place of the word."""
-    for name in values if word.key in (SUBJECT, LOAD) else ():
-        name_check(word.key, name, word.where)
-    return parameter_values(word.key, values, word.where) if is_parameter(word.key) else (*values,)
+    expanded = []
+    for word in words:
+        values = ((word.text,) if word.key == "baseline" else
+                  tuple(word.text.split(",")) if word.key == ARM else next(answers))
+        for name in values if word.key in (SUBJECT, LOAD) else ():
+            name_check(word.key, name, word.where)
+        if is_parameter(word.key):
+            values = parameter_values(word.key, values, word.where)
+        expanded.append(replace(word, values=values))
+    return expanded
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
@@ -143,15 +144,6 @@ def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
     return {TARGET: Word(TARGET, ",".join(pairs_of(hosts.text)), "sweep", hosts.where), **words}
 
 
-def override_off_add(words: Words) -> Words:
-    """The words with override=off behind overrides that are compared: the program without the
-    library shows what the library costs."""
-    word = words.get(OVERRIDE)
-    if word is None or len(word.values) < 2 or NOT_LOADED in word.values:
-        return words
-    return {**words, OVERRIDE: replace(word, values=(*word.values, NOT_LOADED))}
-
-
 def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
                   shell: Mapping[str, str], pairs_of: PairsOf) -> Words:
     """The words of scenario and shell, expanded. An axis that is not in the scenario's [sweep]
@@ -159,13 +151,16 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
     merged = targets_from_hosts(merged, pairs_of)
-    words = words_expand(client, [word for word in merged.values() if word.key != "baseline"])
+    words = words_expand(client, [*merged.values()])
     for word in words:
         values_check(word)
-    words += [replace(word, values=(word.text,)) for word in merged.values()
-              if word.key == "baseline"]
     words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
-    return override_off_add({word.key: word for word in words})
+    found = {word.key: word for word in words}
+    override = found.get(OVERRIDE)
+    # the program without the library shows what the library costs
+    if override and len(override.values) > 1 and NOT_LOADED not in override.values:
+        found[OVERRIDE] = replace(override, values=(*override.values, NOT_LOADED))
+    return found
 
 
 def names_refusal(names: Sequence[str]) -> str:

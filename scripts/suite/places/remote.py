@@ -15,7 +15,7 @@ from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import LOCAL, OWN_ENDS, serving_ends, subject_of, words_for_client
-from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint, proxy_options
+from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint
 from suite.places.ssh.programs import programs_choose
 from suite.places.target import Target, word_list
 from suite.result.record import ENDS
@@ -115,7 +115,10 @@ class RemoteTarget(Target):
 
     def server_options(self, end: str) -> tuple[str, ...]:
         """The options of uncork-server for an end, besides its address and its key."""
-        return proxy_options(self.address("server")) if end == "proxy" else ()
+        if end != "proxy":
+            return ()
+        server = self.address("server")
+        return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
     @abstractmethod
     def definitions_at(self, end: str) -> str:
