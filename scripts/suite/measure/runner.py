@@ -30,6 +30,7 @@ from suite.places.batch import (
     runs_limit,
 )
 from suite.places.lab.lab import Lab, Labs
+from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -93,8 +94,8 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             ends = stack.enter_context(target.ends(words))
             # a boot has several cells, and one of them may have a subject
             subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
-            client, options = target.client(words), (*options, *target.client_options(
-                subject_words, ends))
+            client = target.client(words)
+            options = (*options, *key_options(ends), *target.subject_options(subject_words))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
                        cells_retry(client, cells, target.starting_s, log, lab=lab,

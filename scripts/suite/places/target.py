@@ -74,10 +74,6 @@ class Target:
         fails. Yields the words with their addresses."""
         yield {}
 
-    def client_options(self, words: Mapping[str, str], ends: Mapping[str, str]) -> tuple[str, ...]:
-        """The options of the client for a cell of these words. ends: from ends()."""
-        return (*key_options(ends), *self.subject_options(words))
-
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for the server that the client starts."""
         return ("--subjects", definitions_file()) if subject_of(words) else ()

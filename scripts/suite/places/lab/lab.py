@@ -224,10 +224,9 @@ def sysctl_refusal(text: str) -> str | None:
     name, value = sysctl
     try:
         with namespace_make() as namespace:
-            with namespace_inside(namespace):
-                sysctl_read(name)
             before = sysctl_read(name)
             with namespace_inside(namespace):
+                sysctl_read(name)
                 sysctl_write(name, value)
             if sysctl_read(name) == before:
                 return None
