@@ -91,11 +91,8 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
         for key, value in words_split(text.split(), where).items():
             if key != ARM:  # the client does not know it
                 values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
-    if not values:
-        return
     try:
-        client_expand(client, words_text({key: ",".join(each)
-                                          for key, each in values.items()}).split())
+        client_expand(client, [f"{key}={','.join(each)}" for key, each in values.items()])
     except UsageError:
         for text, where in selectors:
             selector_expand(client, text, where)
