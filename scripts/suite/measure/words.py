@@ -123,15 +123,6 @@ def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
                 raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
 
 
-def values_check(word: Word) -> None:
-    """UsageError for a word with several values that may have only one."""
-    if len(word.values) > 1:
-        if word.role == "run":
-            raise UsageError(f"{word.where}{word.key} takes one value")
-        if word.table in ("fixed", "run") and not word.typed:
-            raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
-
-
 def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
     """The words with the pairs of hosts= as first axis, so that the words of a pair vary faster."""
     hosts, target = words.get("hosts"), words.get(TARGET)
@@ -152,8 +143,11 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     run_words_check(merged, vocabulary)
     merged = targets_from_hosts(merged, pairs_of)
     words = words_expand(client, [*merged.values()])
-    for word in words:
-        values_check(word)
+    for word in (word for word in words if len(word.values) > 1):
+        if word.role == "run":
+            raise UsageError(f"{word.where}{word.key} takes one value")
+        if word.table in ("fixed", "run") and not word.typed:
+            raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
     words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
     found = {word.key: word for word in words}
     override = found.get(OVERRIDE)
@@ -161,15 +155,6 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     if override and len(override.values) > 1 and NOT_LOADED not in override.values:
         found[OVERRIDE] = replace(override, values=(*override.values, NOT_LOADED))
     return found
-
-
-def names_refusal(names: Sequence[str]) -> str:
-    """The message for several names of scenarios: one may be a word without its value."""
-    odd = next((name for name in names[1:] if name not in scenario_names()), None)
-    if odd is None:
-        return f'one scenario at a time, not "{names[0]}" and "{names[1]}"'
-    word = dict(reversed(synonyms_read())).get(odd, odd)
-    return f'"{odd}" is no scenario, and a word has a value: {word}=...'
 
 
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
@@ -183,7 +168,11 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
         near = arguments[spaced - before:spaced + 2]
         raise UsageError(f'"{" ".join(near)}": write {"".join(near)}, without blanks')
     if len(names) > 1:
-        raise UsageError(names_refusal(names))
+        odd = next((name for name in names[1:] if name not in scenario_names()), None)
+        if odd is None:
+            raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
+        word = dict(reversed(synonyms_read())).get(odd, odd)
+        raise UsageError(f'"{odd}" is no scenario, and a word has a value: {word}=...')
     if names:
         path = scenario_path(names[0])
         return scenario_load(path), path, words
