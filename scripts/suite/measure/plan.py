@@ -16,15 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import (
-    Checked,
-    Client,
-    Vocabulary,
-    build_try,
-    client_check,
-    client_expand,
-    client_list,
-)
+from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
@@ -48,7 +40,6 @@ from suite.measure.words import (
     Words,
     has_shell_words,
     quick_apply,
-    shell_split,
     values_of,
     words_collect,
     words_expand,
@@ -89,10 +80,9 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
     values: dict[str, dict[str, None]] = {}
     for text, where in selectors:
         for key, value in words_split(text.split(), where).items():
-            if key != ARM:  # the client does not know it
-                values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
+            values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
     try:
-        client_expand(client, [f"{key}={','.join(each)}" for key, each in values.items()])
+        words_expand(client, [Word(key, ",".join(each)) for key, each in values.items()])
     except UsageError:
         for text, where in selectors:
             selector_expand(client, text, where)
@@ -312,11 +302,12 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     UsageError where a word is wrong, contradicts another, or is used by no cell."""
     client = targets.local
     vocabulary = client_list(client)
-    shell, shell_excludes = shell_split(arguments)
+    nots = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
+    shell = words_split(text for text in arguments if not text.startswith("not="))
     words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
     words, changes = quick_apply(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
-    excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
+    excludes += [(text, f'not="{text}": ', True) for text in nots]
     arms = arms_expand(client, scenario, path, words)
     rows = [row | arms.get(row.get(ARM, ""), {}) for row in combinations_make(words)]
     rows = combinations_exclude(client, rows, excludes)

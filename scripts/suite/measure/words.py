@@ -9,7 +9,6 @@ from suite.base.client import Client, Vocabulary, client_expand, scenario_names,
 from suite.base.errors import Failure, UsageError, synonyms_read
 from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.units import SECONDS
-from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 from suite.scenario.subject import is_parameter, name_check, parameter_values
@@ -64,12 +63,6 @@ def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
 def has_shell_words(words: Words) -> bool:
     """Whether the shell gave a word of cells."""
     return any(word.typed and word.role != "run" for word in words.values())
-
-
-def shell_split(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Words of the shell, and the texts of its `not=`; UsageError for a word given twice."""
-    excludes = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
-    return words_split(text for text in arguments if not text.startswith("not=")), excludes
 
 
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
