@@ -45,12 +45,6 @@ def segments_check(value: Any) -> None:
         SIZES_SHAPE(value)
 
 
-def resident_check(value: Any) -> None:
-    """An end has both figures of resident memory, or none."""
-    if ("resident_bytes" in value) != ("resident_before_bytes" in value):
-        raise WrongShape("has only one of resident_before_bytes and resident_bytes")
-
-
 def is_rate(value: Any) -> bool:
     """Whether a word is a rate: a number above 0, or `closed`."""
     try:
@@ -96,7 +90,8 @@ END_SHAPE = all_of(object_of({}, {
     **keys(TEXT, "host", "engine", "security", "library", "write", "read"),
     **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
     "threads": list_of(THREAD_SHAPE),
-}), resident_check)
+}), value_check(lambda end: ("resident_bytes" in end) == ("resident_before_bytes" in end),
+                wrong="has only one of resident_before_bytes and resident_bytes"))
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
 LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
