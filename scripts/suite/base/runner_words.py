@@ -51,11 +51,6 @@ def subject_of(words: Mapping[str, str]) -> str:
     return "" if name == "own" else name
 
 
-def load_of(words: Mapping[str, str]) -> str:
-    """The load that a cell of these words times; empty for uncork-client."""
-    return words.get(LOAD, "")
-
-
 def words_for_client(words: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in words.items() if key not in RUNNER_WORDS}
 

@@ -22,13 +22,7 @@ from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, concurrent_batches
-from suite.places.batch import (
-    batch_records,
-    cells_by_target,
-    failed_record,
-    is_placeholder,
-    runs_limit,
-)
+from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.lab.lab import Lab, Labs
 from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
@@ -66,7 +60,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
     more, with a log. starting_s: seconds until a batch begins. others: for cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in cells_run(client, cells, starting_s + runs_limit(cells), **others):
-        if retry and is_placeholder(record):
+        if retry and "words" not in record:  # the client left none
             lost[number] = record
         else:
             yield number, record
@@ -75,7 +69,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
     numbers, left = list(lost), [cells[number] for number in lost]
     where = f", log: {log.parent.name}/{log.name}" if log else ""
     for index, record in cells_run(retry, left, starting_s + runs_limit(left), log=log, **others):
-        if is_placeholder(record):
+        if "words" not in record:
             record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{where}")
         yield numbers[index], record
 

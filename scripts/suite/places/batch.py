@@ -47,11 +47,6 @@ def failed_record(reason: str) -> JsonObject:
     return {"status": "failed", "reason": reason}
 
 
-def is_placeholder(record: JsonObject) -> bool:
-    """Whether the runner made the record, because the client left none."""
-    return "words" not in record
-
-
 def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
     """Whether a JSON object has the words of this cell; the addresses of ends may differ."""
     words, own = record.get("words"), words_for_client(cell.words)

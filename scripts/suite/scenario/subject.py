@@ -24,7 +24,7 @@ from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.process import first_line
-from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, load_of, subject_of
+from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, subject_of
 from suite.scenario.scenario import (
     choice_read,
     document_read,
@@ -295,7 +295,7 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
 
 def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
     """The subject and the load of a cell, each with the name or path of its program."""
-    names = filter(None, (subject_of(words), load_of(words)))
+    names = filter(None, (subject_of(words), words.get(LOAD)))
     found = [programs_read()[name] for name in names]
     return [(one, words.get(f"{one.name}.{PROGRAM}", one.program)) for one in found]
 

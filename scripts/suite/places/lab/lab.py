@@ -52,7 +52,6 @@ from suite.places.lab.namespace import (
     output_read,
     sysctl_read,
     sysctl_write,
-    sysctls_hold,
     sysctls_read,
     sysctls_write,
     udp_socket,
@@ -136,8 +135,12 @@ class Labs(contextlib.ExitStack):
                 lab = self.labs[link]
                 facts = lab.facts
                 if sysctl:
-                    values = holding.enter_context(sysctls_hold(lab.namespaces, *sysctl))
-                    facts = facts | {SYSCTL_WORD: {"name": sysctl[0]} | values}
+                    name, value = sysctl
+                    before = sysctls_read(lab.namespaces, name)
+                    holding.callback(sysctls_write, lab.namespaces, name, before)
+                    sysctls_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
+                    values = sysctls_read(lab.namespaces, name)
+                    facts = facts | {SYSCTL_WORD: {"name": name} | values}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
             yield replace(lab, facts=facts, arguments=place_arguments(

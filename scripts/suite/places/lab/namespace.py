@@ -147,16 +147,3 @@ def sysctls_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
         with namespace_inside(namespace):
             values[host] = sysctl_read(name)
     return values
-
-
-@contextlib.contextmanager
-def sysctls_hold(namespaces: Mapping[str, FileIO], name: str,
-                 value: str) -> Iterator[dict[str, str]]:
-    """Sets a sysctl while the context is open, then restores each host's value. Yields the values
-    that were set, by host, as read back."""
-    before = sysctls_read(namespaces, name)
-    try:
-        sysctls_write(namespaces, name, dict.fromkeys(namespaces, value))
-        yield sysctls_read(namespaces, name)
-    finally:
-        sysctls_write(namespaces, name, before)
