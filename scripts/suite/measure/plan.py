@@ -34,16 +34,7 @@ from suite.base.runner_words import (
 )
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
-from suite.measure.words import (
-    RUN_WORDS,
-    Word,
-    Words,
-    has_shell_words,
-    quick_apply,
-    values_of,
-    words_collect,
-    words_expand,
-)
+from suite.measure.words import RUN_WORDS, Word, Words, quick_apply, words_collect, words_expand
 from suite.places.lab.lab import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
@@ -64,6 +55,17 @@ class Planned:
     scenario: Scenario
     notes: tuple[str, ...]
     vocabulary: Vocabulary
+
+
+def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
+    """The values of the words in these roles, by key: role by role, in the order of the words."""
+    return {key: word.values for role in roles
+            for key, word in words.items() if word.role == role}
+
+
+def has_shell_words(words: Words) -> bool:
+    """Whether the shell gave a word of cells."""
+    return any(word.typed and word.role != "run" for word in words.values())
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:

@@ -54,17 +54,6 @@ class Word:
 Words = Mapping[str, Word]  # all words of a plan, by key
 
 
-def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
-    """The values of the words in these roles, by key: role by role, in the order of the words."""
-    return {key: word.values for role in roles
-            for key, word in words.items() if word.role == role}
-
-
-def has_shell_words(words: Words) -> bool:
-    """Whether the shell gave a word of cells."""
-    return any(word.typed and word.role != "run" for word in words.values())
-
-
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
     """The words of a scenario in order, then those that only the shell has. The shell's text
     replaces the scenario's. Messages name the place in the scenario for its own text only."""
