@@ -182,6 +182,11 @@ def complaint_text(stderr: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
+def fault_text(stderr: str, status: int) -> str:
+    """Why a program failed: its complaint, else how it ended."""
+    return complaint_text(stderr) or exit_text(status)
+
+
 def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> list[Any]:
     """Asks uncork-client a question and returns its lines of JSON. Where a target has a second way
     to start it, a failure is tried again."""
@@ -293,8 +298,8 @@ def build_try(client: Client, value: str) -> None:
         output = client_batch(tried, [BUILD_TRIAL], ASK_SECONDS)
         record, end, *_ = *map(line_read, output.lines()), None, None
         if end != {BATCH_END: 1}:
-            why = complaint_text(output.stderr) or exit_text(output.status)
-            raise Failure(f'its client does not know the line "{BATCH_END}" of a batch ({why}): '
+            raise Failure(f'its client does not know the line "{BATCH_END}" of a batch '
+                          f"({fault_text(output.stderr, output.status)}): "
                           "is it of another version?")
         if not record or record.get("status") != "ok":
             raise Failure(f"a run of {BUILD_TRIAL} failed: {(record or {}).get('reason')}")

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
+from suite.base.client import BINARIES, Client, build_digest, complaint_text, fault_text, line_read
 from suite.base.errors import Failure
 from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
@@ -48,8 +48,7 @@ def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
     found = {}
     for host, outcome in outcomes.items():
         if outcome.how != "ok" or outcome.status != 0:
-            why = outcome.why or complaint_text(outcome.stderr) or (
-                f"ended with status {outcome.status}")
+            why = outcome.why or fault_text(outcome.stderr, outcome.status)
             lost = " cannot be reached" if outcome.how == "unreachable" else ""
             found[host] = f"{host}{lost}: {why}"
     return found
