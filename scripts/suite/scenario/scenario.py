@@ -91,23 +91,18 @@ def strings_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]
     return tuple(value)
 
 
-def number_read(table: dict[str, Any], key: str, where: str) -> float:
-    """A finite number above zero: every metric that can be published is one."""
-    value = table.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        wrong = "is missing" if value is None else "must be a number"
-        raise UsageError(f"{where}{key} {wrong}")
-    if not math.isfinite(value) or value <= 0:
-        raise UsageError(
-            f"{where}{key} = {value} is impossible: it must be finite and above 0")
-    return float(value)
-
-
 def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
-    """A number as number_read() has it, or a list of them."""
+    """A finite number above zero, or a list of them: every metric that can be published is one."""
     value = table.get(key)
-    return [number_read({key: one}, key, where) for one in value] if isinstance(value, list) and (
-        value) else number_read(table, key, where)
+    numbers = value if isinstance(value, list) and value else [value]
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            wrong = "is missing" if number is None else "must be a number"
+            raise UsageError(f"{where}{key} {wrong}")
+        if not math.isfinite(number) or number <= 0:
+            raise UsageError(
+                f"{where}{key} = {number} is impossible: it must be finite and above 0")
+    return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
 def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
@@ -478,20 +473,15 @@ def scenario_load(path: Path) -> Scenario:
     return scenario
 
 
-def toml_value(value: str | float | tuple[str, ...]) -> str:
-    """One TOML value. A JSON string is a TOML basic string, once DEL is escaped in it."""
-    if isinstance(value, tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)
-
-
 def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """The lines of one table; keys with a dot are quoted."""
-    return [*(["", header] if header else []), *(
-        f"{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)} = {toml_value(value)}"
-        for key, value in entries.items())]
+    """The lines of one table; keys with a dot are quoted. A text, a number or a list of texts in
+    JSON is TOML too, once DEL is escaped in it."""
+    lines = ["", header] if header else []
+    for key, value in entries.items():
+        name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines.append(f"{name} = {text}")
+    return lines
 
 
 def key_values(part: Any) -> dict[str, Any]:
