@@ -129,16 +129,12 @@ def modules_folders(root: Path) -> list[Path]:
 def shares_read(root: Path, release: str) -> frozenset[str]:
     """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
     config = root / ".config"
-    if config.exists():
-        texts, patterns = [config.read_text(errors="replace")], {
-            name: rf"^{option}=[ym]" for name, option in SHARES.items()}
-    else:
-        lists = [folder / release / name for folder in modules_folders(root)
-                 for name in ("modules.dep", "modules.builtin")]
-        texts = [path.read_text(errors="replace") for path in lists if path.exists()]
-        patterns = {name: rf"/{name}\.ko" for name in SHARES}
-    return frozenset(name for name, pattern in patterns.items() if any(
-        re.search(pattern, text, re.MULTILINE) for text in texts)) if texts else frozenset({"9p"})
+    lists = [folder / release / name for folder in modules_folders(root)
+             for name in ("modules.dep", "modules.builtin")]
+    files = [config] if config.exists() else [path for path in lists if path.exists()]
+    text = "\n".join(path.read_text(errors="replace") for path in files)
+    return frozenset(name for name, option in SHARES.items() if re.search(
+        rf"^{option}=[ym]|/{name}\.ko", text, re.MULTILINE)) if files else frozenset({"9p"})
 
 
 # ---- its guests ----
