@@ -9,7 +9,6 @@ what this machine lacks.
 
 import functools
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -302,11 +301,10 @@ def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
 
 def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """The first 16 digits of the SHA-256 of each program of these cells, by its path here."""
-    found = {}
-    for one, program in itertools.chain.from_iterable(map(programs_of, cells)):
-        if (path := one.find(program)) and path not in found:
-            found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-    return found
+    paths = dict.fromkeys(one.find(program) for words in cells
+                          for one, program in programs_of(words))
+    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+            for path in paths if path}
 
 
 def missing_text(subject: Program) -> str:
