@@ -21,7 +21,7 @@ from suite.base import installation
 from suite.base.client import BINARIES, Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
-from suite.measure.runner import Artifacts, batch_run
+from suite.measure.runner import batch_run
 from suite.places import vng
 from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
@@ -73,10 +73,10 @@ def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
 
 
 def batch_of(client: Client, cells: tuple[PlannedCell, ...],
-             artifacts: Artifacts = Artifacts()) -> list[dict[str, Any]]:
+             **artifacts: Any) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
     with Targets(client) as targets, Labs() as labs:
-        found = dict(batch_run(targets, cells, labs, artifacts=artifacts))
+        found = dict(batch_run(targets, cells, labs, **artifacts))
     assert sorted(found) == list(range(len(cells)))
     return [found[number] for number in sorted(found)]
 
@@ -86,7 +86,7 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(
 ):
     met: list[dict[str, Any]] = []
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    records = batch_of(binaries, cells, Artifacts(met.append))
+    records = batch_of(binaries, cells, facts_store=lambda facts, target: met.append(facts))
     assert [record["status"] for record in records] == ["ok", "ok"]
     assert all(record["words"]["target"] == f"vng:{kernel}" for record in records)
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
@@ -147,7 +147,7 @@ def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
     faked.program("vng", ONLY_BATCHES + "[ $verbose ] && echo 'the second boot' >&2\n" + FIRST +
                   crash)
     log = tmp_path / "boots/round-1-position-0.log"
-    assert [record["status"] for record in batch_of(binaries, cells, Artifacts(log=log))] == [
+    assert [record["status"] for record in batch_of(binaries, cells, log=log)] == [
         "ok",
         "ok",
     ]
@@ -159,7 +159,7 @@ def test_only_what_is_missing_is_run_again(binaries: Client, faked: Faked, kerne
     # The facts, the first record and what shows that it was whole come out, the rest does not.
     faked.program("vng", ONLY_BATCHES + FIRST + 'sh -c "$script" | head -n 3; exit 255')
     met: list[dict[str, Any]] = []
-    records = batch_of(binaries, cells, Artifacts(met.append))
+    records = batch_of(binaries, cells, facts_store=lambda facts, target: met.append(facts))
     assert [record["status"] for record in records] == ["ok"] * 3 and len(met) == 2
     assert [line for line in faked.asked() if line == "-v"] == ["-v"]
 
@@ -169,7 +169,7 @@ def test_what_crashed_twice_is_a_failed_run_with_its_log(binaries: Client, faked
     cells = cells_of(binaries, f"target=vng:{kernel}")
     faked.program("vng", ONLY_BATCHES +
                   "[ $verbose ] && echo '[    1.5] Kernel panic - not syncing' >&2\nexit 255")
-    (record,) = batch_of(binaries, cells, Artifacts(log=tmp_path / "boots/round-1-position-0.log"))
+    (record,) = batch_of(binaries, cells, log=tmp_path / "boots/round-1-position-0.log")
     assert record == {
         "status": "failed",
         "reason": "uncork-client ended with status 255; tried twice, "

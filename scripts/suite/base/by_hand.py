@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
-from suite.base.runner_words import (
-    LOCAL,
-    SUBJECTS_OPTION,
-    TARGET,
-    build_of,
-    subject_of,
-    target_of,
-    words_for_client,
-)
+from suite.base.runner_words import LOCAL, build_of, subject_of, target_of, words_for_client
 
 CLIENT_PROGRAM = "uncork-client"
 TIMER = "hyperfine"
@@ -34,14 +26,14 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
     words = [f"{key}={value}" for key, value in own.items()]
     command = [f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM,
                *options_for_server(server_options, words),
-               *((SUBJECTS_OPTION, SUBJECTS_FILE) if subject_of(given) else ()), *words]
+               *(("--subjects", SUBJECTS_FILE) if subject_of(given) else ()), *words]
     if timer == TIMER:
         command[1:1] = ["--json", RECORD_FILE]
         command = [TIMER, *TIMER_OPTIONS, shlex.join(command)]
     elif lab_wanted(given):
         command[1:1] = place_arguments(own, namespace_file)
         command = ["uncork", "lab", "run", *command]
-    return shlex.join(command) + (f"  # {TARGET}={target}" if target != LOCAL else "")
+    return shlex.join(command) + (f"  # target={target}" if target != LOCAL else "")
 
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",

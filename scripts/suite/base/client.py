@@ -23,7 +23,7 @@ from suite.base import ROOT
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT, PROGRAMS
 from suite.base.process import Place, PlacedCommand, ProcessOutput, process_run
-from suite.base.runner_words import BUILD, THIS
+from suite.base.runner_words import THIS
 from suite.base.text import say
 
 RELEASE = ROOT / "build" / "release"
@@ -138,16 +138,12 @@ def binary_missing(folder: Path) -> str | None:
 def client_open(environ: Mapping[str, str] = os.environ) -> Client:
     """Finds the binaries. If sources are newer, one line on standard error says so."""
     client = client_require(client_place(environ))
-    if client.built is not None and sources_newer(client):
-        say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
+    if client.built is not None:
+        linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
+        if any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
+               for path in (ROOT / folder).rglob("*.[ch]")):
+            say(f"the sources are newer than {client.folder}: cmake --build {client.built}")
     return client
-
-
-def sources_newer(client: Client) -> bool:
-    """Whether a source of the binaries has changed since the last of them was linked."""
-    linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
-    return any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
-               for path in (ROOT / folder).rglob("*.[ch]"))
 
 
 def build_digest(client: Client) -> str:
@@ -168,7 +164,7 @@ def build_client(client: Client, value: str) -> Client:
         if not binary_missing(place):
             return replace(client, folder=place, built=None)
     raise UsageError(
-        f"{BUILD}={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
+        f"build={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
         f"{' or '.join(BUILD_FOLDERS)}: give a checkout that is built, or the folder of a build"
     )
 
@@ -186,27 +182,29 @@ def complaint_text(stderr: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
-def client_ask(client: Client, arguments: Sequence[str], stdin: str = "",
-               server_options: Sequence[str] = ()) -> list[Any]:
+def fault_text(stderr: str, status: int) -> str:
+    """Why a program failed: its complaint, else how it ended."""
+    return complaint_text(stderr) or exit_text(status)
+
+
+def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> list[Any]:
     """Asks uncork-client a question and returns its lines of JSON. Where a target has a second way
     to start it, a failure is tried again."""
     if client.place and client.boot_s:
-        say(f"asking what can run {client.place.name}; its start may take "
-            f"{client.boot_s:.0f} s")
+        say(f"asking what can run {client.place.name}; its start may take {client.boot_s:.0f} s")
     try:
-        return client_ask_once(client, arguments, stdin, server_options)
+        return client_ask_once(client, arguments, stdin)
     except Failure:
         if (again := client.retry()) is None:
             raise
     try:
-        return client_ask_once(again, arguments, stdin, server_options)
+        return client_ask_once(again, arguments, stdin)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
-def client_ask_once(client: Client, arguments: Sequence[str], stdin: str,
-                    server_options: Sequence[str]) -> list[Any]:
-    command = client.command([*server_options, *arguments], stdin)
+def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> list[Any]:
+    command = client.command(arguments, stdin)
     limit_s = ASK_SECONDS + client.boot_s
     try:
         done = process_run(command.argv, command.given, limit_s)
@@ -234,10 +232,9 @@ def line_read(line: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def client_ask_object(client: Client, arguments: Sequence[str], key: str,
-                      server_options: Sequence[str] = ()) -> dict[str, Any]:
+def client_ask_object(client: Client, arguments: Sequence[str], key: str) -> dict[str, Any]:
     """Asks a question whose answer is one object that has this key."""
-    answers = client_ask(client, arguments, server_options=server_options)
+    answers = client_ask(client, arguments)
     if len(answers) != 1 or key not in answers[0]:
         raise Failure(f'{client.name} {arguments[0]} answered without "{key}": '
                       "is it of another version?")
@@ -272,8 +269,8 @@ def client_facts(client: Client, words: Iterable[str],
                  options: Sequence[str] = ()) -> dict[str, Any]:
     """Facts about the machines of both ends: `--facts`. options: for ends that words name."""
     asked = list(words)
-    return client_ask_object(client, ["--facts", *asked], "client",
-                             [*options_for_server(client.server_options, asked), *options])
+    own = options_for_server(client.server_options, asked)
+    return client_ask_object(client, ["--facts", *own, *options, *asked], "client")
 
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
@@ -301,13 +298,13 @@ def build_try(client: Client, value: str) -> None:
         output = client_batch(tried, [BUILD_TRIAL], ASK_SECONDS)
         record, end, *_ = *map(line_read, output.lines()), None, None
         if end != {BATCH_END: 1}:
-            why = complaint_text(output.stderr) or exit_text(output.status)
-            raise Failure(f'its client does not know the line "{BATCH_END}" of a batch ({why}): '
+            raise Failure(f'its client does not know the line "{BATCH_END}" of a batch '
+                          f"({fault_text(output.stderr, output.status)}): "
                           "is it of another version?")
         if not record or record.get("status") != "ok":
             raise Failure(f"a run of {BUILD_TRIAL} failed: {(record or {}).get('reason')}")
     except (Failure, UsageError) as error:
-        raise Failure(f"{BUILD}={value}: {error}") from None
+        raise Failure(f"build={value}: {error}") from None
 
 
 # ---- the files that ship in scenarios/ and claims/ ----

@@ -19,12 +19,10 @@ OWN_ENDS = {"server": "own", "via": "own"}
 # the line of a cell without words: the client ignores an empty line, so it gets a default
 DEFAULT_WORD = {"transport": "tcp"}
 ARRIVAL_SEED, DRAWN = "arrival_seed", "default"  # the word, and its value if each round draws one
-SUBJECT, OWN_SUBJECT = "subject", "own"  # the server that is measured; its default: uncork-server
-WORKLOAD, COMMAND = "workload", "command"  # the workload that has a load
-LOAD = "load"  # the client that this workload times in place of uncork-client
+SUBJECT = "subject"  # the server that is measured in place of uncork-server
+LOAD = "load"  # the client that workload=command times in place of uncork-client
 # the change that the preloaded library makes to a subject; not loaded; loaded without a change
 OVERRIDE, NOT_LOADED, NO_CHANGE = "override", "off", "none"
-SUBJECTS_OPTION = "--subjects"  # of client and server: the file of their definitions
 BOOT_PREFIX = "vng:"  # of a target that boots a guest for all its cells of a round
 
 
@@ -49,13 +47,8 @@ def build_of(words: Mapping[str, str]) -> str:
 
 def subject_of(words: Mapping[str, str]) -> str:
     """The subject that a cell of these words measures; empty for uncork-server."""
-    name = words.get(SUBJECT, OWN_SUBJECT)
-    return "" if name == OWN_SUBJECT else name
-
-
-def load_of(words: Mapping[str, str]) -> str:
-    """The load that a cell of these words times; empty for uncork-client."""
-    return words.get(LOAD, "")
+    name = words.get(SUBJECT, "own")
+    return "" if name == "own" else name
 
 
 def words_for_client(words: Mapping[str, str]) -> dict[str, str]:
@@ -71,12 +64,13 @@ def line_for_client(words: Mapping[str, str], more: Mapping[str, str] | None = N
     return words_text(words_for_client(words) | dict(more or {}) or DEFAULT_WORD)
 
 
-def record_words_restore(record: dict[str, Any], words: Mapping[str, str]) -> None:
+def words_restore(record: dict[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
     """Adds the words for the runner to the record of a client. If the runner started an end, the
     client was given its address; the record gets back the value that the user typed."""
     if "words" in record:
         named = {key: words[key] for key in OWN_ENDS if key in words and key in record["words"]}
         record["words"] |= named | words_for_runner(words)
+    return record
 
 
 def serving_ends(words: Mapping[str, str]) -> tuple[str, ...]:

@@ -343,7 +343,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
-        header_say(planned, journal, [*hosts_header(hosts, mine), *changed])
+        header_say(planned, journal, [*hosts_header(hosts[mine]), *changed])
     except BaseException:
         journal.close()
         raise

@@ -42,7 +42,7 @@ def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     for end in reversed([end for end in ENDS if answer.get(end) is not None]):
         facts = answer[end]
         if not isinstance(facts.get("id"), str):
-            raise Failure(f"--facts names no id of the {end}'s machine ({TARGET}={target})")
+            raise Failure(f"--facts names no id of the {end}'s machine (target={target})")
         hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
     return hosts
 
@@ -71,10 +71,8 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     return hosts, mine
 
 
-def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
-    """A line about the runner's machine, and one about what disturbs it, if anything does. hosts,
-    mine: from hosts_collect()."""
-    facts = hosts[mine]
+def hosts_header(facts: Mapping[str, Any]) -> list[str]:
+    """A line about the runner's machine, and one about what disturbs it, if anything does."""
     cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
     parts = [
         facts.get("distribution"),
@@ -82,7 +80,7 @@ def hosts_header(hosts: dict[str, Any], mine: str) -> list[str]:
         " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
         kind if kind != "none" else None,
     ]
-    disturbed = disturbed_text(hosts[mine]["doctor"])
+    disturbed = disturbed_text(facts["doctor"])
     return [", ".join(str(part) for part in parts if part),
             *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]
 

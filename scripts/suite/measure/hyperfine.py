@@ -21,7 +21,7 @@ from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
 from suite.base.lab_words import lab_wanted
 from suite.base.process import ProcessOutput, first_line
-from suite.base.runner_words import LOCAL, OWN_ENDS, line_for_client, target_of
+from suite.base.runner_words import LOCAL, OWN_ENDS, line_for_client, target_of, words_restore
 from suite.places.batch import failed_record, overdue_text
 from suite.result.plan import PlannedCell
 
@@ -123,4 +123,5 @@ def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
         output = ProcessOutput(child, limit_s)
         for _ in output.lines():
             pass  # the record is in a file
-        yield 0, record_read(output, Path(folder), version)
+        record = record_read(output, Path(folder), version)
+        yield 0, words_restore(record, cells[0].words)

@@ -16,15 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.client import (
-    Checked,
-    Client,
-    Vocabulary,
-    build_try,
-    client_check,
-    client_expand,
-    client_list,
-)
+from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
@@ -40,21 +32,10 @@ from suite.base.runner_words import (
     words_for_client,
     words_for_runner,
 )
-from suite.base.words import word_split, words_split, words_text
+from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
-from suite.measure.words import (
-    RUN_WORDS,
-    Word,
-    Words,
-    has_shell_words,
-    quick_apply,
-    shell_split,
-    values_of,
-    words_collect,
-    words_expand,
-)
+from suite.measure.words import RUN_WORDS, Word, Words, quick_apply, words_collect, words_expand
 from suite.places.lab.lab import lab_refusal
-from suite.places.remote import HOSTS
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
@@ -76,18 +57,24 @@ class Planned:
     vocabulary: Vocabulary
 
 
+def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
+    """The values of the words in these roles, by key: role by role, in the order of the words."""
+    return {key: word.values for role in roles
+            for key, word in words.items() if word.role == role}
+
+
+def has_shell_words(words: Words) -> bool:
+    """Whether the shell gave a word of cells."""
+    return any(word.typed and word.role != "run" for word in words.values())
+
+
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
     """`write=zerocopy message=64,128` as key -> values, in canonical spelling. UsageError, which
     begins with where, for no words, a word given twice, or one that the client refuses."""
-    selector: dict[str, tuple[str, ...]] = {}
-    words = [Word(*word_split(part), where=where) for part in text.split()]
+    words = [Word(*pair, where=where) for pair in words_split(text.split(), where).items()]
     if not words:
         raise UsageError(f"{where}names no words (key=value, several in quotes)")
-    for word in words_expand(client, words):
-        if word.key in selector:
-            raise UsageError(f"{where}{word.key} is given twice")
-        selector[word.key] = word.values
-    return selector
+    return {word.key: word.values for word in words_expand(client, words)}
 
 
 def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:
@@ -95,13 +82,9 @@ def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> Non
     values: dict[str, dict[str, None]] = {}
     for text, where in selectors:
         for key, value in words_split(text.split(), where).items():
-            if key != ARM:  # the client does not know it
-                values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
-    if not values:
-        return
+            values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
     try:
-        client_expand(client, words_text({key: ",".join(each)
-                                          for key, each in values.items()}).split())
+        words_expand(client, [Word(key, ",".join(each)) for key, each in values.items()])
     except UsageError:
         for text, where in selectors:
             selector_expand(client, text, where)
@@ -130,7 +113,7 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
     for name in words[ARM].values:
         if name not in known:
             hint = nearest_hint(name, known) or ": [[arm]] in a scenario makes one"
-            raise UsageError(f"{words[ARM].where}{ARM}={name}: there is no such arm{hint}")
+            raise UsageError(f"{words[ARM].where}arm={name}: there is no such arm{hint}")
         given = words_expand(client, [
             Word(key, text, where=f'{path}: [[arm]] "{name}": {key}: ')
             for key, text in known[name].items()])
@@ -149,7 +132,7 @@ def arm_word_check(word: Word, arm: str, words: Words) -> None:
     for other in words.values():
         same = other.key.split(".")[-1] == word.key.split(".")[-1]
         if other.typed and same and (other.key, other.values) != (word.key, word.values):
-            raise UsageError(f"{other.argument} and {ARM}={arm} contradict each other: the arm has "
+            raise UsageError(f"{other.argument} and arm={arm} contradict each other: the arm has "
                              f"{word.argument}")
 
 
@@ -160,7 +143,7 @@ def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], 
         mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
         for key, value in words.items():
             if mine and not is_parameter(key) and all(key in entry.unused for entry in mine):
-                raise UsageError(f"{ARM}={name}: no cell of it uses {key}={value}")
+                raise UsageError(f"arm={name}: no cell of it uses {key}={value}")
 
 
 def combinations_exclude(client: Client, rows: list[dict[str, str]],
@@ -303,7 +286,7 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
                      for role in ("fixed", "timing"))
     run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
            "until": plan.until, "baseline": plan.baseline,
-           "timer": plan.timer if "timer" in words else None, HOSTS: plan.hosts}
+           "timer": plan.timer if "timer" in words else None, "hosts": plan.hosts}
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
@@ -321,11 +304,12 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     UsageError where a word is wrong, contradicts another, or is used by no cell."""
     client = targets.local
     vocabulary = client_list(client)
-    shell, shell_excludes = shell_split(arguments)
+    nots = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
+    shell = words_split(text for text in arguments if not text.startswith("not="))
     words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
     words, changes = quick_apply(words, vocabulary) if quick else (words, None)
     excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
-    excludes += [(text, f'not="{text}": ', True) for text in shell_excludes]
+    excludes += [(text, f'not="{text}": ', True) for text in nots]
     arms = arms_expand(client, scenario, path, words)
     rows = [row | arms.get(row.get(ARM, ""), {}) for row in combinations_make(words)]
     rows = combinations_exclude(client, rows, excludes)
@@ -347,7 +331,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
             hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
     plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
                 words_text({key: ",".join(values) for key, values in selector.items()}),
-                run.get("timer", ""), run.get("until"), changes, run.get(HOSTS))
+                run.get("timer", ""), run.get("until"), changes, run.get("hosts"))
     if len(cells) * plan.rounds_max > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

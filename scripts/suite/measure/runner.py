@@ -10,35 +10,21 @@ record gets a record of status `failed`.
 import contextlib
 import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from suite.base.client import Client, client_batch
 from suite.base.errors import Signalled, Unreachable
-from suite.base.runner_words import (
-    LOCAL,
-    boot_of,
-    line_for_client,
-    record_words_restore,
-    subject_of,
-    target_of,
-)
+from suite.base.runner_words import LOCAL, boot_of, line_for_client, subject_of, target_of
 from suite.measure.host_facts import host_facts
 from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, concurrent_batches
-from suite.places.batch import (
-    Artifacts,
-    batch_records,
-    cells_by_target,
-    failed_record,
-    is_placeholder,
-    runs_limit,
-)
+from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.lab.lab import Lab, Labs
+from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -49,7 +35,7 @@ OVERHEAD_S = 0.05  # estimate for connect, drain and report of a run
 LOGS = "boots"  # the folder of a result with the logs of second boots
 BOOT_S = 20.0  # estimate for a boot on an emulated processor; with hardware it is 2 s
 Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
-NO_ARTIFACTS = Artifacts()
+FactsStore = Callable[[JsonObject, str], None]  # gets facts of machines, and their target
 CAPTURES = "captures"
 # Packets are stored for the first counted run of a cell only. Another round has the same segments,
 # or the sums in its record show the difference.
@@ -58,43 +44,42 @@ CAPTURE_ROUND = 1
 
 def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
               options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
-              artifacts: Artifacts = NO_ARTIFACTS) -> Records:
+              **others: Any) -> Records:
     """Runs each cell once by one client, which is ended after limit_s seconds. ends: words with the
-    addresses of the ends that the runner has started. options: more options of the client. Failure
-    where the client does not start."""
+    addresses of the ends that the runner has started. options: more options of the client. others:
+    for batch_records(). Failure where the client does not start."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
     with lab.inside() if lab else contextlib.nullcontext():
         output = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
-    yield from batch_records(output, cells, artifacts)
+    yield from batch_records(output, cells, **others)
 
 
 def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
-                artifacts: Artifacts, **others: Any) -> Records:
+                log: Path | None, **others: Any) -> Records:
     """Runs cells. Where the client has a place for retries, cells without a record run there once
     more, with a log. starting_s: seconds until a batch begins. others: for cells_run()."""
     retry, lost = client.retry(), dict[int, JsonObject]()
-    for number, record in cells_run(client, cells, starting_s + runs_limit(cells),
-                                    artifacts=replace(artifacts, log=None), **others):
-        if retry and is_placeholder(record):
+    for number, record in cells_run(client, cells, starting_s + runs_limit(cells), **others):
+        if retry and "words" not in record:  # the client left none
             lost[number] = record
         else:
             yield number, record
     if not retry or not lost:
         return
     numbers, left = list(lost), [cells[number] for number in lost]
-    log = f", log: {artifacts.log.parent.name}/{artifacts.log.name}" if artifacts.log else ""
-    for index, record in cells_run(retry, left, starting_s + runs_limit(left),
-                                   artifacts=artifacts, **others):
-        if is_placeholder(record):
-            record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{log}")
+    where = f", log: {log.parent.name}/{log.name}" if log else ""
+    for index, record in cells_run(retry, left, starting_s + runs_limit(left), log=log, **others):
+        if "words" not in record:
+            record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{where}")
         yield numbers[index], record
 
 
 def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
-              options: Sequence[str] = (), artifacts: Artifacts = NO_ARTIFACTS) -> Records:
+              options: Sequence[str] = (), facts_store: FactsStore = lambda facts, target: None,
+              log: Path | None = None) -> Records:
     """Runs each cell once on its target, in the lab that its words ask for. labs: those that are
-    open. options: more options of the client. A target or a lab that cannot be reached makes failed
-    runs. Failure: no program starts on this machine."""
+    open. options: more options of the client. log: of a second boot. A target or a lab that cannot
+    be reached makes failed runs. Failure: no program starts on this machine."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
         with contextlib.ExitStack() as stack:
@@ -103,16 +88,16 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             ends = stack.enter_context(target.ends(words))
             # a boot has several cells, and one of them may have a subject
             subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
-            client, options = target.client(words), (*options, *target.client_options(
-                subject_words, ends))
+            client = target.client(words)
+            options = (*options, *key_options(ends), *target.subject_options(subject_words))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
-                       cells_retry(client, cells, target.starting_s, artifacts, lab=lab,
-                                   options=options, ends=ends))
+                       cells_retry(client, cells, target.starting_s, log, lab=lab,
+                                   options=options, ends=ends,
+                                   facts_store=lambda facts: facts_store(facts, target.value)))
             for number, record in records:
                 left.discard(number)
                 record = target.failure_explain(words, record)
-                record_words_restore(record, cells[number].words)
                 yield number, record | {"lab": lab.facts} if lab else record
     except Unreachable as error:
         for number in sorted(left):
@@ -148,30 +133,27 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
         yield from make(runs)
 
 
-def batch_artifacts(journal: Journal, batch: Sequence[Run]) -> Artifacts:
-    """What a batch leaves besides its records: facts of machines for hosts.json, and a log."""
-    first = batch[0]
-    target = target_of(first.cell.words)
-    return Artifacts(lambda facts: machines_merge(journal.folder, host_facts(facts, target)),
-                     journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
-
-
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
                progress: MatrixProgress) -> None:
     """Runs the batches in order and stores each record before it waits for the next."""
+    def facts_store(facts: JsonObject, target: str) -> None:
+        machines_merge(journal.folder, host_facts(facts, target))
+
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with Labs() as labs:
         for batch in batches:
-            if batch[0].round != number_of_round:
-                number_of_round = batch[0].round
+            first = batch[0]
+            if first.round != number_of_round:
+                number_of_round = first.round
                 targets.round_begin()
-            progress.begin(batch[0])
+            progress.begin(first)
             cells, options = [run.cell for run in batch], list[str]()
-            if file := capture_file(batch[0], names):
+            if file := capture_file(first, names):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
             records = targets.fleet.run(cells) if targets.fleet else batch_run(
-                targets, cells, labs, journal.plan.timer, options, batch_artifacts(journal, batch))
+                targets, cells, labs, journal.plan.timer, options, facts_store,
+                journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)

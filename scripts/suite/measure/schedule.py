@@ -44,26 +44,17 @@ def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
 def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
     """One round in random order. Each run draws one number of `random.Random(f"{seed}:{number}")`,
     in the order of the plan with the second runs of the baseline last. The draws are sorted, those
-    of each boot apart. Python promises this sequence (Mersenne Twister seeded with text) for all
-    versions, and does not promise shuffle()."""
+    of each boot apart: cells that need no boot come first, then the images, in the order of the
+    plan in odd rounds and reversed in even ones. Python promises this sequence (Mersenne Twister
+    seeded with text) for all versions, and does not promise shuffle()."""
     cells = [cell_in_round(cell, seed, number) for cell in cells]
     entries = [*((cell, LABEL) for cell in cells),
                *((cell, LABEL_REPEAT) for cell in cells if cell.baseline)]
     generator = random.Random(f"{seed}:{number}")
-    turns = boot_turns(cells, number)
-    draws = [(turns[boot_of(cell.words)], generator.random(), index)
-             for index, (cell, _) in enumerate(entries)]
-    return [Run(*entries[index], number, position)
-            for position, (*_, index) in enumerate(sorted(draws))]
-
-
-def boot_turns(cells: Sequence[PlannedCell], number: int) -> dict[str, int]:
-    """The turn of each boot in a round: cells that need no boot come first, then the images, in the
-    order of the plan in odd rounds and reversed in even ones."""
     boots = [boot for boot in dict.fromkeys(boot_of(cell.words) for cell in cells) if boot]
-    if number % 2 == 0:
-        boots.reverse()
-    return {boot: turn for turn, boot in enumerate(["", *boots])}
+    turns = ["", *(boots if number % 2 else reversed(boots))]
+    entries.sort(key=lambda entry: (turns.index(boot_of(entry[0].words)), generator.random()))
+    return [Run(*entry, number, position) for position, entry in enumerate(entries)]
 
 
 def batches_make(runs: Sequence[Run]) -> list[list[Run]]:

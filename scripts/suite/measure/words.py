@@ -7,9 +7,8 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, COMMAND, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
 from suite.base.units import SECONDS
-from suite.base.words import words_split
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 from suite.scenario.subject import is_parameter, name_check, parameter_values
@@ -55,23 +54,6 @@ class Word:
 Words = Mapping[str, Word]  # all words of a plan, by key
 
 
-def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
-    """The values of the words in these roles, by key: role by role, in the order of the words."""
-    return {key: word.values for role in roles
-            for key, word in words.items() if word.role == role}
-
-
-def has_shell_words(words: Words) -> bool:
-    """Whether the shell gave a word of cells."""
-    return any(word.typed and word.role != "run" for word in words.values())
-
-
-def shell_split(arguments: Sequence[str]) -> tuple[dict[str, str], list[str]]:
-    """Words of the shell, and the texts of its `not=`; UsageError for a word given twice."""
-    excludes = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
-    return words_split(text for text in arguments if not text.startswith("not=")), excludes
-
-
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
     """The words of a scenario in order, then those that only the shell has. The shell's text
     replaces the scenario's. Messages name the place in the scenario for its own text only."""
@@ -87,8 +69,9 @@ def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str])
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     """The same words with their values: the client expands lists and ranges. It does not know arms,
-    which are split at commas. UsageError names the place of the wrong word."""
-    known = [word for word in words if word.key != ARM]
+    names of programs and their parameters, which are checked here. The baseline stays one text.
+    UsageError names the place of the wrong word."""
+    known = [word for word in words if word.key not in (ARM, "baseline")]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
     except UsageError:
@@ -98,16 +81,16 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
             except UsageError as error:
                 raise UsageError(f"{word.where}{error}") from None
         raise
-    return [replace(word, values=tuple(word.text.split(",")) if word.key == ARM
-                    else subject_values(word, next(answers))) for word in words]
-
-
-def subject_values(word: Word, values: Sequence[str]) -> tuple[str, ...]:
-    """The values of a word. Names and parameters of programs, which the client does not know, are
-    checked here. UsageError names the place of the word."""
-    for name in values if word.key in (SUBJECT, LOAD) else ():
-        name_check(word.key, name, word.where)
-    return parameter_values(word.key, values, word.where) if is_parameter(word.key) else (*values,)
+    expanded = []
+    for word in words:
+        values = ((word.text,) if word.key == "baseline" else
+                  tuple(word.text.split(",")) if word.key == ARM else next(answers))
+        for name in values if word.key in (SUBJECT, LOAD) else ():
+            name_check(word.key, name, word.where)
+        if is_parameter(word.key):
+            values = parameter_values(word.key, values, word.where)
+        expanded.append(replace(word, values=values))
+    return expanded
 
 
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
@@ -122,15 +105,6 @@ def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
                 raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
 
 
-def values_check(word: Word) -> None:
-    """UsageError for a word with several values that may have only one."""
-    if len(word.values) > 1:
-        if word.role == "run":
-            raise UsageError(f"{word.where}{word.key} takes one value")
-        if word.table in ("fixed", "run") and not word.typed:
-            raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
-
-
 def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
     """The words with the pairs of hosts= as first axis, so that the words of a pair vary faster."""
     hosts, target = words.get("hosts"), words.get(TARGET)
@@ -143,15 +117,6 @@ def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
     return {TARGET: Word(TARGET, ",".join(pairs_of(hosts.text)), "sweep", hosts.where), **words}
 
 
-def override_off_add(words: Words) -> Words:
-    """The words with override=off behind overrides that are compared: the program without the
-    library shows what the library costs."""
-    word = words.get(OVERRIDE)
-    if word is None or len(word.values) < 2 or NOT_LOADED in word.values:
-        return words
-    return {**words, OVERRIDE: replace(word, values=(*word.values, NOT_LOADED))}
-
-
 def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
                   shell: Mapping[str, str], pairs_of: PairsOf) -> Words:
     """The words of scenario and shell, expanded. An axis that is not in the scenario's [sweep]
@@ -159,22 +124,19 @@ def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
     merged = targets_from_hosts(merged, pairs_of)
-    words = words_expand(client, [word for word in merged.values() if word.key != "baseline"])
-    for word in words:
-        values_check(word)
-    words += [replace(word, values=(word.text,)) for word in merged.values()
-              if word.key == "baseline"]
+    words = words_expand(client, [*merged.values()])
+    for word in (word for word in words if len(word.values) > 1):
+        if word.role == "run":
+            raise UsageError(f"{word.where}{word.key} takes one value")
+        if word.table in ("fixed", "run") and not word.typed:
+            raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
     words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
-    return override_off_add({word.key: word for word in words})
-
-
-def names_refusal(names: Sequence[str]) -> str:
-    """The message for several names of scenarios: one may be a word without its value."""
-    odd = next((name for name in names[1:] if name not in scenario_names()), None)
-    if odd is None:
-        return f'one scenario at a time, not "{names[0]}" and "{names[1]}"'
-    word = dict(reversed(synonyms_read())).get(odd, odd)
-    return f'"{odd}" is no scenario, and a word has a value: {word}=...'
+    found = {word.key: word for word in words}
+    override = found.get(OVERRIDE)
+    # the program without the library shows what the library costs
+    if override and len(override.values) > 1 and NOT_LOADED not in override.values:
+        found[OVERRIDE] = replace(override, values=(*override.values, NOT_LOADED))
+    return found
 
 
 def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, list[str]]:
@@ -188,7 +150,11 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
         near = arguments[spaced - before:spaced + 2]
         raise UsageError(f'"{" ".join(near)}": write {"".join(near)}, without blanks')
     if len(names) > 1:
-        raise UsageError(names_refusal(names))
+        odd = next((name for name in names[1:] if name not in scenario_names()), None)
+        if odd is None:
+            raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
+        word = dict(reversed(synonyms_read())).get(odd, odd)
+        raise UsageError(f'"{odd}" is no scenario, and a word has a value: {word}=...')
     if names:
         path = scenario_path(names[0])
         return scenario_load(path), path, words
@@ -216,7 +182,7 @@ def quick_apply(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, 
     changes: dict[str, WordChange] = {}
     quick = {key: word for key, word in words.items() if key != "until"}
     # workload=command has rounds, but no duration and no warm-up
-    rounds_only = "workload" in words and words["workload"].values == (COMMAND,)
+    rounds_only = "workload" in words and words["workload"].values == ("command",)
     for key, most in QUICK.items():
         default = str(vocabulary.words[key]["default"])
         word = words.get(key, Word(key, most, "run", values=(default,)))

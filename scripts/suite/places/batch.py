@@ -8,13 +8,12 @@ a valid record has failed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.process import Output
-from suite.base.runner_words import OWN_ENDS, target_of, words_for_client
+from suite.base.runner_words import OWN_ENDS, target_of, words_for_client, words_restore
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 
@@ -26,15 +25,6 @@ def runs_limit(cells: Iterable[PlannedCell]) -> float:
     """The seconds after which a client that runs these cells is ended."""
     return sum(FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
                for cell in cells)
-
-
-@dataclass(frozen=True)
-class Artifacts:
-    """Where other output of a batch than records goes. facts_store: gets the facts of machines that
-    were booted for the batch. log: a file for standard error."""
-
-    facts_store: Callable[[JsonObject], None] = lambda facts: None
-    log: Path | None = None
 
 
 def overdue_text(limit_s: float) -> str:
@@ -57,11 +47,6 @@ def failed_record(reason: str) -> JsonObject:
     return {"status": "failed", "reason": reason}
 
 
-def is_placeholder(record: JsonObject) -> bool:
-    """Whether the runner made the record, because the client left none."""
-    return "words" not in record
-
-
 def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
     """Whether a JSON object has the words of this cell; the addresses of ends may differ."""
     words, own = record.get("words"), words_for_client(cell.words)
@@ -70,8 +55,11 @@ def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
 
 
 def batch_records(output: Output, cells: Sequence[PlannedCell],
-                  artifacts: Artifacts = Artifacts()) -> Iterator[tuple[int, JsonObject]]:
-    """(number of a cell, its record), each as soon as it is valid; placeholders come at the end."""
+                  facts_store: Callable[[JsonObject], None] | None = None,
+                  log: Path | None = None) -> Iterator[tuple[int, JsonObject]]:
+    """(number of a cell, its record with the words of the cell), each as soon as it is valid;
+    placeholders come at the end. facts_store: gets the facts of machines that were booted for the
+    batch. log: a file for standard error."""
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None
     end: Any = None
@@ -82,22 +70,22 @@ def batch_records(output: Output, cells: Sequence[PlannedCell],
         number = next((number for number in waiting if record_is_of(value, cells[number])), None)
         if number is None:
             end = value if "end" in value else end
-            if isinstance(value.get("client"), Mapping) and "status" not in value:
-                artifacts.facts_store(value)
+            if facts_store and isinstance(value.get("client"), Mapping) and "status" not in value:
+                facts_store(value)
             continue
         if last:
             yield last
         waiting.remove(number)
-        last = number, value
+        last = number, words_restore(value, cells[number].words)
     missing = failed_record(output_complaint(output))
     if last:
         torn = output.torn or output.overdue or output.status != 0 or end != {"end": len(cells)}
         yield (last[0], missing.copy()) if torn else last
     for number in waiting:
         yield number, missing.copy()
-    if artifacts.log:
-        artifacts.log.parent.mkdir(exist_ok=True)
-        artifacts.log.write_text(output.stderr)
+    if log:
+        log.parent.mkdir(exist_ok=True)
+        log.write_text(output.stderr)
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:

@@ -14,24 +14,13 @@ from pathlib import Path
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
-from suite.base.runner_words import (
-    COMMAND,
-    LOCAL,
-    OWN_ENDS,
-    SUBJECTS_OPTION,
-    TARGET,
-    WORKLOAD,
-    serving_ends,
-    subject_of,
-    words_for_client,
-)
-from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint, proxy_options
+from suite.base.runner_words import LOCAL, OWN_ENDS, serving_ends, subject_of, words_for_client
+from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint
 from suite.places.ssh.programs import programs_choose
 from suite.places.target import Target, word_list
 from suite.result.record import ENDS
 
 JOIN = "+"  # between the parts, which are in the order of ENDS
-HOSTS = "hosts"  # the word of a run that names an inventory
 # ports where no server runs yet: for a check of words, and for commands that users type
 PLANNED_PORT, BY_HAND_PORT = 1, 7411
 
@@ -59,9 +48,9 @@ def part_parse(text: str) -> Part:
     kind, _, rest = text.partition(":")
     host, slash, address = rest.partition("/")
     if kind != "ssh" or not host or host.startswith("-") or (slash and not address):
-        raise UsageError(f"{TARGET}={text}: write ssh:HOST or ssh:HOST/ADDRESS")
+        raise UsageError(f"target={text}: write ssh:HOST or ssh:HOST/ADDRESS")
     if address and not address_usable(address):
-        raise UsageError(f"{TARGET}={text}: {address} is no IP address that other "
+        raise UsageError(f"target={text}: {address} is no IP address that other "
                          "machines reach: write one, like 192.0.2.1 or fd00::1")
     return Part(host, address)
 
@@ -101,10 +90,10 @@ class RemoteTarget(Target):
         for word, own in OWN_ENDS.items():
             if words.get(word, own) != own:
                 raise UsageError(
-                    f"{TARGET}={self.value} starts the ends itself: leave out {word}={words[word]}")
+                    f"target={self.value} starts the ends itself: leave out {word}={words[word]}")
         if "proxy" in self.ends_to_start(words) and "proxy" not in self.parts:
             raise UsageError(
-                f"{TARGET}={self.value}: workload=proxy has three ends: write client+server+proxy")
+                f"target={self.value}: workload=proxy has three ends: write client+server+proxy")
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """transport=unix between machines: a client takes the path only from a local server."""
@@ -126,7 +115,10 @@ class RemoteTarget(Target):
 
     def server_options(self, end: str) -> tuple[str, ...]:
         """The options of uncork-server for an end, besides its address and its key."""
-        return proxy_options(self.address("server")) if end == "proxy" else ()
+        if end != "proxy":
+            return ()
+        server = self.address("server")
+        return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
     @abstractmethod
     def definitions_at(self, end: str) -> str:
@@ -135,8 +127,8 @@ class RemoteTarget(Target):
     def definitions(self, end: str, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for an end that starts a program."""
         starts = {"client" if self.one_machine else serving_ends(words)[-1],
-                  "client" if words.get(WORKLOAD) == COMMAND else ""}
-        return ((SUBJECTS_OPTION, self.definitions_at(end)) if end in starts and subject_of(words)
+                  "client" if words.get("workload") == "command" else ""}
+        return (("--subjects", self.definitions_at(end)) if end in starts and subject_of(words)
                 else ())
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,14 +11,7 @@ from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
-from suite.base.runner_words import (
-    OWN_ENDS,
-    SUBJECTS_OPTION,
-    TARGET,
-    build_of,
-    subject_of,
-    words_for_client,
-)
+from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
 from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
 from suite.scenario.subject import definitions_file
@@ -67,7 +60,7 @@ class Target:
         """UsageError for words that contradict the target."""
         for key, only in ISOLATED.items() if self.isolated else ():
             if words.get(key, only) != only:
-                raise UsageError(f"{TARGET}={self.value}: {self.isolated} has no network but its "
+                raise UsageError(f"target={self.value}: {self.isolated} has no network but its "
                                  "own loopback, and its files end with it: "
                                  f"leave out {key}={words[key]}")
 
@@ -81,13 +74,9 @@ class Target:
         fails. Yields the words with their addresses."""
         yield {}
 
-    def client_options(self, words: Mapping[str, str], ends: Mapping[str, str]) -> tuple[str, ...]:
-        """The options of the client for a cell of these words. ends: from ends()."""
-        return (*key_options(ends), *self.subject_options(words))
-
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for the server that the client starts."""
-        return (SUBJECTS_OPTION, definitions_file()) if subject_of(words) else ()
+        return ("--subjects", definitions_file()) if subject_of(words) else ()
 
     def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
         """The record of a run of these words; a failed one also names the cause known here."""

@@ -13,7 +13,7 @@ from typing import Any, cast
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.lab_words import lab_wanted
-from suite.base.runner_words import LOCAL, SUBJECT, TARGET, subject_of, target_of
+from suite.base.runner_words import LOCAL, subject_of, target_of
 from suite.places.remote import JOIN
 from suite.places.target import Target
 
@@ -30,7 +30,7 @@ def kind_of(value: str) -> type[Target]:
     """The kind of a value of `target`; Failure for an unknown kind."""
     kind = "ssh" if JOIN in value else value.partition(":")[0]
     if kind not in KINDS:
-        raise Failure(f"this runner does not know {TARGET}={value}")
+        raise Failure(f"this runner does not know target={value}")
     return cast("type[Target]", pkgutil.resolve_name(KINDS[kind]))
 
 
@@ -59,10 +59,10 @@ class Targets(contextlib.ExitStack):
                 value, self.local)
             self.callback(self.opened[value].close)
         if value != LOCAL and lab_wanted(words):
-            raise UsageError(f"{TARGET}={value}: lab=on makes namespaces on this machine")
+            raise UsageError(f"target={value}: lab=on makes namespaces on this machine")
         if subject_of(words) and not self.opened[value].starts_subjects:
-            raise UsageError(f"{TARGET}={value}: {SUBJECT}={subject_of(words)} cannot be started "
-                             f"there: take {TARGET}={LOCAL} or {TARGET}=ssh:HOST")
+            raise UsageError(f"target={value}: subject={subject_of(words)} cannot be started "
+                             "there: take target=local or target=ssh:HOST")
         self.opened[value].words_check(words)
         return self.opened[value]
 

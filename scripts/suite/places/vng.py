@@ -26,7 +26,7 @@ from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_run
-from suite.base.runner_words import SUBJECTS_OPTION, TARGET, subject_of
+from suite.base.runner_words import subject_of
 from suite.base.text import say
 from suite.places.target import Target
 from suite.scenario.subject import definitions_file
@@ -129,16 +129,12 @@ def modules_folders(root: Path) -> list[Path]:
 def shares_read(root: Path, release: str) -> frozenset[str]:
     """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
     config = root / ".config"
-    if config.exists():
-        texts, patterns = [config.read_text(errors="replace")], {
-            name: rf"^{option}=[ym]" for name, option in SHARES.items()}
-    else:
-        lists = [folder / release / name for folder in modules_folders(root)
-                 for name in ("modules.dep", "modules.builtin")]
-        texts = [path.read_text(errors="replace") for path in lists if path.exists()]
-        patterns = {name: rf"/{name}\.ko" for name in SHARES}
-    return frozenset(name for name, pattern in patterns.items() if any(
-        re.search(pattern, text, re.MULTILINE) for text in texts)) if texts else frozenset({"9p"})
+    lists = [folder / release / name for folder in modules_folders(root)
+             for name in ("modules.dep", "modules.builtin")]
+    files = [config] if config.exists() else [path for path in lists if path.exists()]
+    text = "\n".join(path.read_text(errors="replace") for path in files)
+    return frozenset(name for name, option in SHARES.items() if re.search(
+        rf"^{option}=[ym]|/{name}\.ko", text, re.MULTILINE)) if files else frozenset({"9p"})
 
 
 # ---- its guests ----
@@ -164,7 +160,7 @@ class Guest:
         --with-parent needs one, so cat(1) makes one. Definitions of subjects are its first line."""
         command = shlex.join([f"./{program.name}", *arguments])
         script = f"ip link set lo up; cd {BIN} || exit; "
-        if SUBJECTS_OPTION in arguments:
+        if "--subjects" in arguments:
             script += TAKE_SUBJECTS
             given = json.dumps(json.loads(Path(definitions_file()).read_text())) + "\n" + given
         # virtme-ng passes the folder to a shell
@@ -188,7 +184,7 @@ class Guest:
 def search_path() -> str:
     """PATH with the folder of virtme-ng: that on PATH, else the newest installed. Failure with all
     programs that are missing."""
-    where = f"{TARGET}={VNG}"
+    where = f"target={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
     found = shutil.which(VNG)
@@ -266,7 +262,7 @@ class Vng(Target):
     @classmethod
     def require(cls, value: str) -> None:
         """Checks the image, its shared file systems, virtme-ng and the programs that this needs."""
-        name, where = value.partition(":")[2], f"{TARGET}={value}"
+        name, where = value.partition(":")[2], f"target={value}"
         checks = [lambda: share_options(image_find(name, where), where)] if name else []
         all_tried([*checks, search_path])
 
@@ -274,7 +270,7 @@ class Vng(Target):
         return self.guest
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        return (SUBJECTS_OPTION, SUBJECTS) if subject_of(words) else ()
+        return ("--subjects", SUBJECTS) if subject_of(words) else ()
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

@@ -55,10 +55,11 @@ def constant_refuse(name: str) -> None:
     raise Damaged(f"not JSON: {name} is no number")
 
 
-def value_check(is_right: Callable[[Any], bool], kind: str) -> Shape:
+def value_check(is_right: Callable[[Any], bool], kind: str = "", wrong: str = "") -> Shape:
+    """A value that is right, else an error that says `is VALUE, not KIND`, or what is wrong."""
     def check(value: Any) -> None:
         if not is_right(value):
-            raise WrongShape(f"is {brief(value)}, not {kind}")
+            raise WrongShape(wrong or f"is {brief(value)}, not {kind}")
     return check
 
 

@@ -25,25 +25,18 @@ from suite.result.checks import (
     SCHEMA,
     TEXT,
     Damaged,
-    WrongShape,
     all_of,
     keys,
     list_of,
     map_of,
     null_or,
     object_of,
+    value_check,
 )
 
 # the axes that say how an end writes, and the value with which others are compared
 WRITE_WORDS, WRITE_USUAL = ("write", "reply_write"), "nodelay"
 UNTIL_TIMES = 10  # until= gives a session at most so many times its rounds
-
-
-def sessions_check(value: Any) -> None:
-    """There is a session: plan.json is written when the first one begins."""
-    if not value["sessions"]:
-        raise WrongShape("has no sessions")
-
 
 CELL_SHAPE = object_of(
     {"cell": TEXT, **keys(map_of(TEXT), "words", "given"), "baseline": FLAG},
@@ -60,7 +53,8 @@ PLAN_SHAPE = all_of(object_of({
     **keys(null_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
     "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)), "subjects": map_of(TEXT),
     "quick": map_of(object_of(keys(null_or(TEXT), "was", "is"))),
-}), sessions_check)
+}), value_check(  # plan.json is written when the first session begins
+    lambda plan: bool(plan["sessions"]), wrong="has no sessions"))
 WordChange = Mapping[str, str | None]  # the value `was` and `is` under --quick; is None: no word
 
 

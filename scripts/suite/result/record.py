@@ -39,29 +39,12 @@ def bins_check(value: Any) -> None:
             raise WrongShape("is not [low, width, count]", f"[{place}]")
 
 
-def segments_check(value: Any) -> None:
-    """A direction of a capture with data segments has their sizes."""
-    if value["data_segments"]:
-        SIZES_SHAPE(value)
-
-
-def resident_check(value: Any) -> None:
-    """An end has both figures of resident memory, or none."""
-    if ("resident_bytes" in value) != ("resident_before_bytes" in value):
-        raise WrongShape("has only one of resident_before_bytes and resident_bytes")
-
-
 def is_rate(value: Any) -> bool:
     """Whether a word is a rate: a number above 0, or `closed`."""
     try:
         return type(value) is str and (value == "closed" or 0 < float(value) < LIMIT)
     except ValueError:
         return False
-
-
-def option_check(value: Any) -> None:
-    """An option of a queue as tc(8) prints it: a scalar; for netem's delay and loss an object."""
-    (map_of(scalar_check) if type(value) is dict else scalar_check)(value)
 
 
 HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"),
@@ -84,10 +67,11 @@ THREAD_SHAPE = object_of({}, {
 })
 SIZES = {"sizes": list_of(list_of(NUMBER, 2)), "first": list_of(NUMBER)}
 SIZES_SHAPE = object_of(SIZES)
+# a direction with data segments has their sizes
 WAY_SHAPE = all_of(object_of(
     keys(NUMBER, "data_segments", "packets", "super_packets", "retransmitted_segments"),
     {**keys(NUMBER, "smallest_bytes", "largest_bytes", "shared_close_notifies"), **SIZES}),
-    segments_check)
+    lambda way: SIZES_SHAPE(way) if way["data_segments"] else None)
 CAPTURE_SHAPE = object_of({"device": TEXT, "stored_packets": NUMBER, "dropped": NUMBER,
                            "truncated": FLAG, "sent": WAY_SHAPE, "received": WAY_SHAPE},
                           {"file": TEXT})
@@ -96,13 +80,16 @@ END_SHAPE = all_of(object_of({}, {
     **keys(TEXT, "host", "engine", "security", "library", "write", "read"),
     **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
     "threads": list_of(THREAD_SHAPE),
-}), resident_check)
+}), value_check(lambda end: ("resident_bytes" in end) == ("resident_before_bytes" in end),
+                wrong="has only one of resident_before_bytes and resident_bytes"))
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
 LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
                        {**keys(TEXT, "version", "sha256"), "requests": NUMBER,
                         "arguments": list_of(TEXT)})
-QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(option_check)})
+# an option as tc(8) prints it is a scalar; netem's delay and loss are objects
+QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(
+    lambda option: (map_of(scalar_check) if type(option) is dict else scalar_check)(option))})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
 STATUSES = ("ok", "unsupported", "failed")

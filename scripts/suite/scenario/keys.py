@@ -41,9 +41,6 @@ class Key(NamedTuple):
 
 def part_keys(part: str) -> list[Key]:
     """The keys of a part, in the order of their fields; none of a part that has only words."""
-    found = []
-    for name, one in scenario.keys_of(PARTS[part]).items() if part in PARTS else ():
-        if means := one.metadata["means"]:
-            kind, absent = TYPES[one.metadata["reader"]]
-            found.append(Key(name, kind, absent, means))
-    return found
+    keys = scenario.keys_of(PARTS[part]).items() if part in PARTS else ()
+    return [Key(name, *TYPES[one.metadata["reader"]], means)
+            for name, one in keys if (means := one.metadata["means"])]

@@ -6,13 +6,13 @@ checks keys and types only: what a word means the plan asks `uncork-client`. A m
 file, the wrong key, and the nearest key that would be right.
 """
 
-import functools
 import json
 import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,7 @@ def string_read(table: dict[str, Any], key: str, where: str, required: bool = Fa
     return " ".join(value.split())
 
 
-string_require = functools.partial(string_read, required=True)
+string_require = partial(string_read, required=True)
 
 
 def string_or_none(table: dict[str, Any], key: str, where: str) -> str | None:
@@ -91,23 +91,18 @@ def strings_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]
     return tuple(value)
 
 
-def number_read(table: dict[str, Any], key: str, where: str) -> float:
-    """A finite number above zero: every metric that can be published is one."""
-    value = table.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        wrong = "is missing" if value is None else "must be a number"
-        raise UsageError(f"{where}{key} {wrong}")
-    if not math.isfinite(value) or value <= 0:
-        raise UsageError(
-            f"{where}{key} = {value} is impossible: it must be finite and above 0")
-    return float(value)
-
-
 def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
-    """A number as number_read() has it, or a list of them."""
+    """A finite number above zero, or a list of them: every metric that can be published is one."""
     value = table.get(key)
-    return [number_read({key: one}, key, where) for one in value] if isinstance(value, list) and (
-        value) else number_read(table, key, where)
+    numbers = value if isinstance(value, list) and value else [value]
+    for number in numbers:
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            wrong = "is missing" if number is None else "must be a number"
+            raise UsageError(f"{where}{key} {wrong}")
+        if not math.isfinite(number) or number <= 0:
+            raise UsageError(
+                f"{where}{key} = {number} is impossible: it must be finite and above 0")
+    return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
 def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
@@ -135,24 +130,16 @@ def entry_read(entry: dict[str, Any], kind: type, where: str) -> dict[str, Any]:
     return {one.name: one.metadata["reader"](entry, key, where) for key, one in keys.items()}
 
 
-def part_reader(kind: type) -> KeyReader:
-    """Reads a table, `[key]`, as an object of this kind; absent is None."""
-
-    def part_read(table: dict[str, Any], key: str, where: str) -> Any:
-        return kind(**entry_read(table_read(table, key, where), kind, f"{where}[{key}] ")
-                    ) if key in table else None
-
-    return part_read
+def part_read(kind: type, table: dict[str, Any], key: str, where: str) -> Any:
+    """A table, `[key]`, as an object of this kind; absent is None."""
+    return kind(**entry_read(table_read(table, key, where), kind, f"{where}[{key}] ")
+                ) if key in table else None
 
 
-def parts_reader(kind: type) -> KeyReader:
-    """Reads a list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
-
-    def parts_read(table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
-        return tuple(kind(**entry_read(entry, kind, f"{where}[{key}] "))
-                     for entry in tables_read(table, key, where))
-
-    return parts_read
+def parts_read(kind: type, table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
+    """A list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
+    return tuple(kind(**entry_read(entry, kind, f"{where}[{key}] "))
+                 for entry in tables_read(table, key, where))
 
 
 def word_value(value: Any, where: str) -> str:
@@ -197,21 +184,18 @@ def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[s
     return sweep
 
 
-def choice_reader(choices: tuple[str, ...], required: bool = False, absent: str = "") -> KeyReader:
-    """Reads a text that is one of choices. absent: the value if there is none, unless required."""
-
-    def choice_read(table: dict[str, Any], key: str, where: str) -> str:
-        value = string_read(table, key, where, required) or absent
-        if value not in ("", *choices):
-            raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{value}"')
-        return value
-
-    return choice_read
+def choice_read(choices: tuple[str, ...], table: dict[str, Any], key: str, where: str,
+                required: bool = False, absent: str = "") -> str:
+    """A text that is one of choices. absent: the value if there is none, unless required."""
+    value = string_read(table, key, where, required) or absent
+    if value not in ("", *choices):
+        raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{value}"')
+    return value
 
 
-claim_kind_read, fidelity_read = choice_reader(CLAIM_KINDS), choice_reader((IN_KIND,))
-hand_read = choice_reader(READ, True)
-label_read = choice_reader((LABEL, LABEL_REPEAT), absent=LABEL)
+claim_kind_read, fidelity_read = partial(choice_read, CLAIM_KINDS), partial(choice_read, (IN_KIND,))
+hand_read = partial(choice_read, READ, required=True)
+label_read = partial(choice_read, (LABEL, LABEL_REPEAT), absent=LABEL)
 
 
 def kind_read(table: dict[str, Any], key: str, where: str) -> str:
@@ -248,7 +232,7 @@ def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
     return look_check(key, value, where) if value else None
 
 
-shown_read = functools.partial(size_read)  # of title, note and points; it has a type of its own
+shown_read = partial(size_read)  # of title, note and points; it has a type of its own
 
 
 def name_read(table: dict[str, Any], key: str, where: str) -> str:
@@ -258,32 +242,38 @@ def name_read(table: dict[str, Any], key: str, where: str) -> str:
     return name
 
 
+# The fields of texts, of lists of texts, and of parts of a picture that are shown or not.
+required = partial(key_field, string_require)
+optional = partial(key_field, string_read, default="")
+or_none = partial(key_field, string_or_none, default=None)
+listed = partial(key_field, strings_read, default=())
+shown = partial(key_field, shown_read, default=None)
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where claims were published, and what was measured there."""
 
-    title: str = key_field(string_require, "title under which it was published")
-    who: str = key_field(string_require, "who published it")
-    reference: str = key_field(
-        string_require, "where it can be read: a project with a commit, an issue, a page")
+    title: str = required("title under which it was published")
+    who: str = required("who published it")
+    reference: str = required("where it can be read: a project with a commit, an issue, a page")
     read: str = key_field(hand_read, "whether that text was read, or a text that cites it")
-    date: str = key_field(string_read, "when it was published", default="")
-    machine: str = key_field(string_read, "machine on which it was measured", default="")
-    kernel: str = key_field(string_read, "kernel of that machine", default="")
-    conditions: str = key_field(string_read, "what was measured, and how", default="")
+    date: str = optional("when it was published")
+    machine: str = optional("machine on which it was measured")
+    kernel: str = optional("kernel of that machine")
+    conditions: str = optional("what was measured, and how")
     fidelity: str = key_field(fidelity_read, f"{IN_KIND} if a whole program was measured there; "
                               "only its socket work runs here", default="")
-    differs: str = key_field(string_read, "what the replay does differently", default="")
-    needs: str = key_field(string_read, "what the replay needs and an idle machine lacks, such as "
-                           "other load on the CPU", default="")
+    differs: str = optional("what the replay does differently")
+    needs: str = optional("what the replay needs and an idle machine lacks, such as other load on "
+                          "the CPU")
 
 
 @dataclass(frozen=True)
 class Arm:
     """Words that belong together, under a name that is a value of the word arm."""
 
-    name: str = key_field(string_require, "value of the word arm that stands for the words of this "
-                          "table")
+    name: str = required("value of the word arm that stands for the words of this table")
     words: dict[str, str] = field(default_factory=dict)
 
 
@@ -291,33 +281,30 @@ class Arm:
 class Published:
     """A figure that others measured."""
 
-    words: str = key_field(string_require, "words of the cell that was measured; for a list of "
-                           "figures one word has a list as long")
-    metric: str = key_field(string_require, "metric of the figure")
+    words: str = required("words of the cell that was measured; for a list of figures one word has "
+                          "a list as long")
+    metric: str = required("metric of the figure")
     value: float = key_field(
         numbers_read, "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
-    source: str = key_field(string_require, "where the figure is, as FILE:PLACE; for a list of "
-                            "figures PLACE ends with a list as long", "from")
-    set: str = key_field(
-        string_read, "name of a series, if several series have the same cells", default="")
+    source: str = required("where the figure is, as FILE:PLACE; for a list of figures PLACE ends "
+                           "with a list as long", "from")
+    set: str = optional("name of a series, if several series have the same cells")
     label: str = key_field(
         label_read, f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
-    unit: str = key_field(string_read, "unit in which it was printed", default="")
-    about: str = key_field(
-        string_read, "why the figure is approximate: rounded, or given in words", default="")
+    unit: str = optional("unit in which it was printed")
+    about: str = optional("why the figure is approximate: rounded, or given in words")
 
 
 @dataclass(frozen=True)
 class Claim:
     """A sentence and the comparison that decides it."""
 
-    says: str = key_field(string_require, "the claim as a sentence")
-    that: str = key_field(string_require, "the comparison that decides it, see EXPRESSIONS")
+    says: str = required("the claim as a sentence")
+    that: str = required("the comparison that decides it, see EXPRESSIONS")
     kind: str = key_field(claim_kind_read, "what was published: a count, the direction of a "
                           "change, a ratio, or a stall", default="")
-    because: str = key_field(string_read, "why another verdict was seen, as a sentence", default="")
-    evidence: str = key_field(
-        string_read, "the comparison that shows it, in the same result", default="")
+    because: str = optional("why another verdict was seen, as a sentence")
+    evidence: str = optional("the comparison that shows it, in the same result")
 
     @property
     def explanation(self) -> "Claim | None":
@@ -329,25 +316,22 @@ class Claim:
 class Question:
     """A question; the answer is the best value of a word by a metric, in each group of cells."""
 
-    asks: str = key_field(string_require, "the question as a sentence")
-    word: str = key_field(string_require, "the word whose best value is the answer")
-    metric: str = key_field(string_require, "the metric that decides which value is best")
-    where: str = key_field(string_read, "words of the cells that the question is about; empty: all "
-                           "cells", default="")
+    asks: str = required("the question as a sentence")
+    word: str = required("the word whose best value is the answer")
+    metric: str = required("the metric that decides which value is best")
+    where: str = optional("words of the cells that the question is about; empty: all cells")
 
 
 @dataclass(frozen=True)
 class TableLayout:
     """Which words become rows, and which metrics columns; where empty, the table chooses."""
 
-    rows: tuple[str, ...] = key_field(
-        strings_read, "words whose values make the rows; empty: all words that vary", default=())
-    columns: tuple[str, ...] = key_field(
-        strings_read, "metrics in this order; empty: those that suit the workload", default=())
-    gain: str | None = key_field(
-        string_or_none, "metric that is shown before and after, with its gain", default=None)
-    best: str | None = key_field(string_or_none, "word whose best value by the first metric is "
-                                 "marked; not with gain", default=None)
+    rows: tuple[str, ...] = listed("words whose values make the rows; empty: all words that vary")
+    columns: tuple[str, ...] = listed(
+        "metrics in this order; empty: those that suit the workload")
+    gain: str | None = or_none("metric that is shown before and after, with its gain")
+    best: str | None = or_none(
+        "word whose best value by the first metric is marked; not with gain")
 
 
 @dataclass(frozen=True)
@@ -355,23 +339,22 @@ class Picture:
     """One picture; where a field is None, the plotter chooses."""
 
     kind: str = key_field(kind_read, "kind of the picture")
-    metric: str | None = key_field(string_or_none, "metric that it shows; not for " + ", ".join(
-        kind for kind, key in PICTURES.items() if key != "metric"), default=None)
+    metric: str | None = or_none("metric that it shows; not for " + ", ".join(
+        kind for kind, key in PICTURES.items() if key != "metric"))
     of: str | None = key_field(histogram_name_read, "histogram that it shows; only for "
                                + ", ".join(kind for kind, key in PICTURES.items() if key == "of"),
                                default=None)
-    x: str | None = key_field(string_or_none, "word along which bars and curves run, columns of a "
-                              "heat map, lines of other kinds", default=None)
-    name: str | None = key_field(string_or_none, "name of the files of the picture; none: metric "
-                                 "or histogram, and kind", default=None)
+    x: str | None = or_none("word along which bars and curves run, columns of a heat map, lines of "
+                            "other kinds")
+    name: str | None = or_none(
+        "name of the files of the picture; none: metric or histogram, and kind")
     size: str | None = key_field(size_read, "size in print, column (3.3 in), page (6.9 in) or any "
                                  "other; none: a screen", default=None)
-    title: str | None = key_field(
-        shown_read, "whether the title is shown; none: yes", default=None)
-    points: str | None = key_field(shown_read, "whether each round is shown, as a dot or in a "
-                                   "band; none: where there is room", default=None)
-    note: str | None = key_field(shown_read, "whether the small print about rounds and machines is "
-                                 "shown; none: yes", default=None)
+    title: str | None = shown("whether the title is shown; none: yes")
+    points: str | None = shown(
+        "whether each round is shown, as a dot or in a band; none: where there is room")
+    note: str | None = shown(
+        "whether the small print about rounds and machines is shown; none: yes")
 
 
 def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
@@ -413,7 +396,7 @@ def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Publish
 
 
 def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
-    layout: TableLayout | None = part_reader(TableLayout)(table, key, where)
+    layout: TableLayout | None = part_read(TableLayout, table, key, where)
     if layout and layout.gain and layout.best:
         raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
     return layout
@@ -424,24 +407,24 @@ class Scenario:
     """A scenario as written; values of words are text exactly as in the shell."""
 
     name: str = key_field(name_read, "name of the scenario, and of its results")
-    question: str = key_field(
-        string_read, "the question that the scenario answers, one sentence", default="")
-    source: str = key_field(
-        string_read, "where the question, or the published figures, come from", default="")
+    question: str = optional("the question that the scenario answers, one sentence")
+    source: str = optional("where the question, or the published figures, come from")
+    exclude: tuple[str, ...] = listed(
+        "texts of words; cells with all words of a text are left out")
+    disputes: tuple[str, ...] = listed(
+        "claims that say the contrary, by the names of their files")
+    origin: Origin | None = key_field(partial(part_read, Origin), default=None)
     fixed: dict[str, str] = key_field(table_words_read, default_factory=dict)
     sweep: dict[str, tuple[str, ...]] = key_field(sweep_read, default_factory=dict)
     run: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    exclude: tuple[str, ...] = key_field(
-        strings_read, "texts of words; cells with all words of a text are left out", default=())
-    disputes: tuple[str, ...] = key_field(
-        strings_read, "claims that say the contrary, by the names of their files", default=())
-    origin: Origin | None = key_field(part_reader(Origin), default=None)
     arms: tuple[Arm, ...] = key_field(arms_read, key="arm", default=())
     published: tuple[Published, ...] = key_field(published_read, default=())
-    claims: tuple[Claim, ...] = key_field(parts_reader(Claim), key="claim", default=())
-    answers: tuple[Question, ...] = key_field(parts_reader(Question), key="answer", default=())
+    claims: tuple[Claim, ...] = key_field(partial(parts_read, Claim), key="claim", default=())
+    answers: tuple[Question, ...] = key_field(
+        partial(parts_read, Question), key="answer", default=())
     table: TableLayout | None = key_field(layout_read, default=None)
-    pictures: tuple[Picture, ...] = key_field(parts_reader(Picture), key="picture", default=())
+    pictures: tuple[Picture, ...] = key_field(
+        partial(parts_read, Picture), key="picture", default=())
 
 
 def words_check(scenario: Scenario, path: Path) -> None:
@@ -490,20 +473,15 @@ def scenario_load(path: Path) -> Scenario:
     return scenario
 
 
-def toml_value(value: str | float | tuple[str, ...]) -> str:
-    """One TOML value. A JSON string is a TOML basic string, once DEL is escaped in it."""
-    if isinstance(value, tuple):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)
-
-
 def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """The lines of one table; keys with a dot are quoted."""
-    return [*(["", header] if header else []), *(
-        f"{key if re.fullmatch(r'[A-Za-z0-9_-]+', key) else json.dumps(key)} = {toml_value(value)}"
-        for key, value in entries.items())]
+    """The lines of one table; keys with a dot are quoted. A text, a number or a list of texts in
+    JSON is TOML too, once DEL is escaped in it."""
+    lines = ["", header] if header else []
+    for key, value in entries.items():
+        name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
+        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        lines.append(f"{name} = {text}")
+    return lines
 
 
 def key_values(part: Any) -> dict[str, Any]:
@@ -514,19 +492,13 @@ def key_values(part: Any) -> dict[str, Any]:
 
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
-    lines = toml_table("", {key: value for key, value in key_values(scenario).items()
-                            if keys_of(Scenario)[key].metadata["means"]})
-    parts: list[tuple[str, Any]] = [
-        ("[origin]", scenario.origin),
-        *((f"[{table}]", getattr(scenario, table)) for table in WORD_TABLES),
-        *(("[[arm]]", {"name": arm.name, **arm.words}) for arm in scenario.arms),
-        *(("[[published]]", figure) for figure in scenario.published),
-        *(("[[claim]]", claim) for claim in scenario.claims),
-        *(("[[answer]]", question) for question in scenario.answers),
-        ("[table]", scenario.table),
-        *(("[[picture]]", picture) for picture in scenario.pictures),
-    ]
-    for header, part in parts:
-        if part:
-            lines += toml_table(header, part if isinstance(part, dict) else key_values(part))
-    return "\n".join(lines) + "\n"
+    top, lines = dict[str, Any](), list[str]()
+    for key, value in key_values(scenario).items():
+        if keys_of(scenario)[key].metadata["means"]:
+            top[key] = value
+            continue
+        header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
+        for part in filter(None, value if isinstance(value, tuple) else (value,)):
+            entries = part if isinstance(part, dict) else key_values(part)
+            lines += toml_table(header, entries | part.words if isinstance(part, Arm) else entries)
+    return "\n".join([*toml_table("", top), *lines]) + "\n"

@@ -9,7 +9,6 @@ what this machine lacks.
 
 import functools
 import hashlib
-import itertools
 import json
 import os
 import re
@@ -24,17 +23,9 @@ from suite.base.client import client_place
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.process import first_line
-from suite.base.runner_words import (
-    COMMAND,
-    LOAD,
-    NOT_LOADED,
-    OVERRIDE,
-    SUBJECT,
-    load_of,
-    subject_of,
-)
+from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, subject_of
 from suite.scenario.scenario import (
-    choice_reader,
+    choice_read,
     document_read,
     entry_read,
     key_field,
@@ -176,7 +167,7 @@ class Subject(Program):
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = key_field(choice_reader(LISTENS, required=True))
+    listens: str = key_field(functools.partial(choice_read, LISTENS, required=True))
     arguments_command: tuple[str, ...] | None = key_field(texts_read)
     files: Mapping[str, str] = key_field(named_texts_read)
 
@@ -303,18 +294,17 @@ def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[
 
 def programs_of(words: Mapping[str, str]) -> list[tuple[Program, str]]:
     """The subject and the load of a cell, each with the name or path of its program."""
-    names = filter(None, (subject_of(words), load_of(words)))
+    names = filter(None, (subject_of(words), words.get(LOAD)))
     found = [programs_read()[name] for name in names]
     return [(one, words.get(f"{one.name}.{PROGRAM}", one.program)) for one in found]
 
 
 def programs_used(cells: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """The first 16 digits of the SHA-256 of each program of these cells, by its path here."""
-    found = {}
-    for one, program in itertools.chain.from_iterable(map(programs_of, cells)):
-        if (path := one.find(program)) and path not in found:
-            found[path] = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-    return found
+    paths = dict.fromkeys(one.find(program) for words in cells
+                          for one, program in programs_of(words))
+    return {path: hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+            for path in paths if path}
 
 
 def missing_text(subject: Program) -> str:
@@ -339,7 +329,7 @@ def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
     """Why this subject or load cannot serve these words (protocol, transport, TLS); else None."""
     for key, speaks in SPEAKS.items():
         known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
-        if spoken not in known and (words.get("workload") != COMMAND or spoken != "raw"):
+        if spoken not in known and (words.get("workload") != "command" or spoken != "raw"):
             return (f"{one.kind}={one.name} does not work with {key}={spoken} "
                     f"(it does with {', '.join(known)})")
     if words.get("security", "plain") != "plain" and one.arguments_tls is None and (

@@ -25,7 +25,6 @@ from suite.base.errors import Failure, UsageError
 from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import process_close
 from suite.places.fleet.scripts import OVERDUE_STATUS
-from suite.places.remote import HOSTS
 from suite.places.ssh.machine import LineStream, log_complaint, ssh_choose
 from suite.result.record import JsonObject
 
@@ -82,11 +81,11 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
     chosen = environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-runner-*/bin")
     if not found:
-        raise Failure(f"{HOSTS}=INVENTORY: ansible-runner is missing: {setup_hint(ANSIBLE_TARGET)}")
+        raise Failure(f"hosts=INVENTORY: ansible-runner is missing: {setup_hint(ANSIBLE_TARGET)}")
     for name in ("ansible-inventory", "python"):
         if not os.access(found[-1] / name, os.X_OK):
             mend = f" ({ANSIBLE_CHOICE})" if chosen else f": {setup_hint(ANSIBLE_TARGET)}"
-            raise Failure(f"{HOSTS}=INVENTORY: there is no {name} in {found[-1]}{mend}")
+            raise Failure(f"hosts=INVENTORY: there is no {name} in {found[-1]}{mend}")
     return found[-1]
 
 
@@ -114,7 +113,7 @@ def complaint_find(stderr: str) -> str:
 def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
-        raise UsageError(f"{HOSTS}={path}: there is no such file")
+        raise UsageError(f"hosts={path}: there is no such file")
     programs = programs_find()
     environment = environment_make(programs) | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True"}
     try:
@@ -123,10 +122,10 @@ def inventory_list(path: str) -> JsonObject:
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             errors="replace", timeout=LIST_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"{HOSTS}={path}: ansible-inventory: {error}") from None
+        raise Failure(f"hosts={path}: ansible-inventory: {error}") from None
     found = line_read(done.stdout) if done.returncode == 0 else None
     if found is None:
-        raise UsageError(f"{HOSTS}={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
+        raise UsageError(f"hosts={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
     return found
 
 
@@ -192,7 +191,7 @@ class Driver:
 
     def failure(self) -> Failure:
         reason = log_complaint(self.log) or "it does not say why"
-        return Failure(f"{HOSTS}={self.inventory}: ansible-runner has ended: {reason}")
+        return Failure(f"hosts={self.inventory}: ansible-runner has ended: {reason}")
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
@@ -209,7 +208,7 @@ class Driver:
         found = outcomes_read(lines, jobs, folder)
         if found is None:
             raise self.failure() if self.output.ended else Failure(
-                f"{HOSTS}={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
+                f"hosts={self.inventory}: ansible-runner does not end a step of {limit_s:.0f} s")
         self.steps_open -= 1
         return found
 

@@ -18,24 +18,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
+from suite.base.client import BINARIES, Client, build_digest, complaint_text, fault_text, line_read
 from suite.base.errors import Failure
 from suite.base.installation import STATIC_HINT
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
-from suite.base.runner_words import (
-    SUBJECTS_OPTION,
-    line_for_client,
-    record_words_restore,
-    subject_of,
-    words_for_client,
-)
+from suite.base.runner_words import line_for_client, subject_of, words_for_client
 from suite.base.text import say
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet import scripts
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, pairs_read
-from suite.places.remote import HOSTS, PLANNED_PORT, RemoteTarget
+from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh import machine, programs
 from suite.places.target import Target, word_list
 from suite.result.plan import PlannedCell
@@ -54,8 +48,7 @@ def reasons_of(outcomes: Mapping[str, Outcome]) -> Reasons:
     found = {}
     for host, outcome in outcomes.items():
         if outcome.how != "ok" or outcome.status != 0:
-            why = outcome.why or complaint_text(outcome.stderr) or (
-                f"ended with status {outcome.status}")
+            why = outcome.why or fault_text(outcome.stderr, outcome.status)
             lost = " cannot be reached" if outcome.how == "unreachable" else ""
             found[host] = f"{host}{lost}: {why}"
     return found
@@ -97,7 +90,7 @@ class FleetPair(RemoteTarget):
         found = [line for line in map(line_read, outcome.lines()) if line and "client" in line]
         if len(found) != 1:
             why = outcome.why or complaint_text(outcome.stderr) or "it prints no facts"
-            raise Failure(f"{HOSTS}={self.fleet.path}: {self.host(CLIENT)}: {why}")
+            raise Failure(f"hosts={self.fleet.path}: {self.host(CLIENT)}: {why}")
         return found[0]
 
     def greetings(self) -> dict[str, machine.Greeting]:
@@ -117,7 +110,7 @@ class FleetPair(RemoteTarget):
         greeting = self.fleet.greetings.get(part.host)
         found = part.address or (greeting.own_address if greeting else "")
         if not found:
-            raise Failure(f"{HOSTS}={self.fleet.path}: host {part.host} is not reached by ssh: "
+            raise Failure(f"hosts={self.fleet.path}: host {part.host} is not reached by ssh: "
                           f"set its address by {ADDRESS_VARIABLE}")
         return found
 
@@ -268,7 +261,7 @@ class Fleet:
 
     def subject_options(self, host: str) -> tuple[str, ...]:
         """The option with the definitions there, for the program that starts subjects."""
-        return (SUBJECTS_OPTION, self.definitions[host]) if self.needs_definitions else ()
+        return ("--subjects", self.definitions[host]) if self.needs_definitions else ()
 
     # ---- clients ----
 
@@ -295,7 +288,7 @@ class Fleet:
             if reasons:
                 others = len(reasons) - 1
                 more = f" (and {others} more pairs fail)" if others else ""
-                raise Failure(f"{HOSTS}={self.path}: {next(iter(reasons.values()))}{more}")
+                raise Failure(f"hosts={self.path}: {next(iter(reasons.values()))}{more}")
             questions = {}
             for other in pairs:
                 addresses = self.addresses(other, folder, ends)
@@ -350,7 +343,7 @@ class Fleet:
 
     def batches_run(self, pairs: Mapping[FleetPair, Sequence[PlannedCell]], folder: Path,
                     ) -> dict[FleetPair, list[JsonObject]]:
-        """The records of the cells of each pair, with the words as typed. All pairs run at once."""
+        """The records of the cells of each pair. All pairs run at once."""
         reasons = self.prepare(list(pairs), folder)
         reasons |= self.serve([pair for pair in pairs if pair.value not in reasons], folder)
         clients, limits, records = {}, {}, {}
@@ -376,8 +369,6 @@ class Fleet:
                 outcome = replace(outcomes[pair.host(CLIENT)], limit_s=limits[pair])
                 found = dict(batch_records(outcome, cells))
                 records[pair] = [found[index] for index in range(len(cells))]
-            for record, cell in zip(records[pair], cells, strict=True):
-                record_words_restore(record, cell.words)
         return records
 
     def close(self) -> None:

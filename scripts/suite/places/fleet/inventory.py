@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.base.errors import UsageError
-from suite.places.remote import HOSTS, JOIN, address_usable
+from suite.places.remote import JOIN, address_usable
 from suite.result.record import ENDS as ROLES
 
 CLIENT, SERVER, PROXY = ROLES
@@ -84,7 +84,7 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...
 def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
     """The pairs of an inventory, as values of `target`. UsageError without pairs, where they are
     ambiguous, and where a host is in two pairs. listing: from Ansible. path: for messages."""
-    where = f"{HOSTS}={path}: "
+    where = f"hosts={path}: "
     by_name, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if by_name and indexed:
         raise UsageError(

@@ -52,9 +52,6 @@ from suite.places.lab.namespace import (
     output_read,
     sysctl_read,
     sysctl_write,
-    sysctls_hold,
-    sysctls_read,
-    sysctls_write,
     udp_socket,
 )
 
@@ -80,6 +77,11 @@ def facts_read(namespaces: Mapping[str, FileIO]) -> dict[str, Any]:
     return {host: device_facts(json.loads(output_read(namespace, "ip", "-json", "address")),
                                json.loads(output_read(namespace, "tc", "-json", "qdisc")))
             for host, namespace in namespaces.items()}
+
+
+def sysctl_facts(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
+    return {"name": name} | {host: sysctl_read(name, namespace)
+                             for host, namespace in namespaces.items()}
 
 
 def packet_await(namespaces: Mapping[str, FileIO]) -> None:
@@ -108,8 +110,7 @@ def lab_make(link: Link) -> Iterator[Lab]:
         for host, namespace in namespaces.items():
             lines_run(namespace, "ip", host_lines(host, link))
             lines_run(namespace, "tc", host_queue_lines(host, link))
-        with namespace_inside(namespaces[ROUTER_HOST]):
-            sysctl_write("net.ipv4.ip_forward", "1")
+        sysctl_write("net.ipv4.ip_forward", "1", namespaces[ROUTER_HOST])
         packet_await(namespaces)
         yield Lab(namespaces, facts_read(namespaces))
 
@@ -136,8 +137,12 @@ class Labs(contextlib.ExitStack):
                 lab = self.labs[link]
                 facts = lab.facts
                 if sysctl:
-                    values = holding.enter_context(sysctls_hold(lab.namespaces, *sysctl))
-                    facts = facts | {SYSCTL_WORD: {"name": sysctl[0]} | values}
+                    name, value = sysctl
+                    for namespace in lab.namespaces.values():
+                        before = sysctl_read(name, namespace)
+                        holding.callback(sysctl_write, name, before, namespace)
+                        sysctl_write(name, value, namespace)
+                    facts = facts | {SYSCTL_WORD: sysctl_facts(lab.namespaces, name)}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
             yield replace(lab, facts=facts, arguments=place_arguments(
@@ -224,11 +229,9 @@ def sysctl_refusal(text: str) -> str | None:
     name, value = sysctl
     try:
         with namespace_make() as namespace:
-            with namespace_inside(namespace):
-                sysctl_read(name)
             before = sysctl_read(name)
-            with namespace_inside(namespace):
-                sysctl_write(name, value)
+            sysctl_read(name, namespace)
+            sysctl_write(name, value, namespace)
             if sysctl_read(name) == before:
                 return None
             sysctl_write(name, before)
@@ -295,10 +298,10 @@ def lab_up(words: Mapping[str, str]) -> None:
         if standing:
             raise Failure(f"a lab is up already ({text}): uncork lab down ends it")
     with lab_make(link_of(words)) as lab:
-        if sysctl := sysctl_split(words[SYSCTL_WORD]):
-            name, value = sysctl
-            sysctls_write(lab.namespaces, name, dict.fromkeys(lab.namespaces, value))
+        sysctl = sysctl_split(words[SYSCTL_WORD])
         for namespace in lab.namespaces.values():
+            if sysctl:
+                sysctl_write(*sysctl, namespace)
             lines_run(namespace, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
         names_give(lab.namespaces)
 
@@ -325,7 +328,7 @@ def lab_status() -> list[str]:
         words = dict(word.partition("=")[::2] for word in text.split())
         sysctl = sysctl_split(words.get(SYSCTL_WORD, "none"))
         if sysctl and len(standing) == len(LAB_HOSTS):
-            facts[SYSCTL_WORD] = {"name": sysctl[0]} | sysctls_read(standing, sysctl[0])
+            facts[SYSCTL_WORD] = sysctl_facts(standing, sysctl[0])
     return [f"lab: {text}",
             *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
             *(f"  {host} is missing: uncork lab down, then up again"

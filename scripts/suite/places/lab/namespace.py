@@ -13,7 +13,7 @@ import os
 import re
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from io import FileIO
 from pathlib import Path
@@ -61,8 +61,12 @@ def namespace_enter(namespace: FileIO) -> None:
 
 
 @contextlib.contextmanager
-def namespace_inside(namespace: FileIO) -> Iterator[None]:
-    """Puts the calling thread, and what it starts, into a namespace while the context is open."""
+def namespace_inside(namespace: FileIO | None) -> Iterator[None]:
+    """Puts the calling thread, and what it starts, into a namespace while the context is open.
+    None: it stays where it is."""
+    if namespace is None:
+        yield
+        return
     with FileIO(OWN_NAMESPACE) as before:
         namespace_enter(namespace)
         try:
@@ -91,9 +95,9 @@ def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = ()) -> str:
-    """Runs ip(8) or tc(8) and returns what it prints. namespace: None: that of this process. lines:
-    its standard input. CommandRefused names the command, or the first line that fails."""
-    with contextlib.nullcontext() if namespace is None else namespace_inside(namespace):
+    """Runs ip(8) or tc(8) inside a namespace and returns what it prints. lines: its standard input.
+    CommandRefused names the command, or the first line that fails."""
+    with namespace_inside(namespace):
         try:
             done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
                                   capture_output=True, text=True, timeout=COMMAND_LIMIT_S)
@@ -114,49 +118,24 @@ def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
 
 # ---- sysctls: below /proc/sys/net a thread sees the values of its own namespace ----
 
-def sysctl_read(name: str) -> str:
-    """The value here of a sysctl like `net.ipv4.tcp_sack`, with single blanks; Failure."""
+def sysctl_read(name: str, namespace: FileIO | None = None) -> str:
+    """The value of a sysctl like `net.ipv4.tcp_sack`, with single blanks; Failure."""
     try:
-        return " ".join(Path("/proc/sys", *name.split(".")).read_text().split())
+        with namespace_inside(namespace):
+            return " ".join(Path("/proc/sys", *name.split(".")).read_text().split())
     except OSError as error:
         raise Failure(f"sysctl {name} cannot be read in a network namespace: "
                       f"{error.strerror}") from None
 
 
-def sysctl_write(name: str, value: str) -> None:
-    """Sets a sysctl here; Failure where the kernel refuses the value or changes it."""
+def sysctl_write(name: str, value: str, namespace: FileIO | None = None) -> None:
+    """Sets a sysctl; Failure where the kernel refuses the value or changes it."""
     try:
-        Path("/proc/sys", *name.split(".")).write_text(f"{value}\n")
+        with namespace_inside(namespace):
+            Path("/proc/sys", *name.split(".")).write_text(f"{value}\n")
     except OSError as error:
         raise Failure(f"sysctl {name} does not take {value} in a network namespace: "
                       f"{error.strerror}") from None
-    found = sysctl_read(name)
+    found = sysctl_read(name, namespace)
     if found != value:
         raise Failure(f"sysctl {name} was set to {value} and is {found}")
-
-
-def sysctls_write(namespaces: Mapping[str, FileIO], name: str, values: Mapping[str, str]) -> None:
-    for host, value in values.items():
-        with namespace_inside(namespaces[host]):
-            sysctl_write(name, value)
-
-
-def sysctls_read(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
-    values = {}
-    for host, namespace in namespaces.items():
-        with namespace_inside(namespace):
-            values[host] = sysctl_read(name)
-    return values
-
-
-@contextlib.contextmanager
-def sysctls_hold(namespaces: Mapping[str, FileIO], name: str,
-                 value: str) -> Iterator[dict[str, str]]:
-    """Sets a sysctl while the context is open, then restores each host's value. Yields the values
-    that were set, by host, as read back."""
-    before = sysctls_read(namespaces, name)
-    try:
-        sysctls_write(namespaces, name, dict.fromkeys(namespaces, value))
-        yield sysctls_read(namespaces, name)
-    finally:
-        sysctls_write(namespaces, name, before)

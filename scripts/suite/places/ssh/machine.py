@@ -11,7 +11,6 @@ use only such text. What does more than start a program is a script for sh.
 """
 
 import contextlib
-import ipaddress
 import os
 import re
 import selectors
@@ -95,10 +94,6 @@ def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
 def endpoint(address: str, port: int) -> str:
     """`198.18.0.1:80`, `[::1]:80`."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def proxy_options(server: str) -> tuple[str, ...]:
-    return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
 
 # ---- what comes back ----

@@ -10,16 +10,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from suite.base.client import (
-    BINARIES,
-    LIBRARY,
-    ROOT,
-    Client,
-    build_digest,
-    client_require,
-    complaint_text,
-    exit_text,
-)
+from suite.base import ROOT
+from suite.base.client import BINARIES, LIBRARY, Client, build_digest, client_require, fault_text
 from suite.base.errors import Failure, Unreachable
 from suite.base.installation import STATIC_HINT
 from suite.places.ssh.machine import Greeting, LocalMachine, RemoteMachine
@@ -70,8 +62,8 @@ def script_run(machine: RemoteMachine, what: str, script: str, arguments: list[s
     """Runs a script there. Unreachable where it fails; the message begins with what."""
     done = machine.run(script, arguments, limit_s, given)
     if done.returncode != 0:
-        reason = complaint_text(done.stderr.decode(errors="replace"))
-        raise Unreachable(f"{what} on {machine.name}: {reason or exit_text(done.returncode)}{hint}")
+        why = fault_text(done.stderr.decode(errors="replace"), done.returncode)
+        raise Unreachable(f"{what} on {machine.name}: {why}{hint}")
 
 
 def files_copy(machine: RemoteMachine, files: dict[str, Path], folder: str) -> None:

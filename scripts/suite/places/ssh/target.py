@@ -19,7 +19,6 @@ from suite.base.client import Client, build_digest
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
-from suite.base.runner_words import TARGET
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh.machine import (
     ADDRESS_WORDS,
@@ -54,13 +53,13 @@ class Ssh(RemoteTarget):
                 for number, host in enumerate(filter(None, self.hosts)):
                     self.machines[host] = RemoteMachine(host, self.folder / str(number))
             except Failure as error:
-                raise Failure(f"{TARGET}={value}: {error}") from None
+                raise Failure(f"target={value}: {error}") from None
             failing.pop_all()
 
     @classmethod
     def require(cls, value: str) -> None:
         if shutil.which(program := ssh_choose()[0]) is None:
-            raise Failure(f"{TARGET}=ssh: {program} is missing: {setup_hint('ssh')}")
+            raise Failure(f"target=ssh: {program} is missing: {setup_hint('ssh')}")
 
     def machine(self, end: str) -> LocalMachine:
         return self.machines.get(self.host(end)) or LocalMachine()
@@ -79,7 +78,7 @@ class Ssh(RemoteTarget):
                          "127.0.0.1")
         if not found:
             name = self.machine(end).name
-            raise Failure(f"{TARGET}={self.value}: ssh does not tell the address of {name}: "
+            raise Failure(f"target={self.value}: ssh does not tell the address of {name}: "
                           f"write ssh:{name}/ADDRESS")
         return found
 
