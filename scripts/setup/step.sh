@@ -7,8 +7,6 @@
 set -u
 
 : "${UNCORK_TOP:?scripts/test runs the steps}" "${UNCORK_COUNTS:?}" "${UNCORK_PYTHON:?}"
-# shellcheck source=scripts/setup/python
-. "$UNCORK_TOP/scripts/setup/python"
 # shellcheck source=scripts/setup/build.sh
 . "$UNCORK_TOP/scripts/setup/build.sh"
 

@@ -3,9 +3,6 @@
 # does: builds static programs, and runs them in a folder that holds nothing else
 # long: yes
 
-# shellcheck source=scripts/setup/packages.sh
-. "$UNCORK_TOP/scripts/setup/packages.sh"
-
 if ! packages_try static; then
     count skipped 1 "$PACKAGES_WHY"
     return 0

@@ -4,8 +4,6 @@
 # long: yes
 # seconds: 2400
 
-# shellcheck source=scripts/setup/packages.sh
-. "$UNCORK_TOP/scripts/setup/packages.sh"
 # shellcheck source=scripts/setup/debian.sh
 . "$UNCORK_TOP/scripts/setup/debian.sh"
 
