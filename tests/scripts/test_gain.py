@@ -139,7 +139,7 @@ def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
         == RATE.name
     )
     assert table_asked(words_split(["gain=time_per_message"]),
-                       None) == TableLayout(gain="time_per_message")
+                       TableLayout()) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
     with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
         layout_choose(replies, table_asked(words_split(["gain=time_per_mesage"]), table))

@@ -10,7 +10,7 @@ another cell. The gain of the baseline compares its second run with its first, a
 floor. Kernels share no round: their gain compares all boots of one with all boots of the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -135,6 +135,11 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
 # The metrics of the client for those that need figures of a foreign peer.
 SUBSTITUTES = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
              "cpu_per_byte": "client_cpu_per_message"}
+
+
+def metrics_shown(matrix: Matrix, columns: Iterable[str]) -> tuple[str, ...]:
+    """The metrics among the columns of a table, else metrics_default()."""
+    return tuple(name for name in columns if name in METRICS) or metrics_default(matrix)
 
 
 def metrics_default(matrix: Matrix) -> tuple[str, ...]:

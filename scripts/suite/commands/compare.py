@@ -23,13 +23,13 @@ from suite.analyse.comparison.sides import (
 from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
 from suite.base.errors import UsageError
-from suite.base.text import say, terminal_width
+from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
 from suite.commands import COMPARE_WORDS
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.comparison.gate import gates_document
-from suite.present.tables import RENDERERS, TERMINAL
+from suite.present.tables import RENDERERS, document_text
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
@@ -76,6 +76,5 @@ def main(options: argparse.Namespace) -> int:
         return 0
     decided = gates_decide(comparisons, gates)
     document = gates_document(decided, comparisons) if gates else comparison_document(comparisons)
-    written = RENDERERS[options.format] if options.format else TERMINAL
-    print(written.render(document, terminal_width()), end="")
+    print(document_text(document, options.format), end="")
     return decided.status if gates else 0

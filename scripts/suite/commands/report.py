@@ -27,7 +27,6 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing
 from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, output_folder, result_find
-from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
 PagePart = TypeVar("PagePart")
@@ -73,7 +72,7 @@ def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> 
 
 def page_of_one(matrix: Matrix) -> str:
     notes: list[str] = []
-    asked = matrix.result.scenario.table or TableLayout()
+    asked = matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)

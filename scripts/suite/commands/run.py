@@ -27,7 +27,7 @@ from suite.base.client import (
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.runner_words import ARM, TARGET, starts_from_here
-from suite.base.text import say, terminal_width
+from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
@@ -65,10 +65,10 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
         metric_find(figure.metric, f"{path}: [published] metric")
     for question in scenario.answers:
         metric_find(question.metric, f"{path}: [answer] metric")
-    for column in scenario.table.columns if scenario.table else ():
+    for column in scenario.table.columns:
         if column not in scenario.sweep:  # a word that varies has a column for each value
             metric_find(column, f"{path}: [table] columns")
-    if scenario.table and scenario.table.gain:
+    if scenario.table.gain:
         metric_find(scenario.table.gain, f"{path}: [table] gain")
     for picture in scenario.pictures:
         if picture.metric:
@@ -162,12 +162,14 @@ def answer_print(journal: Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
     from suite.analyse.frame import matrix_load
     from suite.analyse.precision import precision_measure, precision_text
-    from suite.present.table import table_usual
+    from suite.present.table import table_document
+    from suite.present.tables import document_text
     matrix = matrix_load(journal.folder)
     if precision := precision_measure(matrix):
         say(f"round {journal.plan.session.last} was the last: until={precision_text(precision)}")
     print(path_text(journal.folder), flush=True)
-    print(table_usual(matrix, terminal_width()), end="", flush=True)
+    document = table_document(matrix, matrix.result.scenario.table, ends_a_run=True)
+    print(document_text(document), end="", flush=True)
 
 
 def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:

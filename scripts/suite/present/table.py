@@ -27,7 +27,6 @@ from suite.analyse.verdicts import Verdict
 from suite.present import columns
 from suite.present.heading import heading_pairs
 from suite.present.legend import legend_pairs, published_sizes
-from suite.present.tables import TERMINAL
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
@@ -282,9 +281,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
     }
 
 
-def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, as text that ends with the answers."""
-    asked = matrix.result.scenario.table or TableLayout()
+def table_document(matrix: Matrix, asked: TableLayout, ends_a_run: bool = False) -> Document:
+    """The document of the table asked for. ends_a_run: as in result_document()."""
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL.render(result_document(summary, layout, ends_a_run=True), width)
+    return result_document(summary, layout, ends_a_run)

@@ -412,9 +412,9 @@ def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Publish
     return tuple(figures)
 
 
-def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
-    layout: TableLayout | None = part_reader(TableLayout)(table, key, where)
-    if layout and layout.gain and layout.best:
+def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout:
+    layout: TableLayout = part_reader(TableLayout)(table, key, where) or TableLayout()
+    if layout.gain and layout.best:
         raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
     return layout
 
@@ -440,7 +440,7 @@ class Scenario:
     published: tuple[Published, ...] = key_field(published_read, default=())
     claims: tuple[Claim, ...] = key_field(parts_reader(Claim), key="claim", default=())
     answers: tuple[Question, ...] = key_field(parts_reader(Question), key="answer", default=())
-    table: TableLayout | None = key_field(layout_read, default=None)
+    table: TableLayout = key_field(layout_read, default=TableLayout())
     pictures: tuple[Picture, ...] = key_field(parts_reader(Picture), key="picture", default=())
 
 
@@ -523,7 +523,7 @@ def scenario_text(scenario: Scenario) -> str:
         *(("[[published]]", figure) for figure in scenario.published),
         *(("[[claim]]", claim) for claim in scenario.claims),
         *(("[[answer]]", question) for question in scenario.answers),
-        ("[table]", scenario.table),
+        ("[table]", key_values(scenario.table)),
         *(("[[picture]]", picture) for picture in scenario.pictures),
     ]
     for header, part in parts:

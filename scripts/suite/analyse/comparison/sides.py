@@ -22,7 +22,6 @@ from suite.analyse.selection import Selection, cells_select, layout_choose, left
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
-from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
@@ -218,6 +217,6 @@ def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     several targets, or if some times are emulated, all metrics of the table."""
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
-    shown = layout_choose(matrix, matrix.result.scenario.table or TableLayout()).metrics
+    shown = layout_choose(matrix, matrix.result.scenario.table).metrics
     several = TARGET in matrix.axes or any(cell.emulated for cell in matrix.cells.values())
     return tuple(METRICS[name] for name in (shown if several else shown[:1]))

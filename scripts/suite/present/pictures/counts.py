@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from suite.analyse.frame import Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import metrics_default
+from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError
 from suite.base.units import Scale
 from suite.present.pictures import parts
@@ -18,9 +18,7 @@ COUNT = Scale(1.0, "")
 
 def metrics_counted(matrix: Matrix) -> list[Metric]:
     """The metrics of the table that are counts and have a value. UsageError without any."""
-    table = matrix.result.scenario.table
-    names = [name for name in (table.columns if table else ())
-             if name in METRICS] or metrics_default(matrix)
+    names = metrics_shown(matrix, matrix.result.scenario.table.columns)
     found = [METRICS[name] for name in names if METRICS[name].counts
              and any(len(matrix.series(cell, name)) for cell in matrix.whole.cells)]
     if not found:

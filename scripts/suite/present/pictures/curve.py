@@ -91,9 +91,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     value of each series is shaded, and the values that may be as good.
     """
     axis = axis_find(matrix, picture.x)
-    metric, table = parts.picture_metric(matrix, picture), matrix.result.scenario.table
-    alike = None
-    if table and axis.name == table.best:
+    metric, alike = parts.picture_metric(matrix, picture), None
+    if axis.name == matrix.result.scenario.table.best:
         optima = optima_build(matrix, axis.name, metric)
         alike = {cell.name for cell in matrix.cells.values()
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
