@@ -57,8 +57,7 @@ def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comp
     its times say nothing: then by the first metric that is no time."""
     hidden = any(cell.emulated for cell in matrix.cells.values())
     shown = [metric for metric in metrics if not (hidden and metric.timed)][:1]
-    return [refusals_check(one, (), False, False)
-            for one in compare_baseline(matrix, shown)] if shown else []
+    return compare_baseline(matrix, shown) if shown else []
 
 
 def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
@@ -85,7 +84,7 @@ def page_of_one(matrix: Matrix) -> str:
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
     """The page of two results. UsageError for a pair that `uncork compare` refuses."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
-                                                metrics_choose(base, None)), (), False, False)
+                                                metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
                      forest_drawn([comparison]))
 

@@ -12,6 +12,7 @@ from suite.analyse.comparison.differences import (
     differences_declare,
     facts_compare,
     plan_facts,
+    refusals_check,
 )
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, changes_geomean, sessions_of
@@ -133,10 +134,19 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
+def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
+                 metrics: Sequence[Metric], declared: Collection[str] = ()) -> Comparison:
+    """Compares two selectors in one result, or one in each of two results."""
+    if len(matrices) == 1:
+        return compare_cells(matrices[0], base, new, metrics)
+    return compare_results(matrices[0], matrices[1], base, new, metrics, declared)
+
+
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """Compares the baseline, if a result has one, with each other value of its axis, in order."""
+    """Compares the baseline, if a result has one, with each other value of its axis, in order.
+    UsageError if a difference refuses ratios."""
     base = baseline_words(matrix)
-    return [compare_cells(matrix, base, other, metrics)
+    return [refusals_check(compare_cells(matrix, base, other, metrics))
             for other in baseline_others(matrix, base, {})]
 
 

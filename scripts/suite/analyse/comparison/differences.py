@@ -207,8 +207,8 @@ def axis_hint(comparison: Comparison, declared: Iterable[str],
     return "" if comparison.within else f" (axis={axes} declares it)"
 
 
-def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
-                   force: bool) -> Comparison:
+def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
+                   force: bool = False) -> Comparison:
     """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
     refuses ratios, unless force; if strict, and anything that is not declared differs."""
     declared_check(comparison, declared)

@@ -178,10 +178,14 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     return {word: next(cell.words[word] for cell in matrix.cells.values() if word in cell.words)}
 
 
-def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
-    """The selectors of two results. Two selectors that differ in a word are one for each result."""
+def sides_chosen(matrices: Sequence[Matrix], arguments: Sequence[str], where: str
+                 ) -> list[WordsPair]:
+    """The pairs of sides that the arguments select in one result; of two results there is one pair,
+    and two selectors that differ in a word are one for each."""
+    if len(matrices) == 1:
+        return sides_within(matrices[0], arguments, where)
     selectors = selectors_parse(arguments, where)
-    return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
+    return [sides_opposed(selectors) or (words_join(selectors), words_join(selectors))]
 
 
 def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:

@@ -6,7 +6,6 @@ from itertools import product
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Change, Comparison, Row, Side
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
@@ -23,8 +22,7 @@ from suite.scenario.scenario import Picture
 
 def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
     """The baseline against each other value of its axis. UsageError if there is none."""
-    found = [refusals_check(one, (), False, False)
-             for one in compare_baseline(matrix, (parts.picture_metric(matrix, picture),))]
+    found = compare_baseline(matrix, (parts.picture_metric(matrix, picture),))
     if not found:
         raise UsageError(f"picture: {picture.kind}: nothing stands beside a baseline here: "
                          "it needs baseline=WORD=VALUE and another value of that word")
