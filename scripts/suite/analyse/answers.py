@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
+from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between
 from suite.analyse.metrics import Metric, is_speed, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
@@ -195,7 +195,7 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
     places = [{key: value for key, value in cell.axes.items() if key != question.word}
-              for cell in matrix.whole.cells.values() if words_match(wanted, cell.words)]
+              for cell in matrix.whole.cells.values() if wanted.items() <= cell.words.items()]
     optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric_of(question))
                    if optimum.place in places and optimum.medians.keys() <= {
                        cell.axes[question.word] for cell in matrix.cells.values()

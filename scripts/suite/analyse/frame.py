@@ -26,7 +26,7 @@ from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
 from suite.analyse.traits import Traits
-from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
@@ -98,6 +98,11 @@ class Series:
     def censored(self) -> int:
         """The number of rounds with a lower bound only."""
         return int(np.isinf(self.values).sum())
+
+    @property
+    def median(self) -> float:
+        """The median, a stats.Beyond if it is censored. There must be a value."""
+        return stats.median(self.values, self.bounds)
 
     @property
     def positive(self) -> bool:
@@ -226,21 +231,6 @@ class Matrix:
     def runs_good(self, cell: str) -> list[MeasuredRun]:
         """The same as runs, for figures that the frame does not have; none if emulated."""
         return [] if self.cells[cell].emulated else list(map(MeasuredRun, self.records_good(cell)))
-
-
-def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
-    """A note if no cell of this target has the metric, but cells of other targets do; or empty."""
-    key = ("targets", metric)
-    if key not in matrix.memo:
-        matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
-                            if len(matrix.series(other.name, metric))}
-    reporting = matrix.memo[key]
-    return (f"no run of {TARGET}={cell.target} reports it"
-            if reporting and cell.target not in reporting else "")
-
-
-def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
-    return wanted.items() <= words.items()
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:

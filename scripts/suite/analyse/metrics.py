@@ -96,11 +96,6 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     return quotient(idle, run.messages)
 
 
-def bandwidth(run: MeasuredRun) -> float | None:
-    """Bits of payload of `message` that arrived per second of MeasuredRun.elapsed_s."""
-    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed_s)
-
-
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
     return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
 
@@ -184,12 +179,10 @@ def captured_per_reply(run: MeasuredRun) -> float | None:
     return quotient(run.captured["received"]["data_segments"], replies)
 
 
-def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
+def captured_extreme(key: str, choose: Callable[..., float | None]) -> Formula:
     """The formula of the smallest or largest payload of a segment in the direction of messages."""
-    def extreme(run: MeasuredRun) -> float | None:
-        known = [counts[key] for counts in run.captured_messages if key in counts]
-        return choose(known) if known else None
-    return extreme
+    return lambda run: choose((counts[key] for counts in run.captured_messages if key in counts),
+                              default=None)
 
 
 def capture_difference(run: MeasuredRun) -> float | None:
@@ -285,7 +278,9 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(run.messages, run.elapsed_s),
            "messages of all threads / time from the first thread's start to the last one's end; "
            "of a load: requests in its output / its whole time"),
-    Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
+    Metric("bandwidth", "bit/s", "higher",
+           lambda run: quotient(run.payload and 8 * run.payload, run.elapsed_s),
+           "payload of messages at the receiver"),
     Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
            "data segments of the end that sends messages, or of the proxy; without retransmits"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),

@@ -157,7 +157,7 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     """The optimum of one group, which is not empty."""
     by_value = {cell.axes[axis]: cell for cell in cells}
     series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
-    medians = {value: stats.median(one.values, one.bounds) for value, one in series.items()}
+    medians = {value: one.median for value, one in series.items()}
     ordered = sorted(by_value.values(), reverse=metric.better == "higher", key=lambda cell: (
         stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
     best = next((cell for cell in ordered if not cells_better(matrix, cell, ordered, metric)),

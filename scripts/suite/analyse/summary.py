@@ -10,7 +10,7 @@ another cell. The gain of the baseline compares its second run with its first, a
 floor. Kernels share no round: their gain compares all boots of one with all boots of the other.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from suite import stats
 from suite.analyse.frame import (
     Cell,
     Matrix,
+    Series,
     baseline_find,
     baseline_words,
     noise_floor,
@@ -26,7 +27,6 @@ from suite.analyse.frame import (
     rounds_common,
     runs_paired,
     series_between,
-    words_match,
 )
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
@@ -114,10 +114,9 @@ class Summary:
         return max(self.floors[metric].values(), default=None)
 
 
-def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -> Figure:
-    """The figure of these values, one per round or session; bounds: as in Series."""
-    interval = None if exact else stats.median_interval(values, bounds)
-    return Figure(stats.median(values, bounds), interval, len(values), exact)
+def figure_make(series: Series, exact: bool) -> Figure:
+    interval = None if exact else stats.median_interval(series.values, series.bounds)
+    return Figure(series.median, interval, len(series), exact)
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
@@ -125,7 +124,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     series = matrix.series(cell.name, metric.name)
     if not len(series):
         return None
-    figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
+    figure = figure_make(series, matrix.is_exact(cell.name, metric.name))
     return replace(
         figure, ratio=baseline_ratio(matrix, cell, metric.name),
         verdict=baseline_verdict(matrix, cell, metric.name),
@@ -241,7 +240,7 @@ def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label
     """The figure of a set for a cell. If several match, the one with the most words."""
     matching = [figure for figure in matrix.result.scenario.published
                 if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
-                and words_match(figure_words(figure), cell.words)]
+                and figure_words(figure).items() <= cell.words.items()]
     return max(matching, key=lambda figure: len(figure.words.split()), default=None)
 
 
@@ -258,7 +257,7 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
     """The words of published figures that match no cell."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))
+        figure_words(figure).items() <= cell.words.items() for cell in matrix.whole.cells.values()))
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
@@ -278,6 +277,5 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     # p is 1: A' / A is never a change, because nothing differs
     verdict = (verdict_of(ratio, noise_floor(matrix, cell, metric.name), 1.0) if same
                else baseline_verdict(matrix, cell, metric.name))
-    medians = [stats.median(side.values, side.bounds) for side in sides]
     published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
-    return Gain(medians[0], medians[1], ratio, gains[0], gains[-1], published, verdict)
+    return Gain(pre.median, post.median, ratio, gains[0], gains[-1], published, verdict)

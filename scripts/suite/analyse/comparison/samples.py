@@ -51,7 +51,7 @@ def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
     values = list(map(session_medians, sides, rounds)) if unit is Unit.SESSION else rounds
     shown = [medians if len(medians) > 1 else side
              for side, medians in zip(rounds, values, strict=True)]
-    base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
+    base, new = (figure_make(side, matrix.is_exact(cell.name, metric.name))
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     change = Change(base, new, None, None, Verdict.UNKNOWN, None, (outliers[0], outliers[1]),

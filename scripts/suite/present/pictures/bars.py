@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
+from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
@@ -83,7 +83,8 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
             end = (0.96 * length, BOUND_ARROW)
         colour = parts.strategy_colour(cell.axes)
         if colour is None:
-            colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
+            is_base = base and base.items() <= cell.axes.items()
+            colour = BASE_COLOUR if is_base else BAR_COLOUR
         last = max([length, high or 0.0, *(
             value for value, _ in dots.get(cell.name, ()) if value <= extent)])
         lines.append(parts.data_line(row, length, low, high, last, colour, *end,
