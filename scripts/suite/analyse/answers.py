@@ -18,6 +18,7 @@ from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_bet
 from suite.analyse.metrics import Metric, is_speed, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
+from suite.base import grouped
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
     change_texts,
@@ -161,9 +162,7 @@ def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
     median = value_text(optimum.medians[best], metric.unit)
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
-    whys: dict[str, list[str]] = {}
-    for value, why in optimum.left_out.items():
-        whys.setdefault(why, []).append(value)
+    whys = grouped((why, value) for value, why in optimum.left_out.items())
     sentences = [first, others_text(optimum, metric),
                  *(f"{values_list(values)} {why}" for why, values in whys.items())]
     words = ("the others ", "every other ", "no value ")  # others begin with a value, kept as it is
@@ -230,12 +229,12 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
 
 def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
     """Notes on values that are better than the baseline in some rows, and worse in others."""
-    base, rows = baseline_words(matrix), dict[tuple[Metric, str], list[RatioRow]]()
-    for metric, cell in product(metrics, matrix.cells.values()):
-        value = words_text({key: cell.axes[key] for key in base})
-        rows.setdefault((metric, value), []).append((
-            {key: value for key, value in cell.axes.items() if key not in base},
-            baseline_ratio(matrix, cell, metric.name), baseline_verdict(matrix, cell, metric.name)))
+    base = baseline_words(matrix)
+    rows: dict[tuple[Metric, str], list[RatioRow]] = grouped((
+        (metric, words_text({key: cell.axes[key] for key in base})),
+        ({key: value for key, value in cell.axes.items() if key not in base},
+         baseline_ratio(matrix, cell, metric.name), baseline_verdict(matrix, cell, metric.name)))
+        for metric, cell in product(metrics, matrix.cells.values()))
     return labelled("note", [
         f"{metric.name} of {value} against {words_text(base)} {text}."
         for (metric, value), found in rows.items() if (text := opposed_text(found, metric))])

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_highest, ratio_between
 from suite.analyse.metrics import Metric, is_speed
+from suite.base import grouped
 
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 KeyType = TypeVar("KeyType", bound=Hashable)
@@ -168,10 +169,8 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
 def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
     """Groups of cells that differ in the axis only, in the plan's order. A group has at least two
     cells in the plan; of these only cells with values, all above 0, are in it, at least one."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in matrix.cells.values():
-        shared = tuple(value for key, value in cell.axes.items() if key != axis)
-        groups.setdefault(shared, []).append(cell)
+    groups = grouped((tuple(value for key, value in cell.axes.items() if key != axis), cell)
+                     for cell in matrix.cells.values())
     return [known for cells in groups.values() if len(cells) > 1 and (
         known := [cell for cell in cells if matrix.series(cell.name, metric).positive])]
 

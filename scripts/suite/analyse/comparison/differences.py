@@ -15,6 +15,7 @@ from typing import Any
 from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
+from suite.base import grouped
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
 from suite.result.record import ENDS
@@ -112,13 +113,10 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
     """The differences between the machines of two sides. If all ends have the same difference, it
     is one; else the ends stand before its name."""
-    found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
-    for end in ends:
-        facts = [end_facts(matrix, hosts.get(end, {}))
-                 for matrix, hosts in zip(matrices, sides, strict=True)]
-        for difference in facts_compare(*facts):
-            found.setdefault(difference, []).append(end)
+    found = grouped((difference, end) for end in ends for difference in facts_compare(
+        *(end_facts(matrix, hosts.get(end, {}))
+          for matrix, hosts in zip(matrices, sides, strict=True))))
     return tuple(difference if where == ends else
                  replace(difference, name=".".join([*where, difference.name]).rstrip("."))
                  for difference, where in found.items())

@@ -19,6 +19,7 @@ from suite.analyse.comparison.model import Difference, Row
 from suite.analyse.frame import Cell, Matrix, baseline_words
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.selection import Selection, cells_select, layout_choose, left_out_text
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
@@ -76,9 +77,7 @@ def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
 
-    partners: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in new:
-        partners.setdefault(key(cell), []).append(cell)
+    partners = grouped((key(cell), cell) for cell in new)
     known = set(map(key, base))
     pairs: list[tuple[Cell | None, Cell | None]] = [
         (cell, other) for cell in base for other in partners.get(key(cell), [None])]

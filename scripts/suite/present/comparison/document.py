@@ -13,6 +13,7 @@ from suite.analyse.frame import Cell
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
+from suite.base import grouped
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
@@ -131,9 +132,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
     """Differences as texts. A kind with more than most has its first one and a count."""
-    kinds: dict[str, list[Difference]] = {}
-    for one in differences:
-        kinds.setdefault(one.kind, []).append(one)
+    kinds = grouped((one.kind, one) for one in differences)
     return [text for kind, found in kinds.items() for text in (
         (one.text for one in found) if most is None or len(found) <= most else
         [f"{found[0].text}; and {len(found) - 1} more of {kind}"])]
