@@ -104,6 +104,7 @@ def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
 
 def test_the_other_forms_of_the_same_comparison(corked):
     golden_check("compare.md", compared_rendered("md", corked))
+    assert "no geomean: depends on place: faster together" in compared_rendered("html", corked)
     golden_check("compare.csv", compared_rendered("csv", corked))
     # wherever this tree is
     golden_check("compare.json", compared_rendered("json", corked).replace(f"{DATA}/", ""))
