@@ -273,7 +273,7 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     return "\n\n".join(found)
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     client = client_open()
     vocabulary = client_list(client)
     width = terminal_width(WIDTH_MAX)
@@ -285,4 +285,3 @@ def main(options: argparse.Namespace) -> int:
         print(list_json(vocabulary, scenarios_read()))
     else:
         print(list_text(vocabulary, scenarios_read(), width))
-    return 0

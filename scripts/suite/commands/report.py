@@ -89,7 +89,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
                      forest_drawn([comparison]))
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     """Writes the page and prints its path, or prints the page for `-o -`."""
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
@@ -103,7 +103,6 @@ def main(options: argparse.Namespace) -> int:
         say(left_out_text(matrix, asked.words))
     if options.output == "-":
         print(page, end="")
-        return 0
+        return
     file_write(path, page)
     print(path)
-    return 0

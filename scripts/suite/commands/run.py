@@ -264,7 +264,7 @@ def full_disk_explained() -> Iterator[None]:
                       f"space, to go on: {resume_command()}") from None
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:
@@ -296,7 +296,7 @@ def main(options: argparse.Namespace) -> int:
                 lines = plan_lines(planned.plan, gates_parse(options.fail_if))
                 planned = replace(planned, notes=(*planned.notes, *lines))
             print(plan_text(planned, targets))
-            return 0
+            return
         some_cell_require(planned.plan, {})
         if planned.plan.timer == TIMER:
             version_read()
@@ -306,7 +306,6 @@ def main(options: argparse.Namespace) -> int:
             journal_run(targets, journal)
             answer_print(journal)
             outcome_check(journal)
-    return 0
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:

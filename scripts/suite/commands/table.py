@@ -31,11 +31,10 @@ def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
                  **(kept | asked))
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, TABLE_WORDS)
     matrix = matrix_narrow(matrix_load(options.results), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
     text = document_text(table_document(matrix, table), options.format)
     say(left_out_text(matrix, asked.words))
     print(text, end="")
-    return 0
