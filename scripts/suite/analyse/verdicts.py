@@ -220,16 +220,10 @@ def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict
     if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
             or baseline_find(matrix, one) is not baseline_find(matrix, other)):
         return verdict
-    sides = {baseline_side(matrix, cell, metric) for cell in (one, other)}
-    return Verdict.CHANGED if sides == {1, -1} else verdict
-
-
-def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
-    """1 if tables have a cell above its baseline, -1 if below it, 0 if they show no change."""
-    ratio = baseline_ratio(matrix, cell, metric)
-    if ratio is None or baseline_verdict(matrix, cell, metric) is not Verdict.CHANGED:
-        return 0
-    return 1 if ratio.value > 1 else -1
+    above = {ratio.value > 1 for cell in (one, other)
+             if (ratio := baseline_ratio(matrix, cell, metric))
+             and baseline_verdict(matrix, cell, metric) is Verdict.CHANGED}
+    return Verdict.CHANGED if len(above) == 2 else verdict
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
