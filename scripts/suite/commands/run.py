@@ -280,21 +280,21 @@ def main(options: argparse.Namespace) -> None:
     signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
+        notes = [*planned.notes]
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
         if stored:
             planned = replace(planned, plan=replace(planned.plan, quick=stored[1].quick))
         elif path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
-            notes = claims_check(scenario, path, planned.plan, overridden)
-            planned = replace(planned, notes=(*planned.notes, *notes))
+            notes += claims_check(scenario, path, planned.plan, overridden)
+        if options.dry_run and given and not options.more:
+            notes.append(runs_left_text(*given))
+        if options.fail_if:
+            from suite.analyse.gate import gates_parse, plan_lines
+            notes += plan_lines(planned.plan, gates_parse(options.fail_if))
+        planned = replace(planned, notes=tuple(notes))
         if options.dry_run:
-            if given and not options.more:
-                planned = replace(planned, notes=(*planned.notes, runs_left_text(*given)))
-            if options.fail_if:
-                from suite.analyse.gate import gates_parse, plan_lines
-                lines = plan_lines(planned.plan, gates_parse(options.fail_if))
-                planned = replace(planned, notes=(*planned.notes, *lines))
             print(plan_text(planned, targets))
             return
         some_cell_require(planned.plan, {})
