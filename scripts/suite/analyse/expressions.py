@@ -130,7 +130,6 @@ class ClaimParser:
         return Operation(sign, left, right, within)
 
     def number(self, least: float) -> float:
-        """A number above least."""
         if self.token is None or not self.token["number"] or float(self.token["number"]) <= least:
             raise self.wrong(f"a number above {least} is needed")
         return float(self.advance()["number"])
@@ -197,7 +196,6 @@ def references_of(expression: Expression) -> Iterator[Reference]:
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:
-    """Every reference in the claims of a scenario."""
     for claim in scenario.claims:
         yield from references_of(claim_parse(claim.that))
 

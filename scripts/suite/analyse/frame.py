@@ -155,7 +155,6 @@ class Matrix:
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
-        """The cells by the values of their axes."""
         found: dict[tuple[str, ...], Cell] = {}
         for cell in self.cells.values():
             found.setdefault(tuple(cell.axes.values()), cell)

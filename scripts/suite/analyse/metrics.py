@@ -79,7 +79,6 @@ class Metric(NamedTuple):
 
 
 def time_per_message(run: MeasuredRun) -> float | None:
-    """request: mean time of a request on its connection; stream: receiver's time per message."""
     return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
 
 
@@ -150,13 +149,11 @@ def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
 
 
 def copied_share(run: MeasuredRun) -> float | None:
-    """The share of zero-copy sends that the kernel copied nevertheless."""
     lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
     return quotient(ends_sum(lending, "copied"), ends_sum(lending, "lent"))
 
 
 def mapped_share(run: MeasuredRun) -> float | None:
-    """The share of the bytes of zero-copy reads that was mapped."""
     mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
     mapped = ends_sum(mapping, "mapped_bytes")
     return quotient(mapped, total(mapped, ends_sum(mapping, "copied_bytes")))
@@ -171,7 +168,6 @@ def peer_window(run: MeasuredRun) -> float | None:
 
 
 def captured_per_reply(run: MeasuredRun) -> float | None:
-    """Captured segments in the direction of replies, per reply."""
     if run.streams or not run.captured:
         return None
     replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed

@@ -157,7 +157,6 @@ def ratio_metrics(summary: Summary) -> set[str]:
 
 
 def scales_choose(summary: Summary) -> dict[str, units.Scale]:
-    """The unit of each metric in the whole table."""
     return {metric.name: units.scale_choose(
         (figures[metric.name].median for figures in summary.figures.values()
          if metric.name in figures), metric.unit) for metric in summary.metrics}

@@ -162,7 +162,6 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """The kernel releases on which these cells ran."""
     ran = machines_of(matrix.result,
                       {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
     return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))
