@@ -11,7 +11,6 @@ import pytest
 
 from answers import matrix_of, result_make
 from rendered import table_rendered, table_text
-from suite.analyse.frame import baseline_find
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import layout_choose
 from suite.analyse.summary import gain_build, summary_build
@@ -33,7 +32,7 @@ def replies(tmp_path_factory):
 def gain_of(matrix, metric, **words):
     """The gain of the one cell with these words."""
     (cell,) = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
-    base = baseline_find(matrix, cell, {"reply_write": "nodelay"})
+    base = matrix.baseline_find(cell, {"reply_write": "nodelay"})
     return gain_build(matrix, cell, base, metric)
 
 

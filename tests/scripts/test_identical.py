@@ -22,7 +22,7 @@ from simulated import (
 )
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline, compare_cells
-from suite.analyse.frame import Matrix, noise_floor
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.summary import summary_build
@@ -86,7 +86,7 @@ def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
     for group in (0, 1):
         for place in (0, 1):
             cell = matrix.cells[cell_name(group, place)]
-            assert noise_floor(matrix, cell, METRIC) == floors[cell_name(group, 0)]
+            assert matrix.noise_floor(cell, METRIC) == floors[cell_name(group, 0)]
 
 
 def any_table(matrix: Matrix) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric, is_speed, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
@@ -229,7 +229,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
 
 def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
     """Notes on values that are better than the baseline in some rows, and worse in others."""
-    base = baseline_words(matrix)
+    base = matrix.baseline
     rows: dict[tuple[Metric, str], list[RatioRow]] = grouped((
         (metric, words_text({key: cell.axes[key] for key in base})),
         ({key: value for key, value in cell.axes.items() if key not in base},
@@ -245,12 +245,12 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
     nothing, compared with the cell without it, by all timed metrics."""
     texts = []
     for cell in matrix.cells.values():
-        base = baseline_find(matrix, cell, {OVERRIDE: NOT_LOADED})
+        base = matrix.baseline_find(cell, {OVERRIDE: NOT_LOADED})
         if base is None or cell.axes.get(OVERRIDE) != NO_CHANGE:
             continue
         costs = [f"{metric.name} {one} {interval_text([one, *ends])}".rstrip()
                  for metric in metrics if metric.timed
-                 if (ratio := ratio_between(matrix, cell, base, metric.name))
+                 if (ratio := matrix.ratio_between(cell, base, metric.name))
                  for one, *ends in [change_texts(*ratio.span)]]
         place = words_text({key: value for key, value in cell.axes.items()
                             if key != OVERRIDE and value})

@@ -231,6 +231,67 @@ class Matrix:
         """The same as runs, for figures that the frame does not have; none if emulated."""
         return [] if self.cells[cell].emulated else list(map(MeasuredRun, self.records_good(cell)))
 
+    @property
+    def baseline(self) -> dict[str, str]:
+        """The axes that make a cell a baseline (Plan.baseline_axes)."""
+        return self.result.plan.baseline_axes
+
+    def baseline_find(self, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
+        """The cell with the words of base (default: baseline) and else the axes of this cell."""
+        base = self.baseline if base is None else base
+        return self.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
+
+    @property
+    def cells_compared(self) -> list[Cell]:
+        """The shown cells and their baselines, in the plan's order."""
+        found = {other.name for cell in self.cells.values() if (other := self.baseline_find(cell))}
+        return [cell for name, cell in self.whole.cells.items()
+                if name in self.cells or name in found]
+
+    def series_between(self, first: Cell, second: Cell,
+                       metric: str) -> tuple[Series, Series] | None:
+        """The values of two cells, by round; if they share rounds, only of rounds in which both
+        have a value. None if a cell has no value, or one that is not above 0."""
+        sides = self.series(first.name, metric), self.series(second.name, metric)
+        if rounds_common((first, second)):
+            sides = rounds_join(*sides)
+        return sides if all(side.positive for side in sides) else None
+
+    def ratio_between(self, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
+        """cell / base; None as series_between()."""
+        key = ("ratio", cell.name, base.name, metric)
+        if key not in self.memo:
+            both = self.series_between(cell, base, metric)
+            self.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
+        return self.memo[key]
+
+    def runs_paired(self, cell: str, metric: str) -> tuple[Series, Series] | None:
+        """A and A' of the rounds in which a cell ran twice, ascending. None without such a round,
+        if a value is not above 0, or if some run does not know a quantile."""
+        rows = self.good_rows[cell]
+        labels = self.result.runs.columns["label"][rows]
+        sides = rounds_join(*(self.series_at(rows[labels == label], metric)
+                              for label in (LABEL, LABEL_REPEAT)))
+        return sides if all(side.positive for side in sides) else None
+
+    def noise_floor(self, cell: Cell, metric: str) -> float | None:
+        """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the
+        cell itself if it has none. None below 6 complete pairs."""
+        base = self.baseline_find(cell) or cell
+        key = ("floor", base.name, metric)
+        if key not in self.memo:
+            runs = self.runs_paired(base.name, metric)
+            self.memo[key] = stats.estimate_floor(ratio_of(*runs[::-1], True)) if runs else None
+        return self.memo[key]
+
+    def noise_floors(self, metric: str) -> dict[str, float]:
+        """The known noise floors, by baseline cell."""
+        runs = self.result.runs
+        doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
+        floors = {cell.name: self.noise_floor(cell, metric) for cell in self.cells_compared
+                  if cell.name in doubled}
+        return {cell: floor for cell, floor in floors.items() if floor is not None}
+
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
     """By cell, the user and system metrics whose sum is below SPLIT_MIN_S in the median run. A
@@ -282,24 +343,6 @@ def matrix_load(folder: Path) -> Matrix:
     return matrix_build(result_load(folder))
 
 
-def baseline_words(matrix: Matrix) -> dict[str, str]:
-    """The axes that make a cell a baseline (Plan.baseline_axes)."""
-    return matrix.result.plan.baseline_axes
-
-
-def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
-    """The cell with the words of base (default: the baseline's) and else the axes of this cell."""
-    base = baseline_words(matrix) if base is None else base
-    return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
-
-
-def cells_compared(matrix: Matrix) -> list[Cell]:
-    """The shown cells and their baselines, in the plan's order."""
-    found = {other.name for cell in matrix.cells.values() if (other := baseline_find(matrix, cell))}
-    return [cell for name, cell in matrix.whole.cells.items()
-            if name in matrix.cells or name in found]
-
-
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
     """Both series, only the rounds that both have, ascending."""
     _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True,
@@ -312,16 +355,6 @@ def rounds_common(cells: Iterable[Cell]) -> bool:
     return len({cell.block for cell in cells}) < 2
 
 
-def series_between(matrix: Matrix, first: Cell, second: Cell,
-                   metric: str) -> tuple[Series, Series] | None:
-    """The values of two cells, by round; if they share rounds, only of rounds in which both have a
-    value. None if a cell has no value, or one that is not above 0."""
-    sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
-    if rounds_common((first, second)):
-        sides = rounds_join(*sides)
-    return sides if all(side.positive for side in sides) else None
-
-
 def ratio_of(new: Series, base: Series, shared: bool,
              alpha: float = stats.ALPHA) -> stats.Estimate:
     """new / base, all above 0. shared: round by round, else all values of new to all of base. Only
@@ -332,46 +365,7 @@ def ratio_of(new: Series, base: Series, shared: bool,
     return stats.ratio_estimate(new.values, base.values, shared, alpha)
 
 
-def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
-    """cell / base; None as series_between()."""
-    key = ("ratio", cell.name, base.name, metric)
-    if key not in matrix.memo:
-        both = series_between(matrix, cell, base, metric)
-        matrix.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
-    return matrix.memo[key]
-
-
-def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
-    """A and A' of the rounds in which a cell ran twice, ascending. None without such a round, if a
-    value is not above 0, or if some run does not know a quantile."""
-    rows = matrix.good_rows[cell]
-    labels = matrix.result.runs.columns["label"][rows]
-    sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
-                          for label in (LABEL, LABEL_REPEAT)))
-    return sides if all(side.positive for side in sides) else None
-
-
-def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the cell
-    itself if it has none. None below 6 complete pairs."""
-    base = baseline_find(matrix, cell) or cell
-    key = ("floor", base.name, metric)
-    if key not in matrix.memo:
-        pair = runs_paired(matrix, base.name, metric)
-        matrix.memo[key] = stats.estimate_floor(ratio_of(pair[1], pair[0], True)) if pair else None
-    return matrix.memo[key]
-
-
 def noise_floor_highest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
     """The highest noise floor of these cells; None if none is known."""
-    floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
+    floors = (matrix.noise_floor(cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)
-
-
-def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
-    """The known noise floors, by baseline cell."""
-    runs = matrix.result.runs
-    doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
-    floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
-              if cell.name in doubled}
-    return {cell: floor for cell, floor in floors.items() if floor is not None}

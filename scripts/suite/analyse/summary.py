@@ -15,19 +15,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import (
-    Cell,
-    Matrix,
-    Series,
-    baseline_find,
-    baseline_words,
-    noise_floor,
-    noise_floors,
-    ratio_of,
-    rounds_common,
-    runs_paired,
-    series_between,
-)
+from suite.analyse.frame import Cell, Matrix, Series, ratio_of, rounds_common
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
 from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict, verdict_of
@@ -128,7 +116,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     return replace(
         figure, ratio=baseline_ratio(matrix, cell, metric.name),
         verdict=baseline_verdict(matrix, cell, metric.name),
-        published=published_ratios(matrix, cell, metric.name, baseline_find(matrix, cell)))
+        published=published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell)))
 
 
 # The metrics of the client for those that need figures of a foreign peer.
@@ -219,10 +207,10 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
                            if (figure := figure_build(matrix, cell, metric))}
                for cell in matrix.cells.values()}
     gains = {cell.name: found for cell in matrix.cells.values() if gain and (
-        found := gain_build(matrix, cell, baseline_find(matrix, cell), METRICS[gain]))}
-    floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
+        found := gain_build(matrix, cell, matrix.baseline_find(cell), METRICS[gain]))}
+    floors = {metric.name: matrix.noise_floors(metric.name) for metric in metrics}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
-    return Summary(matrix, metrics, baseline_words(matrix), figures, floors,
+    return Summary(matrix, metrics, matrix.baseline, figures, floors,
                    published_unused(matrix), gain, gains, best, optima)
 
 
@@ -265,8 +253,8 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     if base is None:
         return None
     same = cell.name == base.name
-    sides = (runs_paired(matrix, cell.name, metric.name) if same
-             else series_between(matrix, base, cell, metric.name))
+    sides = (matrix.runs_paired(cell.name, metric.name) if same
+             else matrix.series_between(base, cell, metric.name))
     if sides is None:
         return None
     pre, post = sides
@@ -275,7 +263,7 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     gains = [None] if not shared or pre.censored or post.censored else sorted(
         (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
     # p is 1: A' / A is never a change, because nothing differs
-    verdict = (verdict_of(ratio, noise_floor(matrix, cell, metric.name), 1.0) if same
+    verdict = (verdict_of(ratio, matrix.noise_floor(cell, metric.name), 1.0) if same
                else baseline_verdict(matrix, cell, metric.name))
     published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
     return Gain(pre.median, post.median, ratio, gains[0], gains[-1], published, verdict)

@@ -8,7 +8,7 @@ from itertools import chain, groupby, zip_longest
 from typing import Any
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
@@ -312,7 +312,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", words_text(cell.words)),
             ("machine", machines_text(matrix, [cell])), ("disturbed", disturbances_text(matrix))]
-    base = baseline_find(matrix, cell)
+    base = matrix.baseline_find(cell)
     compared = f"; x: of {base.text}" if base is not None and base.name != cell.name else ""
     drawn = {key: value for record in records[:1] for key, value in record.words.items()
              if key == ARRIVAL_SEED}  # `By hand` repeats the first run

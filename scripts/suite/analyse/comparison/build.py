@@ -17,7 +17,7 @@ from suite.analyse.comparison.differences import (
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, changes_geomean, sessions_of
 from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
-from suite.analyse.frame import Cell, Matrix, baseline_words, ratio_between, rounds_common
+from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
@@ -66,7 +66,7 @@ def changes_judge(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
         # if one row is of boots, all are: then a ratio may differ from that of its two cells
         if all(one is family and (
                 (ratio := changes[index].ratio) is None or ratio.p is None
-                or ratio == ratio_between(matrix, pairs[index][1], pairs[index][0], name))
+                or ratio == matrix.ratio_between(pairs[index][1], pairs[index][0], name))
                for index, (one, _) in found.items()):
             return {index: change_judge(changes[index], family, key,
                                         verdicts.pair_verdict(matrix, *pairs[index], name))
@@ -145,7 +145,7 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
     """Compares the baseline, if a result has one, with each other value of its axis, in order.
     UsageError if a difference refuses ratios."""
-    base = baseline_words(matrix)
+    base = matrix.baseline
     return [refusals_check(compare_cells(matrix, base, other, metrics))
             for other in baseline_others(matrix, base, {})]
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from suite.analyse.comparison.model import Difference, Row
-from suite.analyse.frame import Cell, Matrix, baseline_words
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.selection import Selection, cells_select, layout_choose, left_out_text
 from suite.base import grouped
@@ -160,7 +160,7 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
     if opposed:
         return [opposed]
     words = words_join(selectors)
-    base = first_system(matrix, words) or baseline_words(matrix)
+    base = first_system(matrix, words) or matrix.baseline
     new = {key: words[key] for key in base if key in words}
     narrow = {key: value for key, value in words.items() if key not in base}
     others = [new] if new and new.keys() == base.keys() and new != base else baseline_others(
@@ -172,7 +172,7 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     """The first target of a result with several, else the first build. None without several, for a
     fleet, whose pairs are the same system, or if words have a word of the baseline."""
     word = next((word for word in (TARGET, BUILD) if word in matrix.axes), None)
-    if word is None or matrix.result.plan.hosts or baseline_words(matrix).keys() & words.keys():
+    if word is None or matrix.result.plan.hosts or matrix.baseline.keys() & words.keys():
         return None
     return {word: next(cell.words[word] for cell in matrix.cells.values() if word in cell.words)}
 
@@ -193,7 +193,7 @@ def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> st
     wanted: dict[str, list[str]] = {}
     for key, value in map(word_split, " ".join(arguments).split()):
         wanted.setdefault(key, []).extend(value.split(","))
-    for key, value in baseline_words(matrix).items() if within else ():
+    for key, value in matrix.baseline.items() if within else ():
         if len(set(wanted.get(key, ()))) == 1 and value not in wanted[key]:
             wanted[key].insert(0, value)
     shown = {name: cell for name, cell in matrix.cells.items()

@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
@@ -142,7 +142,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             limits = [max(limits)] * len(limits)
         apart = len(set(limits)) > 1
         extents, blocks = zip(*(
-            panel_block(panel, figures, metric, scale, limit, baseline_words(matrix), dots)
+            panel_block(panel, figures, metric, scale, limit, matrix.baseline, dots)
             for panel, limit in zip(panels, limits, strict=True)), strict=True)
         extents = extents if apart else (max(extents),) * len(extents)
         rounds = [dots_block(panel, dots, extent)
@@ -166,7 +166,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
     figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
-    base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
+    base, counts = " ".join(matrix.baseline.values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
     room = 0.97 * canvas.width - 24 - LETTER * widest
     tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]

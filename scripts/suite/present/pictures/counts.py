@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from suite.analyse.frame import Matrix, baseline_words
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError
@@ -31,7 +31,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """A picture for each combination of the axes other than that of the bars, by default the last.
     It has a panel for each metric that any of its cells has."""
     counted = {metric: parts.figures_of(matrix, metric) for metric in metrics_counted(matrix)}
-    base, canvas, drawings = baseline_words(matrix), canvas_of(picture), []
+    base, canvas, drawings = matrix.baseline, canvas_of(picture), []
     for place in panels_make(matrix, parts.picture_axis(matrix, picture) or next(
             reversed(matrix.axes), None), canvas.name_most):
         shown = {metric: figures for metric, figures in counted.items()
