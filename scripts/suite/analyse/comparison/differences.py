@@ -169,11 +169,6 @@ def differences_declare(differences: Iterable[Difference],
                  for one in differences)
 
 
-def differences_refusing(comparison: Comparison) -> tuple[Difference, ...]:
-    """The differences, not declared, across which ratios of time say nothing."""
-    return tuple(one for one in comparison.differences if one.refuses and not one.declared)
-
-
 def differences_line(differences: Collection[Difference]) -> str:
     texts = [one.text for one in differences]
     more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
@@ -211,7 +206,7 @@ def refusals_check(comparison: Comparison, declared: Collection[str] = (), stric
     refuses ratios, unless force; if strict, and anything that is not declared differs."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = differences_refusing(comparison)
+    refusing = comparison.refusing
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
                          f"{differences_line(others)}{axis_hint(comparison, declared, others)}")

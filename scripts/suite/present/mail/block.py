@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from suite.analyse.comparison.build import compare_pair, geomeans_every
-from suite.analyse.comparison.differences import axis_hint, declared_check, differences_refusing
+from suite.analyse.comparison.differences import axis_hint, declared_check
 from suite.analyse.comparison.model import Comparison, Side
 from suite.analyse.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.analyse.frame import Matrix
@@ -70,7 +70,7 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
     sides has no meaning. declared: the axis of the comparison."""
     comparison = compare_pair(matrices, base, new, metrics, declared)
     declared_check(comparison, declared)
-    for difference in differences_refusing(comparison):
+    for difference in comparison.refusing:
         raise UsageError(
             f"{difference.text}: ratios across that say nothing, and none are posted"
             f"{axis_hint(comparison, declared, [difference])}")
