@@ -15,7 +15,7 @@ from typing import NamedTuple
 from suite import stats
 from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric, is_speed, metric_find
+from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
 from suite.base import grouped
@@ -78,7 +78,7 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
     first = f"{best} seems best, but"
     if ratio is None:
         return f"{first} shares no good round with {base}"
-    faster, than = ("faster", "as fast as") if is_speed(metric) else ("better", "better than")
+    faster, than = ("faster", "as fast as") if metric.is_speed else ("better", "better than")
     texts = ratio_texts(*ratio.span)
     interval = f" {interval_text(texts)}".rstrip()
     if verdict is Verdict.SAME or (ratio.value < 1 and verdict.doubtful):
@@ -96,7 +96,7 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
         return (f"no value is best, each has a better one: round by round {base} is {faster} than "
                 f"{best.rstrip(',')}, which has the best median")
     if verdict is Verdict.EXACT:
-        return f"{best} is exactly " + (f"as {'fast' if is_speed(metric) else 'good'} as {base}"
+        return f"{best} is exactly " + (f"as {'fast' if metric.is_speed else 'good'} as {base}"
                                         if ratio.value == 1 else f"{texts[0]} {than} {base}")
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
@@ -110,7 +110,7 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
     compared = optimum.best_ratio
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (compared and value == compared.reference)}
-    worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
+    worse, good = ("slower", "fast") if metric.is_speed else ("worse", "good")
     if optimum.circular:
         return ""
     if others and optimum.unique and not optimum.left_out:

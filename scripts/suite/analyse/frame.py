@@ -21,7 +21,7 @@ import pandas as pd
 from suite import stats
 from suite.analyse.machines import cells_emulated
 from suite.analyse.measured import MeasuredRun
-from suite.analyse.metrics import METRICS, SPLITS
+from suite.analyse.metrics import METRICS, SPLITS, Metric
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
@@ -75,6 +75,10 @@ class Cell:
         """The block of its rounds: the image that is booted for them; "" is the runner's system.
         Only cells of one block share rounds: in a round of two kernels each is booted once."""
         return boot_of(self.words)
+
+    def hides(self, metric: Metric) -> bool:
+        """Whether a figure is hidden: it is a time of an emulated cell, which means nothing."""
+        return bool(self.emulated) and metric.timed
 
     @property
     def open_loop(self) -> bool:

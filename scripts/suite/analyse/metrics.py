@@ -73,6 +73,11 @@ class Metric(NamedTuple):
         return self.name != STALL and (not self.whole or self.name in LATE)
 
     @property
+    def is_speed(self) -> bool:
+        """Whether texts call a change `faster` or `slower`, and not `better` or `worse`."""
+        return self.unit in ("1/s", "bit/s") or self.name.startswith(("time", "latency", "service"))
+
+    @property
     def whole(self) -> bool:
         """Whether it counts events or bytes, so that rounds can have exactly the same value."""
         return self.unit in ("1", "B")
@@ -407,8 +412,3 @@ def metrics_compute(record: Record) -> dict[str, float | None]:
         return dict.fromkeys(METRICS)
     run = MeasuredRun(record)
     return {name: metric.formula(run) for name, metric in METRICS.items()}
-
-
-def is_speed(metric: Metric) -> bool:
-    """Whether texts call a change of a metric `faster` or `slower`, and not `better` or `worse`."""
-    return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))

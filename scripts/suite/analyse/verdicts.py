@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix, noise_floor_highest
-from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.metrics import Metric
 from suite.base import grouped
 
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
@@ -106,7 +106,7 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
     axis = next((axis for axis in better[0] if {one[axis] for one in better}.isdisjoint(
         one[axis] for one in worse)), "")
     texts = []
-    for side, name in zip(sides, ("faster", "slower") if is_speed(metric) else ("better", "worse"),
+    for side, name in zip(sides, ("faster", "slower") if metric.is_speed else ("better", "worse"),
                           strict=True):
         values = list(dict.fromkeys(" ".join(value or "none" for value in (
             [one[axis]] if axis else one.values())) for one in side))

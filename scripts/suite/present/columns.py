@@ -7,7 +7,7 @@ from dataclasses import replace
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Verdict
@@ -70,15 +70,10 @@ def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     return matrix.coverage_text(cell, metric.name)
 
 
-def is_hidden(cell: Cell, metric: Metric) -> bool:
-    """Whether a figure is hidden: it is a time of an emulated cell, which means nothing."""
-    return bool(cell.emulated) and metric.timed
-
-
 def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
     """(text, reason) in place of a figure that good runs do not have. note: figure_note(). ABSENT
     without a reason means that runs of this kind never have the figure."""
-    if is_hidden(cell, metric):
+    if cell.hides(metric):
         return "-", f"{TIMES_INVALID}: {cell.emulated}"
     if metric.name in cell.unsplit:
         return "", UNSPLIT_NOTE
@@ -206,7 +201,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
             for ratio in ratios)))
     columns += published_columns(summary, figures, lambda ratio: units.ratio_text(
         1 / ratio if metric.better == "lower" else ratio), published_name)
-    word = "faster" if is_speed(metric) else "better"
+    word = "faster" if metric.is_speed else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 

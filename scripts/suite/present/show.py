@@ -22,7 +22,7 @@ from suite.base.runner_words import ARRIVAL_SEED, DRAWN
 from suite.base.text import labelled_lines
 from suite.base.units import count_text, number_text, percent_text, scale_choose, value_text
 from suite.base.words import words_split, words_text
-from suite.present.columns import is_hidden, ratio_item
+from suite.present.columns import ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
@@ -307,7 +307,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     runs, inner = [MeasuredRun(record) for record in records], width - 2
     timed = [] if cell.emulated else runs
     metrics = [METRICS[name] for name in metrics_default(matrix)]
-    metric = next((one for one in metrics if not is_hidden(cell, one)), metrics[0])
+    metric = next((one for one in metrics if not cell.hides(one)), metrics[0])
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", words_text(cell.words)),

@@ -11,7 +11,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
-from suite.present.columns import is_hidden, median_text, verdict_item
+from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
@@ -49,7 +49,7 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
               high: float | None) -> str:
     """The text at the end of a bar. cut: the bar is cut. high: the end of a whisker that is cut."""
-    if figure is None and is_hidden(cell, metric):
+    if figure is None and cell.hides(metric):
         return f"- ({cell.emulated})"
     if figure is None:
         return {"unsupported": "- (unsupported)", "failed": "failed",

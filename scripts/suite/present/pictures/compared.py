@@ -13,7 +13,6 @@ from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
-from suite.present.columns import is_hidden
 from suite.present.heading import coverage_text
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Canvas
@@ -52,7 +51,7 @@ def absent_text(row: Row, metric: Metric) -> str:
             return "no cell"
         if cell.status != "ok":
             return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
-        if is_hidden(cell, metric):
+        if cell.hides(metric):
             return cell.emulated
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
