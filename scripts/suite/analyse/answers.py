@@ -45,10 +45,6 @@ class Answer(NamedTuple):
     varying: tuple[str, ...] = ()
 
 
-def metric_of(question: Question) -> Metric:
-    return metric_find(question.metric, "scenario.toml: [answer] metric")
-
-
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
     """The texts as lines, the first with the label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
@@ -105,12 +101,12 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
         if verdict is Verdict.WITHIN_NOISE else f"among {compared.tested} rows that may be chance")
 
 
-def others_text(optimum: Optimum, metric: Metric) -> str:
+def others_text(optimum: Optimum) -> str:
     """How the values besides the best and its reference compare with the best; may be empty."""
     compared = optimum.best_ratio
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (compared and value == compared.reference)}
-    worse, good = ("slower", "fast") if metric.is_speed else ("worse", "good")
+    worse, good = ("slower", "fast") if optimum.metric.is_speed else ("worse", "good")
     if optimum.circular:
         return ""
     if others and optimum.unique and not optimum.left_out:
@@ -130,7 +126,7 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
         for verb, values in verbs.items() if values)
 
 
-def advice_text(optimum: Optimum, axis: str) -> str:
+def advice_text(optimum: Optimum) -> str:
     """Advises the smallest value that may be as good as the best (Optimum.alike). If the best is
     better than the baseline, the advised value is too: noise must not make the advice smaller.
 
@@ -152,26 +148,26 @@ def advice_text(optimum: Optimum, axis: str) -> str:
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
            else "" if least == optimum.best else f", the smallest that may be as good{base}")
-    return f"Set {axis}={least}{why}."
+    return f"Set {optimum.axis}={least}{why}."
 
 
-def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+def optimum_text(optimum: Optimum) -> str:
     """The sentences about one group."""
-    best, compared = optimum.best, optimum.best_ratio
+    best, compared, metric = optimum.best, optimum.best_ratio, optimum.metric
     name = f"{best}, the baseline," if optimum.is_baseline else best
     median = value_text(optimum.medians[best], metric.unit)
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
     whys = grouped((why, value) for value, why in optimum.left_out.items())
-    sentences = [first, others_text(optimum, metric),
+    sentences = [first, others_text(optimum),
                  *(f"{values_list(values)} {why}" for why, values in whys.items())]
     words = ("the others ", "every other ", "no value ")  # others begin with a value, kept as it is
     texts = [f"{text[0].upper() if text.startswith(words) else text[0]}{text[1:]}."
              for text in sentences if text]
-    return " ".join(filter(None, (*texts, advice_text(optimum, axis))))
+    return " ".join(filter(None, (*texts, advice_text(optimum))))
 
 
-def deciding_text(optimum: Optimum, metric: Metric) -> str:
+def deciding_text(optimum: Optimum) -> str:
     """How many rounds would show the differences that noise hides: of the best from its reference,
     and from the other value that needs the fewest rounds. Empty if noise hides nothing."""
     hidden, texts = {value: needed for value, needed in optimum.rounds.items() if needed}, []
@@ -185,7 +181,8 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
     if math.isfinite(needed):
         texts.append(f"rounds={needed} would decide between {optimum.best} and {value}")
     where = words_text({key: value for key, value in optimum.place.items() if value})
-    return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(texts)}" if texts else ""
+    of = f" of {where}" if where else ""
+    return f"{optimum.metric.name}{of}: {', '.join(texts)}" if texts else ""
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
@@ -195,7 +192,8 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
         return Answer(question, (), f"{question.word} does not vary here")
     places = [{key: value for key, value in cell.axes.items() if key != question.word}
               for cell in matrix.whole.cells.values() if wanted.items() <= cell.words.items()]
-    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric_of(question))
+    metric = metric_find(question.metric, "scenario.toml: [answer] metric")
+    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric)
                    if optimum.place in places and optimum.medians.keys() <= {
                        cell.axes[question.word] for cell in matrix.cells.values()
                        if optimum.place.items() <= cell.axes.items()})
@@ -221,7 +219,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
     for question, optima, why, varying in answers:
         texts = [": ".join(filter(None, (
             words_text({key: optimum.place[key] for key in varying if optimum.place[key]}),
-            optimum_text(optimum, question.word, metric_of(question))))) for optimum in optima]
+            optimum_text(optimum)))) for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
     return labelled("answer", lines)
@@ -262,6 +260,5 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:
     """How many rounds would decide what the answers leave undecided."""
-    texts = (deciding_text(optimum, metric_of(answer.question))
-             for answer in answers for optimum in answer.optima)
+    texts = (deciding_text(optimum) for answer in answers for optimum in answer.optima)
     return labelled("to decide", list(dict.fromkeys(filter(None, texts))))

@@ -42,7 +42,7 @@ class BestRatio(NamedTuple):
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best value of one group.
+    """The best value of axis by a metric, of one group.
 
     place: the words that the group shares. left_out: by value without a figure, why.
     medians, marks: by value with a figure, in the plan's order; medians are in the base unit.
@@ -52,6 +52,8 @@ class Optimum:
     better: the values that are better than the baseline. circular: each value has a better one.
     """
 
+    axis: str
+    metric: Metric
     place: Mapping[str, str]
     medians: Mapping[str, float]
     marks: Mapping[str, str]
@@ -172,7 +174,8 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                 if place.items() <= cell.axes.items() and (why := left_out_reason(
                     matrix, cell, metric))}
     gained = cells_better(matrix, base, cells, metric) if base and base in cells else ()
-    return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
+    return Optimum(axis, metric, place, medians, {value: marks[value] for value in by_value},
+                   rounds, left_out,
                    best_ratio_build(matrix, best, reference, metric, axis) if reference else None,
                    axis in matrix.baseline and base is best,
                    frozenset(cell.axes[axis] for cell in gained), bool(better))

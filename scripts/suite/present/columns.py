@@ -160,7 +160,7 @@ def scales_choose(summary: Summary) -> dict[str, units.Scale]:
 def best_mark(summary: Summary, cell: Cell) -> str:
     """The mark of a cell among the values that best= compares; empty without a figure."""
     optimum = optimum_of(summary.optima, cell)
-    return optimum.marks.get(cell.axes[summary.best or ""], "") if optimum else ""
+    return optimum.marks.get(cell.axes[optimum.axis], "") if optimum else ""
 
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes

@@ -14,12 +14,10 @@ from suite.analyse.answers import (
     claims_pairs,
     deciding_pairs,
     library_pairs,
-    metric_of,
     opposed_pairs,
     optimum_text,
 )
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
 from suite.analyse.optimum import Optimum, better_ratio
 from suite.analyse.selection import Layout, layout_choose
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
@@ -239,9 +237,9 @@ def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
         for one in ratios}
 
 
-def groups_json(optima: Sequence[Optimum], axis: str, metric: Metric) -> list[dict[str, Any]]:
+def groups_json(optima: Sequence[Optimum]) -> list[dict[str, Any]]:
     return [{"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-             "answer": optimum_text(optimum, axis, metric)} for optimum in optima]
+             "answer": optimum_text(optimum)} for optimum in optima]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -271,10 +269,9 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
         "gain": summary.gain,
-        "best": {"axis": summary.best, "metric": summary.best_metric, "groups": groups_json(
-            summary.optima, summary.best, summary.metrics[0])} if summary.best else None,
-        "answers": [{**vars(question), "why": why,
-                     "groups": groups_json(optima, question.word, metric_of(question))}
+        "best": {"axis": summary.best, "metric": summary.best_metric,
+                 "groups": groups_json(summary.optima)} if summary.best else None,
+        "answers": [{**vars(question), "why": why, "groups": groups_json(optima)}
                     for question, optima, why, _ in answers_of(summary)],
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
