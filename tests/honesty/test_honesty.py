@@ -63,7 +63,7 @@ def injected_change(folder: Path) -> tuple[Change, float]:
     words = ("message=15x2", "reply=2", "write=nodelay", "place=together", "warmup=50ms")
     before = measured(folder / "before", *words, "rounds=6", "duration=200ms")
     (cell,) = before.cells
-    spin_ns = round(INJECTED * stats.median(before.rounds_of(cell, TIME.name).tolist()) * 1e9)
+    spin_ns = round(INJECTED * stats.median(before.series(cell, TIME.name).values.tolist()) * 1e9)
     matrix = measured(folder / "both", *words, f"spin=0s,{spin_ns}ns", "rounds=10",
                       "duration=500ms")
     spins = list(dict.fromkeys(cell.axes["spin"] for cell in matrix.cells.values()))

@@ -39,8 +39,8 @@ def gain_of(matrix, metric, **words):
 def test_a_gain_is_post_over_pre_within_each_round(replies):
     gain = gain_of(replies, RATE, transport="tcp", security="gnutls", reply_write="cork")
     fixed = next(iter(replies.cells)).partition(" transport")[0]
-    pre, post = (replies.rounds_of(f"{fixed} transport=tcp security=gnutls reply_write={write}",
-                                   RATE.name) for write in ("nodelay", "cork"))
+    pre, post = (replies.series(f"{fixed} transport=tcp security=gnutls reply_write={write}",
+                                RATE.name).values for write in ("nodelay", "cork"))
     gains = sorted(b / a - 1 for a, b in zip(pre, post, strict=True))
     assert (gain.worst, gain.best) == pytest.approx((gains[0], gains[-1]))
     assert gains[0] < gain.ratio.interval.low - 1 < gain.ratio.value - 1 < gains[-1]

@@ -65,8 +65,8 @@ def test_the_second_run_stands_in_where_the_first_failed_and_only_there() -> Non
         np.array([[10.0, 20.0, np.nan]]),
     )
     matrix = matrix_simulated(first, again)
-    assert matrix.rounds_of(cell_name(0, 0), METRIC).tolist() == [1, 20, 3]
-    assert matrix.rounds_of(cell_name(0, 1), METRIC).tolist() == [5, 6, 7]
+    assert matrix.series(cell_name(0, 0), METRIC).values.tolist() == [1, 20, 3]
+    assert matrix.series(cell_name(0, 1), METRIC).values.tolist() == [5, 6, 7]
 
 
 def test_a_rate_and_the_time_that_it_is_the_reciprocal_of_have_reciprocal_ratios() -> None:

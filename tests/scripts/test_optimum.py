@@ -203,7 +203,7 @@ def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
               for cell in buffers.cells.values()}
     assert absent == {"send": False, "receive": True}
     (cell,) = [name for name in buffers.cells if name.endswith("direction=receive sndbuf=1M")]
-    assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
+    assert not len(buffers.series(cell, "user")) and len(buffers.series(cell, "time")) == 7
 
 
 @pytest.mark.parametrize("unsplit, rows", [

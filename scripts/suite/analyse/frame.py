@@ -109,6 +109,10 @@ class Series:
         return stats.median(self.values, self.bounds)
 
     @property
+    def by_round(self) -> pd.Series:
+        return pd.Series(self.values, index=self.rounds)
+
+    @property
     def positive(self) -> bool:
         """Whether there is a value, and all are above 0."""
         return len(self) > 0 and self.values.min() > 0
@@ -191,11 +195,6 @@ class Matrix:
         unknown = np.isnan(bounds)
         known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
         return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
-
-    def rounds_of(self, cell: str, metric: str) -> pd.Series:
-        """The values of a metric of a cell: float; index: round, ascending. May be empty."""
-        series = self.series(cell, metric)
-        return pd.Series(series.values, index=series.rounds, name=metric)
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """In how many rounds a metric is known, and why not in all; empty if in all, or in none."""

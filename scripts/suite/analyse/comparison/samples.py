@@ -111,8 +111,7 @@ def changes_geomean(changes: Mapping[int, Change], rows: int, every: bool = Fals
 
 def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
     """The geometric mean of the ratios; None if no round or session is in all of them."""
-    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
-                           join="inner")
+    base, new = (pd.concat([side.by_round for side in sides], axis=1, join="inner")
                  for sides in zip(*((one.base_values, one.new_values) for one in usable),
                                   strict=True))
     if usable[0].paired:

@@ -54,7 +54,7 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
         if change is not None and not change.censored:
             for side, values in zip(SIDE_NAMES, (change.base_values, change.new_values),
                                     strict=True):
-                columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
+                columns[side][unit_text(metric)] = values.by_round
     return {side: pd.DataFrame(found) for side, found in columns.items()}
 
 
