@@ -97,10 +97,6 @@ class Summary:
         """The metric that decides which value is best; None if the best was not asked for."""
         return self.metrics[0].name if self.best else None
 
-    def floor_highest(self, metric: str) -> float | None:
-        """The highest noise floor of a metric; None if none is known."""
-        return max(self.floors[metric].values(), default=None)
-
 
 def figure_make(series: Series, exact: bool) -> Figure:
     interval = None if exact else stats.median_interval(series.values, series.bounds)

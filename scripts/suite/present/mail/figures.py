@@ -105,5 +105,5 @@ def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) 
                 for name, figure in figures.items()]
         tables.append(table_make(
             wording.metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
-            table_rounds_text(known, summary.floor_highest(metric.name), metric)))
+            table_rounds_text(known, summary.floors[metric.name].values(), metric)))
     return tables
