@@ -15,6 +15,7 @@ from pathlib import Path
 from suite.analyse.expressions import axes_of, claims_check, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
+from suite.base import grouped
 from suite.base.by_hand import TIMER
 from suite.base.client import (
     Client,
@@ -186,20 +187,15 @@ def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
 
 def outcome_check(journal: Journal) -> None:
     """Prints how many runs failed. Failure if all counted runs of a cell failed."""
-    failures: list[str] = []
-    counted: dict[str, list[tuple[str, str]]] = {}  # by cell the status and reason of each run
-    runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
-        for record in map(Record, map(json.loads, file)):
-            if record.session != journal.plan.session.name:
-                continue
-            reason = record.reason or "no reason given"
-            runs += 1
-            failures += [reason] if record.status == "failed" else []
-            if record.round != WARMUP_ROUND:
-                counted.setdefault(record.cell, []).append((record.status, reason))
+        runs = [(record.cell, record.round, record.status, record.reason or "no reason given")
+                for record in map(Record, map(json.loads, file))
+                if record.session == journal.plan.session.name]
+    failures = [reason for _, _, status, reason in runs if status == "failed"]
+    counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
+                      if number != WARMUP_ROUND)
     if failures:
-        say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
+        say(f"{len(failures)} of {len(runs)} runs failed: {failures[-1]}")
     some_cell_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
                                      if "ok" not in dict(found)})
     lost = {cell: found[-1][1] for cell, found in counted.items()

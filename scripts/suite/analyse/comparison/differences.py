@@ -87,12 +87,10 @@ def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
     """The facts of the machines of one end, each with all its values. hosts: with their targets."""
-    values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
-    for machine in machines_group(boots):
-        for key, value in flat_machine(machine.facts).items():
-            values.setdefault(key, {})[value] = None
-    return {key: ", ".join(found) for key, found in values.items()}
+    values = grouped(fact for machine in machines_group(boots)
+                     for fact in flat_machine(machine.facts).items())
+    return {key: ", ".join(dict.fromkeys(found)) for key, found in values.items()}
 
 
 def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:

@@ -43,13 +43,12 @@ class Pairing:
     def fixed_differences(self, compared: Sequence[str]) -> tuple[Difference, ...]:
         """The other words in which partners differ: fixed words and defaults, which are no axes."""
         known = {*compared, *self.axes, *(difference.name for difference in self.differences)}
-        found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-        for base, new in (row.pair for row in self.rows if row.pair):
-            for key in words_compared(base.words, new.words):
-                sides = found.setdefault(key, ({}, {}))
-                sides[0][base.words[key]] = sides[1][new.words[key]] = None
-        return tuple(Difference("words", key, ",".join(sides[0]), ",".join(sides[1]))
-                     for key, sides in sorted(found.items()) if key not in known)
+        found = grouped((key, (base.words[key], new.words[key]))
+                        for base, new in (row.pair for row in self.rows if row.pair)
+                        for key in words_compared(base.words, new.words) if key not in known)
+        return tuple(Difference("words", key, ",".join(dict.fromkeys(base for base, _ in pairs)),
+                                ",".join(dict.fromkeys(new for _, new in pairs)))
+                     for key, pairs in sorted(found.items()))
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
@@ -190,9 +189,8 @@ def sides_chosen(matrices: Sequence[Matrix], arguments: Sequence[str], where: st
 def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:
     """How many cells of a result are on no side of these selectors; empty if there are none.
     within: the baseline is a side too if the selectors give its word one value."""
-    wanted: dict[str, list[str]] = {}
-    for key, value in map(word_split, " ".join(arguments).split()):
-        wanted.setdefault(key, []).extend(value.split(","))
+    wanted = grouped((key, one) for key, value in map(word_split, " ".join(arguments).split())
+                     for one in value.split(","))
     for key, value in matrix.baseline.items() if within else ():
         if len(set(wanted.get(key, ()))) == 1 and value not in wanted[key]:
             wanted[key].insert(0, value)

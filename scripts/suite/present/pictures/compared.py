@@ -7,9 +7,10 @@ from itertools import product
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.comparison.model import Change, Comparison, Row, Side
-from suite.analyse.frame import Cell, Matrix
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
@@ -73,13 +74,10 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
 
 def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
     """coverage_text() of each metric of these comparisons."""
-    found: dict[tuple[int, Metric], tuple[Matrix, dict[str, Cell]]] = {}
-    for one in comparisons:
-        for (_, side, cell), metric in product(one.cells(), one.metrics):
-            found.setdefault((id(side.matrix), metric),
-                             (side.matrix, {}))[1][cell.name] = cell
-    texts = (coverage_text(matrix, cells.values(), metric)
-             for (_, metric), (matrix, cells) in found.items())
+    found = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
+                    for (_, side, cell), metric in product(one.cells(), one.metrics))
+    texts = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
+             for (_, metric), cells in found.items())
     return [text for text in texts if text]
 
 
