@@ -34,14 +34,9 @@ PagePart = TypeVar("PagePart")
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
     """The pictures, drawn in a folder that is gone afterwards."""
-    drawn = []
-    with tempfile.TemporaryDirectory(prefix="uncork-") as name:
-        folder = Path(name)
-        for drawing in drawings:
-            svg, text = (path.read_text(encoding="utf-8")
-                         for path in drawing_write(drawing, folder, ("svg", "txt")))
-            drawn.append(RenderedDrawing(drawing, svg, text))
-    return tuple(drawn)
+    with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
+        return tuple(RenderedDrawing(drawing, *(path.read_text(encoding="utf-8") for path in (
+            drawing_write(drawing, Path(folder), ("svg", "txt"))))) for drawing in drawings)
 
 
 def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:

@@ -77,18 +77,15 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     tables = []
-    for metric in comparison.metrics:
-        if comparison.is_known(metric):
-            scale = scale_of(comparison, metric)
-            rows = [(row.axes, row_texts(comparison, row, metric, scale))
-                    for row in comparison.rows]
-            mean = comparison.geomeans.get(metric.name)
-            total = (wording.mean_size(comparison, mean),
-                     wording.verdict_text(mean.ratio, mean.verdict),
-                     wording.change_interval_text(mean.ratio)) if mean else None
-            tables.append(table_make(
-                wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
-                total, line_shorten(wording.rounds_text(comparison, metric))))
+    for metric in filter(comparison.is_known, comparison.metrics):
+        scale, mean = scale_of(comparison, metric), comparison.geomeans.get(metric.name)
+        rows = [(row.axes, row_texts(comparison, row, metric, scale)) for row in comparison.rows]
+        total = (wording.mean_size(comparison, mean),
+                 wording.verdict_text(mean.ratio, mean.verdict),
+                 wording.change_interval_text(mean.ratio)) if mean else None
+        tables.append(table_make(
+            wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
+            total, line_shorten(wording.rounds_text(comparison, metric))))
     return tables
 
 
