@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Comes before each template and after the settings of the picture.
+# Comes before each template and after the settings of the picture. The template then runs once for
+# each format, in which text says whether it is a picture in text.
 # All lengths are in units: a unit is a pixel on a screen, where letters have 11 pt.
 # Settings of every picture: name, formats, width, height (its size), unit (in 1/96 in), png_scale
 # (pixels of a png in 1/96 in), small_points (size of the small print), head, foot (heights of

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Configures and builds build/TREE. Sourced after scripts/setup/packages.sh.
+# Configures and builds build/TREE. Sourced; UNCORK_TOP must be set.
+
+# shellcheck source=scripts/setup/packages.sh
+. "$UNCORK_TOP/scripts/setup/packages.sh"
 
 # tree_options TREE: the options of CMake for a tree, one per line.
 tree_options() {

@@ -14,7 +14,6 @@ if [ -e "$UNCORK_TOP/installed" ]; then
     export PYTHONDONTWRITEBYTECODE=1 # the removal of the package would leave such files behind
 fi
 LOGS=$UNCORK_BUILD/logs
-readonly LOGS
 
 # Prints one line on standard error.
 warn() {

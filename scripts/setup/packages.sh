@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# Installs the packages of scripts/setup/packages that this machine lacks. Sourced after
-# scripts/setup/python.
+# Installs the packages of scripts/setup/packages that this machine lacks. Sourced; UNCORK_TOP must
+# be set.
+
+# shellcheck source=scripts/setup/python
+. "$UNCORK_TOP/scripts/setup/python"
 
 PACKAGES_TABLE=$UNCORK_TOP/scripts/setup/packages
 

@@ -2,7 +2,10 @@
 # shellcheck shell=bash
 #
 # Installs programs that only PyPI has, each in its own virtual environment in $UNCORK_BUILD/pypi.
-# All of them are optional. Sourced after scripts/setup/python.
+# All of them are optional. Sourced; UNCORK_TOP must be set.
+
+# shellcheck source=scripts/setup/python
+. "$UNCORK_TOP/scripts/setup/python"
 
 PYPI_SECONDS=200 # for one download
 

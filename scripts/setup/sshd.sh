@@ -3,10 +3,7 @@
 #
 # Fetches an sshd for tests into build/sshd, if the system has none. Its package is unpacked there
 # and never installed: an installation would start and enable a service on this machine. Only tests
-# start it, in their own namespaces. Sourced after scripts/setup/python.
-
-# shellcheck source=scripts/setup/packages.sh
-. "$UNCORK_TOP/scripts/setup/packages.sh"
+# start it, in their own namespaces. Sourced after scripts/setup/packages.sh.
 
 SSHD_FOLDER=$UNCORK_TOP/build/sshd
 

@@ -3,14 +3,18 @@
 #
 # step.sh FILE: runs one step of scripts/test. A step is a file in scripts/setup/steps with the
 # comment "# does: ..." and commands. Its status is that of its last command. It counts its tests
-# with `count` or `count_junit`; what it prints is its log.
+# with `count`, `count_junit` or `skip`; what it prints is its log.
 set -u
 
 : "${UNCORK_TOP:?scripts/test runs the steps}" "${UNCORK_COUNTS:?}" "${UNCORK_PYTHON:?}"
-# shellcheck source=scripts/setup/python
-. "$UNCORK_TOP/scripts/setup/python"
 # shellcheck source=scripts/setup/build.sh
 . "$UNCORK_TOP/scripts/setup/build.sh"
+
+# skip REASON [N]: counts N skipped tests, by default one, and ends the step.
+skip() {
+    count skipped "${2:-1}" "$1"
+    exit 0
+}
 
 # count_junit FILE: counts the tests in a JUnit file of ctest or pytest.
 count_junit() {

@@ -44,7 +44,7 @@ def command_run(arguments: list[str]) -> int:
     parser = parser_make(name)
     parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it
-    return int(importlib.import_module(f"suite.commands.{name}").main(options))
+    return int(importlib.import_module(f"suite.commands.{name}").main(options) or 0)
 
 
 def main(arguments: list[str]) -> int:

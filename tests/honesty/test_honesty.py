@@ -17,7 +17,7 @@ from conftest import TOP
 from suite import stats
 from suite.analyse.comparison.build import compare_cells
 from suite.analyse.comparison.model import Change
-from suite.analyse.frame import Matrix, matrix_build, ratio_of, runs_paired
+from suite.analyse.frame import Matrix, matrix_build, ratio_of
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
 from suite.analyse.verdicts import Verdict
@@ -40,7 +40,7 @@ def measured(folder: Path, *words: str) -> Matrix:
 def same_claimed(matrix: Matrix) -> bool:
     """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so
     many cells would."""
-    pairs = (runs_paired(matrix, cell.name, TIME.name) for cell in matrix.cells.values()
+    pairs = (matrix.runs_paired(cell.name, TIME.name) for cell in matrix.cells.values()
              if cell.baseline)
     found = [ratio_of(pair[1], pair[0], True) for pair in pairs if pair is not None]
     assert found and all(estimate.p is not None for estimate in found)
@@ -63,7 +63,7 @@ def injected_change(folder: Path) -> tuple[Change, float]:
     words = ("message=15x2", "reply=2", "write=nodelay", "place=together", "warmup=50ms")
     before = measured(folder / "before", *words, "rounds=6", "duration=200ms")
     (cell,) = before.cells
-    spin_ns = round(INJECTED * stats.median(before.rounds_of(cell, TIME.name).tolist()) * 1e9)
+    spin_ns = round(INJECTED * stats.median(before.series(cell, TIME.name).values.tolist()) * 1e9)
     matrix = measured(folder / "both", *words, f"spin=0s,{spin_ns}ns", "rounds=10",
                       "duration=500ms")
     spins = list(dict.fromkeys(cell.axes["spin"] for cell in matrix.cells.values()))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from simulated import METRIC
 from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.frame import Matrix, baseline_find, baseline_words
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.summary import summary_build
@@ -38,11 +38,11 @@ def by_best(matrix: Matrix) -> bool:
 
 def by_check(matrix: Matrix) -> bool:
     """Whether a claim holds that some cell takes less, or more, than its baseline."""
-    words = baseline_words(matrix)
+    words = matrix.baseline
     claims = [Claim("", f"{METRIC}({words_text(cell.axes)}) {sign} "
                         f"{METRIC}({words_text(base.axes)})")
               for cell in matrix.cells.values() for sign in "<>"
-              if (base := baseline_find(matrix, cell, words)) and base is not cell]
+              if (base := matrix.baseline_find(cell, words)) and base is not cell]
     scenario = replace(matrix.result.scenario, claims=tuple(claims))
     asked = replace(matrix, result=replace(matrix.result, scenario=scenario))
     return any(verdict.outcome == "ok" for verdict in claims_decide(asked))

@@ -20,7 +20,7 @@ def command_run(module, capsys, *arguments):
     """(exit status, standard output) of a command, in this process."""
     parser = parser_make(module.__name__.rpartition(".")[2])
     status = module.main(parser.parse_args([str(argument) for argument in arguments]))
-    return status, capsys.readouterr().out
+    return status or 0, capsys.readouterr().out
 
 
 def pasted(matrix, *words, style="plain", utf8=False):

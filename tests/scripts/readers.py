@@ -20,7 +20,7 @@ from suite.analyse.answers import answers_decide, answers_pairs
 from suite.analyse.claims import claims_decide, tap_text
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.comparison.model import Comparison
-from suite.analyse.frame import Cell, Matrix, baseline_find, baseline_words
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE
 from suite.analyse.selection import Layout
@@ -116,7 +116,7 @@ def rows_of(text: str, places: Iterable[Place]) -> dict[Place, Said]:
 
 def places_of(matrix: Matrix) -> list[Place]:
     """The rows that have a baseline."""
-    base = baseline_words(matrix)
+    base = matrix.baseline
     return [tuple(cell.axes.values()) for cell in matrix.cells.values()
             if base and not base.items() <= cell.axes.items()]
 
@@ -208,7 +208,7 @@ def show_read(matrices: Matrices, metric: str) -> Rows:
 @of_one
 def marks_read(matrices: Matrices, metric: str) -> Rows:
     """The marks of best=: of the pair of the baseline and the best value of its group."""
-    (base_axis, base_value), = baseline_words(matrices[0]).items()
+    (base_axis, base_value), = matrices[0].baseline.items()
     summary, rows = summary_of(matrices, metric, best=base_axis), {}
     higher = METRICS[metric].better == "higher"
     kinds = {WORSE: CLEAR, ALIKE: NOT_CLEAR, UNKNOWN: NOT_CLEAR}
@@ -240,7 +240,7 @@ def scenario_with(matrix: Matrix, **more: object) -> Matrix:
 
 def claims_make(matrix: Matrix, metric: str) -> dict[tuple[Place, str], Claim]:
     """By row and sign the claim that it differs from its baseline that way."""
-    pairs = [(cell, baseline_find(matrix, cell, baseline_words(matrix)))
+    pairs = [(cell, matrix.baseline_find(cell, matrix.baseline))
              for cell in matrix.cells.values() if tuple(cell.axes.values()) in places_of(matrix)]
     return {(tuple(cell.axes.values()), sign): Claim(
         f"{'-'.join(cell.axes.values())} {sign}",
@@ -276,7 +276,7 @@ SURE = {  # what follows the name of the best value, and may stand before that o
 @of_one
 def answers_read(matrices: Matrices, metric: str) -> Rows:
     """The sentence of each group: of its best value against the baseline."""
-    ((axis, base),), (*others, _) = baseline_words(matrices[0]).items(), matrices[0].axes
+    ((axis, base),), (*others, _) = matrices[0].baseline.items(), matrices[0].axes
     question, rows = Question("Which?", axis, metric), {}
     asked = scenario_with(matrices[0], answers=(question,))
     for _, text in answers_pairs(answers_decide(asked)):
@@ -375,7 +375,7 @@ def compare_one(matrices: Matrices, metric: str) -> Rows:
     matrix, rows = matrices[0], {}
     for place in places_of(matrix):
         words = dict(zip(matrix.axes, place, strict=True))
-        base = {**words, **baseline_words(matrix)}
+        base = {**words, **matrix.baseline}
         (row,) = compare_cells(matrix, base, words, [METRICS[metric]]).rows
         if metric in row.changes:
             change = row.changes[metric]

@@ -102,6 +102,7 @@ def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
 
 
 def test_the_other_forms_of_the_same_comparison(corked):
+    assert "no geomean: depends on place: faster together" in compared_rendered("html", corked)
     golden_check("compare.csv", compared_rendered("csv", corked))
     golden_check("compare.benchstat", benchstat.render(corked))
 
@@ -187,7 +188,7 @@ def test_benchstat_has_the_values_of_each_round_or_of_each_session(corked, folde
     assert list(found) == [f"BenchmarkNodelay/place={place}/side={side}"
                            for place in ("together", "apart") for side in ("base", "new")]
     cell = corked[0].rows[0].new.name
-    rounds = corked[0].new.matrix.rounds_of(cell, TIME.name).tolist()
+    rounds = corked[0].new.matrix.series(cell, TIME.name).values.tolist()
     assert [line["time_per_message-sec"]
             for line in found["BenchmarkNodelay/place=together/side=new"]] == \
         pytest.approx(rounds, rel=1e-9)
@@ -221,7 +222,7 @@ def test_hyperfine_has_the_times_of_runs_that_do_a_set_work(folders):
     comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"},
                                [TIME])
     entry = json.loads(hyperfine.render([comparison]))["results"][0]
-    times = comparison.base.matrix.rounds_of(comparison.rows[0].base.name, "time").tolist()
+    times = comparison.base.matrix.series(comparison.rows[0].base.name, "time").values.tolist()
     assert entry["times"] == times and entry["exit_codes"] == [
         0] * 6 and entry["mean"] == pytest.approx(sum(times) / 6)
     assert entry["min"] <= entry["median"] <= entry["max"] and entry["stddev"] > 0

@@ -73,7 +73,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     assert comparison.paired and comparison.axes == ("place",)
     assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
     change = comparison.rows[0].changes["time_per_message"]
-    values = [nodelay.rounds_of(cell.name, "time_per_message").to_numpy()
+    values = [nodelay.series(cell.name, "time_per_message").values
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
     assert change.ratio == stats.ratio_estimate(*values, True)
     assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 10
@@ -141,7 +141,7 @@ def test_between_two_results_a_session_is_the_unit(made):
     assert not comparison.paired and comparison.axes == ("place", "write")
     assert change.base.rounds == change.new.rounds == change.ratio.pairs == 4
     assert change.verdict is Verdict.CHANGED and change.ratio.interval.contains(0.92)
-    medians = [[made[name].rounds_of(row.name, TIME.name).loc[first:first + 5].median()
+    medians = [[made[name].series(row.name, TIME.name).by_round.loc[first:first + 5].median()
                 for first in (1, 7, 13, 19)]
                for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
     assert change.ratio == stats.ratio_estimate(*medians, False)

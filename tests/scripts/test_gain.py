@@ -11,7 +11,6 @@ import pytest
 
 from answers import matrix_of, result_make
 from rendered import table_rendered, table_text
-from suite.analyse.frame import baseline_find
 from suite.analyse.metrics import METRICS
 from suite.analyse.selection import layout_choose
 from suite.analyse.summary import gain_build, summary_build
@@ -26,15 +25,15 @@ RATE = METRICS["messages_per_second"]
 def gain_of(matrix, metric, **words):
     """The gain of the one cell with these words."""
     (cell,) = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
-    base = baseline_find(matrix, cell, {"reply_write": "nodelay"})
+    base = matrix.baseline_find(cell, {"reply_write": "nodelay"})
     return gain_build(matrix, cell, base, metric)
 
 
 def test_a_gain_is_post_over_pre_within_each_round(replies):
     gain = gain_of(replies, RATE, transport="tcp", security="gnutls", reply_write="cork")
     fixed = next(iter(replies.cells)).partition(" transport")[0]
-    pre, post = (replies.rounds_of(f"{fixed} transport=tcp security=gnutls reply_write={write}",
-                                   RATE.name) for write in ("nodelay", "cork"))
+    pre, post = (replies.series(f"{fixed} transport=tcp security=gnutls reply_write={write}",
+                                RATE.name).values for write in ("nodelay", "cork"))
     gains = sorted(b / a - 1 for a, b in zip(pre, post, strict=True))
     assert (gain.worst, gain.best) == pytest.approx((gains[0], gains[-1]))
     assert gains[0] < gain.ratio.interval.low - 1 < gain.ratio.value - 1 < gains[-1]
@@ -132,7 +131,7 @@ def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
         == RATE.name
     )
     assert table_asked(words_split(["gain=time_per_message"]),
-                       None) == TableLayout(gain="time_per_message")
+                       TableLayout()) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
     with pytest.raises(UsageError, match="gain: .*did you mean time_per_message"):
         layout_choose(replies, table_asked(words_split(["gain=time_per_mesage"]), table))

@@ -23,7 +23,7 @@ from simulated import (
 )
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline, compare_cells
-from suite.analyse.frame import Matrix, noise_floor
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import optima_build
 from suite.analyse.summary import summary_build
@@ -66,8 +66,8 @@ def test_the_second_run_stands_in_where_the_first_failed_and_only_there() -> Non
         np.array([[10.0, 20.0, np.nan]]),
     )
     matrix = matrix_simulated(first, again)
-    assert matrix.rounds_of(cell_name(0, 0), METRIC).tolist() == [1, 20, 3]
-    assert matrix.rounds_of(cell_name(0, 1), METRIC).tolist() == [5, 6, 7]
+    assert matrix.series(cell_name(0, 0), METRIC).values.tolist() == [1, 20, 3]
+    assert matrix.series(cell_name(0, 1), METRIC).values.tolist() == [5, 6, 7]
 
 
 def test_a_rate_and_the_time_that_it_is_the_reciprocal_of_have_reciprocal_ratios() -> None:
@@ -87,7 +87,7 @@ def test_the_noise_floor_of_a_row_is_that_of_its_own_baseline() -> None:
     for group in (0, 1):
         for place in (0, 1):
             cell = matrix.cells[cell_name(group, place)]
-            assert noise_floor(matrix, cell, METRIC) == floors[cell_name(group, 0)]
+            assert matrix.noise_floor(cell, METRIC) == floors[cell_name(group, 0)]
 
 
 def test_of_results_with_ten_identical_rows_at_most_5_percent_have_any_claim() -> None:

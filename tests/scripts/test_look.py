@@ -14,7 +14,6 @@ from picture_make import recipe_verdicts
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from drawn import made, needs_gnuplot, signs_of, size_of, title_of
-from suite.analyse.frame import noise_floor
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.present.pictures.canvas import Canvas, canvas_of
@@ -229,7 +228,7 @@ def test_the_ratios_of_a_curve_stand_on_the_noise_floor_of_each_position(tmp_pat
     assert [row[0] for row in rows[1:]] == [row[1] for row in rows[:-1]]
     assert (rows[0][0], rows[-1][1]) == pytest.approx(
         (drawing.settings["left"], drawing.settings["right"]), rel=1e-4)
-    floors = [noise_floor(matrix, cell, "bandwidth") for cell in matrix.cells.values()
+    floors = [matrix.noise_floor(cell, "bandwidth") for cell in matrix.cells.values()
               if cell.baseline]
     assert sorted(row[3] for row in rows) == pytest.approx(sorted(floors), rel=1e-4)
     assert "grey: noise floor (A/A), at most" in signs_of(drawing)

@@ -61,7 +61,7 @@ def summary_of(matrix, asked=None):
 def optimum(**marks):
     """An optimum whose values have these marks; `size_` stands before what is no name in Python."""
     marks = {value.removeprefix("size_"): mark for value, mark in marks.items()}
-    return Optimum({}, dict.fromkeys(marks, 1.0), marks)
+    return Optimum("sndbuf", TIME, {}, dict.fromkeys(marks, 1.0), marks)
 
 
 def test_a_table_marks_the_best_and_begins_with_the_answer(buffers):
@@ -135,24 +135,24 @@ def test_only_a_change_for_the_worse_is_told_apart(verdict, mark):
     ({"size_64K": BEST, "size_1M": UNKNOWN}, ""),
 ])
 def test_the_advice_is_the_smallest_value_that_is_good_enough(marks, said):
-    assert advice_text(optimum(**marks), "sndbuf") == said
+    assert advice_text(optimum(**marks)) == said
 
 
 def test_noise_does_not_make_the_advice_smaller_than_what_is_better_than_the_baseline():
     marks = {"default": WORSE, "size_64K": ALIKE, "size_256K": ALIKE, "size_1M": BEST}
     base = BestRatio("default", stats.Estimate(2.0, None, 7), Verdict.CHANGED, 1.1, 3, True)
     shown = replace(optimum(**marks), best_ratio=base)
-    assert advice_text(shown, "sndbuf") == "Set sndbuf=64K, the smallest that may be as good."
+    assert advice_text(shown) == "Set sndbuf=64K, the smallest that may be as good."
     shown = replace(shown, better=frozenset(("256K", "1M")))
-    assert advice_text(shown, "sndbuf") == (
+    assert advice_text(shown) == (
         "Set sndbuf=256K, the smallest that may be as good and is better than default.")
     shown = replace(shown, better=frozenset(("256K",)))  # what is best is not shown to be better
-    assert advice_text(shown, "sndbuf") == "Set sndbuf=64K, the smallest that may be as good."
+    assert advice_text(shown) == "Set sndbuf=64K, the smallest that may be as good."
 
 
 def test_the_answer_says_what_is_known():
     def said(text, **marks):
-        return text in optimum_text(optimum(**marks), "sndbuf", TIME)
+        return text in optimum_text(optimum(**marks))
     assert said("64K is the only value with a good run (1.00 s).", size_64K=BEST)
     assert said(" Every other value is slower.", size_64K=BEST, size_1M=WORSE)
     assert said(" 1M may be as fast; 4M is slower than 64K.", size_64K=BEST, size_1M=ALIKE,
@@ -202,7 +202,7 @@ def test_user_and_system_are_absent_where_too_little_cpu_was_used(buffers):
               for cell in buffers.cells.values()}
     assert absent == {"send": False, "receive": True}
     (cell,) = [name for name in buffers.cells if name.endswith("direction=receive sndbuf=1M")]
-    assert buffers.rounds_of(cell, "user").empty and len(buffers.rounds_of(cell, "time")) == 7
+    assert not len(buffers.series(cell, "user")) and len(buffers.series(cell, "time")) == 7
 
 
 @pytest.mark.parametrize("unsplit, rows", [

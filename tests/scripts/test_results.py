@@ -119,7 +119,7 @@ def test_of_the_two_runs_of_a_baseline_the_first_is_the_value_of_the_round(folde
     runs = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] == 3)]
     assert list(runs["label"]) in (["A", "A'"], ["A'", "A"])
     (first,) = runs[runs["label"] == "A"]["time_per_message"]
-    assert matrix.rounds_of(cell.name, "time_per_message")[3] == first
+    assert matrix.series(cell.name, "time_per_message").by_round[3] == first
 
 
 def test_a_result_in_which_no_cell_ran_twice_is_shown(folder):
@@ -133,7 +133,7 @@ def test_a_failed_run_is_counted_as_failed_and_never_averaged(folder):
     cell = next(c for c in matrix.cells.values() if c.axes == {"place": "apart",
                                                                "write": "coalesce"})
     assert (cell.status, cell.runs_ok, cell.runs_failed) == ("ok", 6, 1)
-    assert 3 not in matrix.rounds_of(cell.name, "time_per_message").index
+    assert 3 not in matrix.series(cell.name, "time_per_message").by_round.index
 
 
 def test_cells_that_were_not_reached_yet_are_missing(folder):

@@ -82,7 +82,7 @@ def test_counts_that_are_the_same_in_every_round_carry_no_interval_and_all_else_
         for name, figure in summary.figures[cell.name].items():
             same = (
                 METRICS[name].unit in ("1", "B")
-                and matrix.rounds_of(cell.name, name).nunique() == 1
+                and matrix.series(cell.name, name).by_round.nunique() == 1
             )
             shown = ends[cell.axes["write"], cell.axes["place"], name] != ""
             assert shown == ("low" in told[cell.name][name]) == (figure.interval is not None) == (

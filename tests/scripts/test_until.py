@@ -61,7 +61,7 @@ def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> 
     assert precision is not None and precision.metric == TIME and precision.cells == 12
     widths = {}
     for cell in matrix.cells:
-        values = matrix.rounds_of(cell, TIME.name).tolist()
+        values = matrix.series(cell, TIME.name).values.tolist()
         widths[cell] = stats.relative_width(stats.median(values), stats.median_interval(values))
     assert [cell.name for cell, _ in precision.wide] == sorted(
         (cell for cell, width in widths.items() if width > 0.02), key=lambda cell: -widths[cell])

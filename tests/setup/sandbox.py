@@ -91,11 +91,7 @@ class Sandbox:
 
     def shell(self, script: str, **options: str) -> subprocess.CompletedProcess[str]:
         """Runs lines of bash that have the functions of scripts/setup."""
-        head = (
-            f'set -u; UNCORK_TOP="{self.tree}"; . "$UNCORK_TOP/scripts/setup/python"; '
-            '. "$UNCORK_TOP/scripts/setup/packages.sh"; '
-            '. "$UNCORK_TOP/scripts/setup/build.sh"\n'
-        )
+        head = f'set -u; UNCORK_TOP="{self.tree}"; . "$UNCORK_TOP/scripts/setup/build.sh"\n'
         return self.run("bash", "-c", head + script, **options)
 
 

@@ -3,13 +3,7 @@
 # does: builds static programs, and runs them in a folder that holds nothing else
 # long: yes
 
-# shellcheck source=scripts/setup/packages.sh
-. "$UNCORK_TOP/scripts/setup/packages.sh"
-
-if ! packages_try static; then
-    count skipped 1 "$PACKAGES_WHY"
-    return 0
-fi
+packages_try static || skip "$PACKAGES_WHY"
 tree_build release -DUNCORK_WERROR=ON && tree_build static -DUNCORK_WERROR=ON || return
 wc -c build/static/bin/*
 suite_test static tests/static

@@ -5,13 +5,7 @@
 # seconds: 1200
 
 tree_build release -DUNCORK_WERROR=ON || return
-if ! why=$("$UNCORK_TOP/scripts/setup/target" vng 2>&1); then
-    count skipped 1 "$(grep -m 1 '^uncork: ' <<<"$why")"
-    return 0
-fi
+why=$("$UNCORK_TOP/scripts/setup/target" vng 2>&1) || skip "$(grep -m 1 '^uncork: ' <<<"$why")"
 scripts/setup/kernels 6.1 newest 2>&1 | tee "$LOGS/kernels.paths"
-if [ "${PIPESTATUS[0]}" != 0 ]; then
-    count skipped 1 "$(tail -n 1 "$LOGS/kernels.paths")"
-    return 0
-fi
+[ "${PIPESTATUS[0]}" = 0 ] || skip "$(tail -n 1 "$LOGS/kernels.paths")"
 suite_test kernels tests/kernels

@@ -4,10 +4,7 @@
 # long: yes
 
 tree_build release -DUNCORK_WERROR=ON || return
-if ! command -v runsc >/dev/null; then
-    count skipped 1 "runsc is not installed: scripts/setup/target gvisor"
-    return 0
-fi
+have runsc || skip "runsc is not installed: scripts/setup/target gvisor"
 
 # Files that are written in gVisor stay there. So the JUnit file is printed after the text of
 # pytest.

@@ -2,10 +2,7 @@
 # shellcheck shell=bash
 # does: shellcheck of every shell script
 
-if ! have shellcheck; then
-    count skipped 1 "shellcheck is not installed"
-    return 0
-fi
+have shellcheck || skip "shellcheck is not installed"
 # Launchers are found by their first line, because they have no suffix.
 status=0
 # shellcheck disable=SC2046  # words

@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.claims import claims_decide
-from suite.analyse.frame import Matrix, baseline_find, baseline_words, ratio_between, words_match
-from suite.analyse.metrics import Metric, is_speed, metric_find
+from suite.analyse.frame import Matrix
+from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.analyse.verdicts import RatioRow, Verdict, baseline_ratio, baseline_verdict, opposed_text
+from suite.base import grouped
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.units import (
     change_texts,
@@ -42,10 +43,6 @@ class Answer(NamedTuple):
     optima: tuple[Optimum, ...]
     why: str = ""
     varying: tuple[str, ...] = ()
-
-
-def metric_of(question: Question) -> Metric:
-    return metric_find(question.metric, "scenario.toml: [answer] metric")
 
 
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
@@ -77,7 +74,7 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
     first = f"{best} seems best, but"
     if ratio is None:
         return f"{first} shares no good round with {base}"
-    faster, than = ("faster", "as fast as") if is_speed(metric) else ("better", "better than")
+    faster, than = ("faster", "as fast as") if metric.is_speed else ("better", "better than")
     texts = ratio_texts(*ratio.span)
     interval = f" {interval_text(texts)}".rstrip()
     if verdict is Verdict.SAME or (ratio.value < 1 and verdict.doubtful):
@@ -95,7 +92,7 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
         return (f"no value is best, each has a better one: round by round {base} is {faster} than "
                 f"{best.rstrip(',')}, which has the best median")
     if verdict is Verdict.EXACT:
-        return f"{best} is exactly " + (f"as {'fast' if is_speed(metric) else 'good'} as {base}"
+        return f"{best} is exactly " + (f"as {'fast' if metric.is_speed else 'good'} as {base}"
                                         if ratio.value == 1 else f"{texts[0]} {than} {base}")
     if verdict is Verdict.CHANGED:
         return f"{best} is {much}" + ", but by how much is unknown" * ratio.directed
@@ -104,12 +101,12 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
         if verdict is Verdict.WITHIN_NOISE else f"among {compared.tested} rows that may be chance")
 
 
-def others_text(optimum: Optimum, metric: Metric) -> str:
+def others_text(optimum: Optimum) -> str:
     """How the values besides the best and its reference compare with the best; may be empty."""
     compared = optimum.best_ratio
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (compared and value == compared.reference)}
-    worse, good = ("slower", "fast") if is_speed(metric) else ("worse", "good")
+    worse, good = ("slower", "fast") if optimum.metric.is_speed else ("worse", "good")
     if optimum.circular:
         return ""
     if others and optimum.unique and not optimum.left_out:
@@ -129,7 +126,7 @@ def others_text(optimum: Optimum, metric: Metric) -> str:
         for verb, values in verbs.items() if values)
 
 
-def advice_text(optimum: Optimum, axis: str) -> str:
+def advice_text(optimum: Optimum) -> str:
     """Advises the smallest value that may be as good as the best (Optimum.alike). If the best is
     better than the baseline, the advised value is too: noise must not make the advice smaller.
 
@@ -151,28 +148,26 @@ def advice_text(optimum: Optimum, axis: str) -> str:
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
            else "" if least == optimum.best else f", the smallest that may be as good{base}")
-    return f"Set {axis}={least}{why}."
+    return f"Set {optimum.axis}={least}{why}."
 
 
-def optimum_text(optimum: Optimum, axis: str, metric: Metric) -> str:
+def optimum_text(optimum: Optimum) -> str:
     """The sentences about one group."""
-    best, compared = optimum.best, optimum.best_ratio
+    best, compared, metric = optimum.best, optimum.best_ratio, optimum.metric
     name = f"{best}, the baseline," if optimum.is_baseline else best
     median = value_text(optimum.medians[best], metric.unit)
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
-    whys: dict[str, list[str]] = {}
-    for value, why in optimum.left_out.items():
-        whys.setdefault(why, []).append(value)
-    sentences = [first, others_text(optimum, metric),
+    whys = grouped((why, value) for value, why in optimum.left_out.items())
+    sentences = [first, others_text(optimum),
                  *(f"{values_list(values)} {why}" for why, values in whys.items())]
     words = ("the others ", "every other ", "no value ")  # others begin with a value, kept as it is
     texts = [f"{text[0].upper() if text.startswith(words) else text[0]}{text[1:]}."
              for text in sentences if text]
-    return " ".join(filter(None, (*texts, advice_text(optimum, axis))))
+    return " ".join(filter(None, (*texts, advice_text(optimum))))
 
 
-def deciding_text(optimum: Optimum, metric: Metric) -> str:
+def deciding_text(optimum: Optimum) -> str:
     """How many rounds would show the differences that noise hides: of the best from its reference,
     and from the other value that needs the fewest rounds. Empty if noise hides nothing."""
     hidden, texts = {value: needed for value, needed in optimum.rounds.items() if needed}, []
@@ -186,7 +181,8 @@ def deciding_text(optimum: Optimum, metric: Metric) -> str:
     if math.isfinite(needed):
         texts.append(f"rounds={needed} would decide between {optimum.best} and {value}")
     where = words_text({key: value for key, value in optimum.place.items() if value})
-    return f"{metric.name}{f' of {where}' if where else ''}: {', '.join(texts)}" if texts else ""
+    of = f" of {where}" if where else ""
+    return f"{optimum.metric.name}{of}: {', '.join(texts)}" if texts else ""
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
@@ -195,8 +191,9 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
     places = [{key: value for key, value in cell.axes.items() if key != question.word}
-              for cell in matrix.whole.cells.values() if words_match(wanted, cell.words)]
-    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric_of(question))
+              for cell in matrix.whole.cells.values() if wanted.items() <= cell.words.items()]
+    metric = metric_find(question.metric, "scenario.toml: [answer] metric")
+    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric)
                    if optimum.place in places and optimum.medians.keys() <= {
                        cell.axes[question.word] for cell in matrix.cells.values()
                        if optimum.place.items() <= cell.axes.items()})
@@ -222,7 +219,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
     for question, optima, why, varying in answers:
         texts = [": ".join(filter(None, (
             words_text({key: optimum.place[key] for key in varying if optimum.place[key]}),
-            optimum_text(optimum, question.word, metric_of(question))))) for optimum in optima]
+            optimum_text(optimum)))) for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
     return labelled("answer", lines)
@@ -230,12 +227,12 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
 
 def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
     """Notes on values that are better than the baseline in some rows, and worse in others."""
-    base, rows = baseline_words(matrix), dict[tuple[Metric, str], list[RatioRow]]()
-    for metric, cell in product(metrics, matrix.cells.values()):
-        value = words_text({key: cell.axes[key] for key in base})
-        rows.setdefault((metric, value), []).append((
-            {key: value for key, value in cell.axes.items() if key not in base},
-            baseline_ratio(matrix, cell, metric.name), baseline_verdict(matrix, cell, metric.name)))
+    base = matrix.baseline
+    rows: dict[tuple[Metric, str], list[RatioRow]] = grouped((
+        (metric, words_text({key: cell.axes[key] for key in base})),
+        ({key: value for key, value in cell.axes.items() if key not in base},
+         baseline_ratio(matrix, cell, metric.name), baseline_verdict(matrix, cell, metric.name)))
+        for metric, cell in product(metrics, matrix.cells.values()))
     return labelled("note", [
         f"{metric.name} of {value} against {words_text(base)} {text}."
         for (metric, value), found in rows.items() if (text := opposed_text(found, metric))])
@@ -246,12 +243,12 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
     nothing, compared with the cell without it, by all timed metrics."""
     texts = []
     for cell in matrix.cells.values():
-        base = baseline_find(matrix, cell, {OVERRIDE: NOT_LOADED})
+        base = matrix.baseline_find(cell, {OVERRIDE: NOT_LOADED})
         if base is None or cell.axes.get(OVERRIDE) != NO_CHANGE:
             continue
         costs = [f"{metric.name} {one} {interval_text([one, *ends])}".rstrip()
                  for metric in metrics if metric.timed
-                 if (ratio := ratio_between(matrix, cell, base, metric.name))
+                 if (ratio := matrix.ratio_between(cell, base, metric.name))
                  for one, *ends in [change_texts(*ratio.span)]]
         place = words_text({key: value for key, value in cell.axes.items()
                             if key != OVERRIDE and value})
@@ -263,6 +260,5 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:
     """How many rounds would decide what the answers leave undecided."""
-    texts = (deciding_text(optimum, metric_of(answer.question))
-             for answer in answers for optimum in answer.optima)
+    texts = (deciding_text(optimum) for answer in answers for optimum in answer.optima)
     return labelled("to decide", list(dict.fromkeys(filter(None, texts))))

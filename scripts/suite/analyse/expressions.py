@@ -27,7 +27,7 @@ from suite.base.runner_words import BUILD, TARGET
 from suite.base.units import SECONDS, counted_text
 from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
-from suite.scenario.scenario import Claim, Scenario, TableLayout
+from suite.scenario.scenario import Claim, Scenario
 
 PLACE = "place"
 COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
@@ -130,7 +130,6 @@ class ClaimParser:
         return Operation(sign, left, right, within)
 
     def number(self, least: float) -> float:
-        """A number above least."""
         if self.token is None or not self.token["number"] or float(self.token["number"]) <= least:
             raise self.wrong(f"a number above {least} is needed")
         return float(self.advance()["number"])
@@ -197,7 +196,6 @@ def references_of(expression: Expression) -> Iterator[Reference]:
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:
-    """Every reference in the claims of a scenario."""
     for claim in scenario.claims:
         yield from references_of(claim_parse(claim.that))
 
@@ -214,10 +212,10 @@ def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """(axis, where it stands) of the table, pictures, answers and claims."""
-    table = scenario.table or TableLayout()
+    best = scenario.table.best
     return chain(
-        ((row, "[table] rows") for row in table.rows),
-        [(table.best, "[table] best")] if table.best else [],
+        ((row, "[table] rows") for row in scenario.table.rows),
+        [(best, "[table] best")] if best else [],
         ((question.word, "[answer] word") for question in scenario.answers),
         ((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
         ((key, f'[claim] that "{reference.text}"') for reference in claims_references(scenario)

@@ -21,12 +21,12 @@ import pandas as pd
 from suite import stats
 from suite.analyse.machines import cells_emulated
 from suite.analyse.measured import MeasuredRun
-from suite.analyse.metrics import METRICS, SPLITS
+from suite.analyse.metrics import METRICS, SPLITS, Metric
 from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
 from suite.analyse.traits import Traits
-from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
@@ -76,6 +76,10 @@ class Cell:
         Only cells of one block share rounds: in a round of two kernels each is booted once."""
         return boot_of(self.words)
 
+    def hides(self, metric: Metric) -> bool:
+        """Whether a figure is hidden: it is a time of an emulated cell, which means nothing."""
+        return bool(self.emulated) and metric.timed
+
     @property
     def open_loop(self) -> bool:
         """Whether requests start on a schedule, not after the previous reply."""
@@ -98,6 +102,15 @@ class Series:
     def censored(self) -> int:
         """The number of rounds with a lower bound only."""
         return int(np.isinf(self.values).sum())
+
+    @property
+    def median(self) -> float:
+        """The median, a stats.Beyond if it is censored. There must be a value."""
+        return stats.median(self.values, self.bounds)
+
+    @property
+    def by_round(self) -> pd.Series:
+        return pd.Series(self.values, index=self.rounds)
 
     @property
     def positive(self) -> bool:
@@ -150,7 +163,6 @@ class Matrix:
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
-        """The cells by the values of their axes."""
         found: dict[tuple[str, ...], Cell] = {}
         for cell in self.cells.values():
             found.setdefault(tuple(cell.axes.values()), cell)
@@ -183,11 +195,6 @@ class Matrix:
         unknown = np.isnan(bounds)
         known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
         return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
-
-    def rounds_of(self, cell: str, metric: str) -> pd.Series:
-        """The values of a metric of a cell: float; index: round, ascending. May be empty."""
-        series = self.series(cell, metric)
-        return pd.Series(series.values, index=series.rounds, name=metric)
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """In how many rounds a metric is known, and why not in all; empty if in all, or in none."""
@@ -227,20 +234,66 @@ class Matrix:
         """The same as runs, for figures that the frame does not have; none if emulated."""
         return [] if self.cells[cell].emulated else list(map(MeasuredRun, self.records_good(cell)))
 
+    @property
+    def baseline(self) -> dict[str, str]:
+        """The axes that make a cell a baseline (Plan.baseline_axes)."""
+        return self.result.plan.baseline_axes
 
-def unreported_text(matrix: Matrix, cell: Cell, metric: str) -> str:
-    """A note if no cell of this target has the metric, but cells of other targets do; or empty."""
-    key = ("targets", metric)
-    if key not in matrix.memo:
-        matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
-                            if len(matrix.series(other.name, metric))}
-    reporting = matrix.memo[key]
-    return (f"no run of {TARGET}={cell.target} reports it"
-            if reporting and cell.target not in reporting else "")
+    def baseline_find(self, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
+        """The cell with the words of base (default: baseline) and else the axes of this cell."""
+        base = self.baseline if base is None else base
+        return self.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
 
+    @property
+    def cells_compared(self) -> list[Cell]:
+        """The shown cells and their baselines, in the plan's order."""
+        found = {other.name for cell in self.cells.values() if (other := self.baseline_find(cell))}
+        return [cell for name, cell in self.whole.cells.items()
+                if name in self.cells or name in found]
 
-def words_match(wanted: Mapping[str, str], words: Mapping[str, str]) -> bool:
-    return wanted.items() <= words.items()
+    def series_between(self, first: Cell, second: Cell,
+                       metric: str) -> tuple[Series, Series] | None:
+        """The values of two cells, by round; if they share rounds, only of rounds in which both
+        have a value. None if a cell has no value, or one that is not above 0."""
+        sides = self.series(first.name, metric), self.series(second.name, metric)
+        if rounds_common((first, second)):
+            sides = rounds_join(*sides)
+        return sides if all(side.positive for side in sides) else None
+
+    def ratio_between(self, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
+        """cell / base; None as series_between()."""
+        key = ("ratio", cell.name, base.name, metric)
+        if key not in self.memo:
+            both = self.series_between(cell, base, metric)
+            self.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
+        return self.memo[key]
+
+    def runs_paired(self, cell: str, metric: str) -> tuple[Series, Series] | None:
+        """A and A' of the rounds in which a cell ran twice, ascending. None without such a round,
+        if a value is not above 0, or if some run does not know a quantile."""
+        rows = self.good_rows[cell]
+        labels = self.result.runs.columns["label"][rows]
+        sides = rounds_join(*(self.series_at(rows[labels == label], metric)
+                              for label in (LABEL, LABEL_REPEAT)))
+        return sides if all(side.positive for side in sides) else None
+
+    def noise_floor(self, cell: Cell, metric: str) -> float | None:
+        """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the
+        cell itself if it has none. None below 6 complete pairs."""
+        base = self.baseline_find(cell) or cell
+        key = ("floor", base.name, metric)
+        if key not in self.memo:
+            runs = self.runs_paired(base.name, metric)
+            self.memo[key] = stats.estimate_floor(ratio_of(*runs[::-1], True)) if runs else None
+        return self.memo[key]
+
+    def noise_floors(self, metric: str) -> dict[str, float]:
+        """The known noise floors, by baseline cell."""
+        runs = self.result.runs
+        doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
+        floors = {cell.name: self.noise_floor(cell, metric) for cell in self.cells_compared
+                  if cell.name in doubled}
+        return {cell: floor for cell, floor in floors.items() if floor is not None}
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
@@ -293,24 +346,6 @@ def matrix_load(folder: Path) -> Matrix:
     return matrix_build(result_load(folder))
 
 
-def baseline_words(matrix: Matrix) -> dict[str, str]:
-    """The axes that make a cell a baseline (Plan.baseline_axes)."""
-    return matrix.result.plan.baseline_axes
-
-
-def baseline_find(matrix: Matrix, cell: Cell, base: Mapping[str, str] | None = None) -> Cell | None:
-    """The cell with the words of base (default: the baseline's) and else the axes of this cell."""
-    base = baseline_words(matrix) if base is None else base
-    return matrix.whole.cells_at.get(tuple({**cell.axes, **base}.values())) if base else None
-
-
-def cells_compared(matrix: Matrix) -> list[Cell]:
-    """The shown cells and their baselines, in the plan's order."""
-    found = {other.name for cell in matrix.cells.values() if (other := baseline_find(matrix, cell))}
-    return [cell for name, cell in matrix.whole.cells.items()
-            if name in matrix.cells or name in found]
-
-
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
     """Both series, only the rounds that both have, ascending."""
     _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True,
@@ -323,16 +358,6 @@ def rounds_common(cells: Iterable[Cell]) -> bool:
     return len({cell.block for cell in cells}) < 2
 
 
-def series_between(matrix: Matrix, first: Cell, second: Cell,
-                   metric: str) -> tuple[Series, Series] | None:
-    """The values of two cells, by round; if they share rounds, only of rounds in which both have a
-    value. None if a cell has no value, or one that is not above 0."""
-    sides = matrix.series(first.name, metric), matrix.series(second.name, metric)
-    if rounds_common((first, second)):
-        sides = rounds_join(*sides)
-    return sides if all(side.positive for side in sides) else None
-
-
 def ratio_of(new: Series, base: Series, shared: bool,
              alpha: float = stats.ALPHA) -> stats.Estimate:
     """new / base, all above 0. shared: round by round, else all values of new to all of base. Only
@@ -343,46 +368,7 @@ def ratio_of(new: Series, base: Series, shared: bool,
     return stats.ratio_estimate(new.values, base.values, shared, alpha)
 
 
-def ratio_between(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
-    """cell / base; None as series_between()."""
-    key = ("ratio", cell.name, base.name, metric)
-    if key not in matrix.memo:
-        both = series_between(matrix, cell, base, metric)
-        matrix.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
-    return matrix.memo[key]
-
-
-def runs_paired(matrix: Matrix, cell: str, metric: str) -> tuple[Series, Series] | None:
-    """A and A' of the rounds in which a cell ran twice, ascending. None without such a round, if a
-    value is not above 0, or if some run does not know a quantile."""
-    rows = matrix.good_rows[cell]
-    labels = matrix.result.runs.columns["label"][rows]
-    sides = rounds_join(*(matrix.series_at(rows[labels == label], metric)
-                          for label in (LABEL, LABEL_REPEAT)))
-    return sides if all(side.positive for side in sides) else None
-
-
-def noise_floor(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the cell
-    itself if it has none. None below 6 complete pairs."""
-    base = baseline_find(matrix, cell) or cell
-    key = ("floor", base.name, metric)
-    if key not in matrix.memo:
-        pair = runs_paired(matrix, base.name, metric)
-        matrix.memo[key] = stats.estimate_floor(ratio_of(pair[1], pair[0], True)) if pair else None
-    return matrix.memo[key]
-
-
 def noise_floor_highest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
     """The highest noise floor of these cells; None if none is known."""
-    floors = (noise_floor(matrix, cell, metric) for matrix, cell in sides)
+    floors = (matrix.noise_floor(cell, metric) for matrix, cell in sides)
     return max((floor for floor in floors if floor is not None), default=None)
-
-
-def noise_floors(matrix: Matrix, metric: str) -> dict[str, float]:
-    """The known noise floors, by baseline cell."""
-    runs = matrix.result.runs
-    doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
-    floors = {cell.name: noise_floor(matrix, cell, metric) for cell in cells_compared(matrix)
-              if cell.name in doubled}
-    return {cell: floor for cell, floor in floors.items() if floor is not None}

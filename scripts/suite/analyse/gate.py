@@ -199,7 +199,7 @@ def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
         return ratio_of(new, limit_of(row) if censored else base, row.paired, alpha)
     interval = stats.median_interval(new.values, new.bounds, alpha)
     sure = interval if interval and interval.level is not None else None
-    return stats.Estimate(stats.median(new.values, new.bounds), sure, len(new))
+    return stats.Estimate(new.median, sure, len(new))
 
 
 def shift_of(row: GateRow) -> stats.Estimate | None:

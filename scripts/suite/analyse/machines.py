@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from suite.analyse.results import Result
+from suite.base import grouped
 from suite.base.runner_words import TARGET, boot_of, target_of
 from suite.result.machine import Facts, Machine
 
@@ -59,10 +60,8 @@ def lasting_facts(facts: Facts) -> dict[str, Any]:
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machines of these boots, in order, each with the facts of its first boot."""
-    groups: dict[str, list[Machine]] = {}
-    for boot in boots:
-        key = json.dumps(lasting_facts(boot.facts), sort_keys=True)
-        groups.setdefault(key, []).append(boot)
+    groups = grouped((json.dumps(lasting_facts(boot.facts), sort_keys=True), boot)
+                     for boot in boots)
     return tuple(Machine(tuple(host for boot in group for host in boot.hosts), group[0].facts)
                  for group in groups.values())
 

@@ -73,13 +73,17 @@ class Metric(NamedTuple):
         return self.name != STALL and (not self.whole or self.name in LATE)
 
     @property
+    def is_speed(self) -> bool:
+        """Whether texts call a change `faster` or `slower`, and not `better` or `worse`."""
+        return self.unit in ("1/s", "bit/s") or self.name.startswith(("time", "latency", "service"))
+
+    @property
     def whole(self) -> bool:
         """Whether it counts events or bytes, so that rounds can have exactly the same value."""
         return self.unit in ("1", "B")
 
 
 def time_per_message(run: MeasuredRun) -> float | None:
-    """request: mean time of a request on its connection; stream: receiver's time per message."""
     return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
 
 
@@ -94,11 +98,6 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     if idle < STALL_MIN_SHARE * run.connection_s:
         return 0.0 if connections == 1 and alone else None
     return quotient(idle, run.messages)
-
-
-def bandwidth(run: MeasuredRun) -> float | None:
-    """Bits of payload of `message` that arrived per second of MeasuredRun.elapsed_s."""
-    return quotient(None if run.payload is None else 8 * run.payload, run.elapsed_s)
 
 
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
@@ -155,13 +154,11 @@ def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
 
 
 def copied_share(run: MeasuredRun) -> float | None:
-    """The share of zero-copy sends that the kernel copied nevertheless."""
     lending = [end for end in run.ends if threads_sum(end, "lent") is not None]
     return quotient(ends_sum(lending, "copied"), ends_sum(lending, "lent"))
 
 
 def mapped_share(run: MeasuredRun) -> float | None:
-    """The share of the bytes of zero-copy reads that was mapped."""
     mapping = [end for end in run.ends if threads_sum(end, "mapped_bytes") is not None]
     mapped = ends_sum(mapping, "mapped_bytes")
     return quotient(mapped, total(mapped, ends_sum(mapping, "copied_bytes")))
@@ -176,7 +173,6 @@ def peer_window(run: MeasuredRun) -> float | None:
 
 
 def captured_per_reply(run: MeasuredRun) -> float | None:
-    """Captured segments in the direction of replies, per reply."""
     if run.streams or not run.captured:
         return None
     replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed
@@ -184,12 +180,10 @@ def captured_per_reply(run: MeasuredRun) -> float | None:
     return quotient(run.captured["received"]["data_segments"], replies)
 
 
-def captured_extreme(key: str, choose: Callable[[list[float]], float]) -> Formula:
+def captured_extreme(key: str, choose: Callable[..., float | None]) -> Formula:
     """The formula of the smallest or largest payload of a segment in the direction of messages."""
-    def extreme(run: MeasuredRun) -> float | None:
-        known = [counts[key] for counts in run.captured_messages if key in counts]
-        return choose(known) if known else None
-    return extreme
+    return lambda run: choose((counts[key] for counts in run.captured_messages if key in counts),
+                              default=None)
 
 
 def capture_difference(run: MeasuredRun) -> float | None:
@@ -285,7 +279,9 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(run.messages, run.elapsed_s),
            "messages of all threads / time from the first thread's start to the last one's end; "
            "of a load: requests in its output / its whole time"),
-    Metric("bandwidth", "bit/s", "higher", bandwidth, "payload of messages at the receiver"),
+    Metric("bandwidth", "bit/s", "higher",
+           lambda run: quotient(run.payload and 8 * run.payload, run.elapsed_s),
+           "payload of messages at the receiver"),
     Metric("segments_per_message", "1", "lower", message_side(*SEGMENTS),
            "data segments of the end that sends messages, or of the proxy; without retransmits"),
     Metric("segments_per_reply", "1", "lower", reply_side(*SEGMENTS),
@@ -416,8 +412,3 @@ def metrics_compute(record: Record) -> dict[str, float | None]:
         return dict.fromkeys(METRICS)
     run = MeasuredRun(record)
     return {name: metric.formula(run) for name, metric in METRICS.items()}
-
-
-def is_speed(metric: Metric) -> bool:
-    """Whether texts call a change of a metric `faster` or `slower`, and not `better` or `worse`."""
-    return metric.unit in ("1/s", "bit/s") or metric.name.startswith(("time", "latency", "service"))

@@ -16,16 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import (
-    Cell,
-    Matrix,
-    baseline_find,
-    baseline_words,
-    noise_floor_highest,
-    ratio_between,
-    rounds_common,
-    series_between,
-)
+from suite.analyse.frame import Cell, Matrix, noise_floor_highest, rounds_common
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict, groups_find, pair_family, pair_verdict
 
@@ -51,7 +42,7 @@ class BestRatio(NamedTuple):
 
 @dataclass(frozen=True)
 class Optimum:
-    """The best value of one group.
+    """The best value of axis by a metric, of one group.
 
     place: the words that the group shares. left_out: by value without a figure, why.
     medians, marks: by value with a figure, in the plan's order; medians are in the base unit.
@@ -61,6 +52,8 @@ class Optimum:
     better: the values that are better than the baseline. circular: each value has a better one.
     """
 
+    axis: str
+    metric: Metric
     place: Mapping[str, str]
     medians: Mapping[str, float]
     marks: Mapping[str, str]
@@ -115,7 +108,7 @@ def mark_choose(ratio: stats.Estimate | None, verdict: Verdict, metric: Metric,
 def rounds_to_decide(matrix: Matrix, one: Cell, other: Cell, metric: str) -> float:
     """How many rounds would show the measured difference of two cells, with the correction for
     their family (stats.rounds_to_find). Infinite if that is unknown."""
-    both = series_between(matrix, one, other, metric)
+    both = matrix.series_between(one, other, metric)
     if both is None or any(series.censored for series in both):
         return math.inf
     floor = noise_floor_highest([(matrix, one), (matrix, other)], metric) or 1.0
@@ -126,7 +119,7 @@ def rounds_to_decide(matrix: Matrix, one: Cell, other: Cell, metric: str) -> flo
 
 def best_ratio_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str
                      ) -> BestRatio:
-    ratio = ratio_between(matrix, best, base, metric.name)
+    ratio = matrix.ratio_between(best, base, metric.name)
     return BestRatio(base.axes[axis], better_ratio(ratio, metric) if ratio else None,
                      pair_verdict(matrix, best, base, metric.name),
                      noise_floor_highest([(matrix, best), (matrix, base)], metric.name),
@@ -137,7 +130,7 @@ def best_ratio_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axi
 def cells_better(matrix: Matrix, cell: Cell, group: Iterable[Cell], metric: Metric) -> list[Cell]:
     """The cells of a group that are better than this one."""
     return [other for other in group if other is not cell
-            and (ratio := ratio_between(matrix, other, cell, metric.name))
+            and (ratio := matrix.ratio_between(other, cell, metric.name))
             and better_ratio(ratio, metric).value > 1
             and pair_verdict(matrix, other, cell, metric.name) in (Verdict.CHANGED, Verdict.EXACT)]
 
@@ -157,13 +150,13 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
     """The optimum of one group, which is not empty."""
     by_value = {cell.axes[axis]: cell for cell in cells}
     series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
-    medians = {value: stats.median(one.values, one.bounds) for value, one in series.items()}
+    medians = {value: one.median for value, one in series.items()}
     ordered = sorted(by_value.values(), reverse=metric.better == "higher", key=lambda cell: (
         stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
     best = next((cell for cell in ordered if not cells_better(matrix, cell, ordered, metric)),
                 ordered[0])
     better = cells_better(matrix, best, ordered, metric)
-    base = baseline_find(matrix, best)
+    base = matrix.baseline_find(best)
     others = [cell for cell in better or ordered if cell is not best]
     reference = next((cell for cell in others if cell is base), others[0] if others else None)
     place = {key: value for key, value in best.axes.items() if key != axis}
@@ -172,7 +165,7 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
         if cell is best:
             continue
         verdict = pair_verdict(matrix, cell, best, metric.name)
-        marks[value] = mark_choose(ratio_between(matrix, cell, best, metric.name), verdict, metric,
+        marks[value] = mark_choose(matrix.ratio_between(cell, best, metric.name), verdict, metric,
                                    pair_family(matrix, cell, best, metric.name)[0].hopeless)
         if marks[value] != WORSE and cell not in better and verdict is not Verdict.UNKNOWN:
             rounds[value] = (0 if verdict is Verdict.EXACT else
@@ -181,9 +174,10 @@ def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cel
                 if place.items() <= cell.axes.items() and (why := left_out_reason(
                     matrix, cell, metric))}
     gained = cells_better(matrix, base, cells, metric) if base and base in cells else ()
-    return Optimum(place, medians, {value: marks[value] for value in by_value}, rounds, left_out,
+    return Optimum(axis, metric, place, medians, {value: marks[value] for value in by_value},
+                   rounds, left_out,
                    best_ratio_build(matrix, best, reference, metric, axis) if reference else None,
-                   axis in baseline_words(matrix) and base is best,
+                   axis in matrix.baseline and base is best,
                    frozenset(cell.axes[axis] for cell in gained), bool(better))
 
 

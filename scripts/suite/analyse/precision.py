@@ -10,7 +10,7 @@ from typing import NamedTuple
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import metrics_default
+from suite.analyse.summary import metrics_shown
 from suite.base.units import counted_text, number_text
 
 CELLS_SHOWN = 8  # cells that a line names
@@ -45,9 +45,7 @@ def precision_measure(matrix: Matrix) -> Precision | None:
     asked = matrix.result.plan.until
     if asked is None:
         return None
-    table = matrix.result.scenario.table
-    shown = [name for name in (table.columns if table else ()) if name in METRICS]
-    metric = METRICS[(shown or metrics_default(matrix))[0]]
+    metric = METRICS[metrics_shown(matrix, matrix.result.scenario.table.columns)[0]]
     # more rounds do not help a cell that mostly fails, or has no values, or lower bounds only
     widths = [(cell, width_of(series.values.tolist(), matrix.is_exact(name, metric.name)))
               for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed

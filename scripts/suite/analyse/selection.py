@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from suite.analyse.frame import Cell, Matrix, cells_compared
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS, metric_find
-from suite.analyse.summary import metrics_default
+from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.words import words_text
 from suite.scenario.scenario import TableLayout
@@ -36,7 +36,7 @@ def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> l
     """The cells that have, for every word, one of its values. A narrowed matrix has only its shown
     cells and their baselines. UsageError if there is none."""
     selector_check(matrix, words, own)
-    cells = [cell for cell in cells_compared(matrix)
+    cells = [cell for cell in matrix.cells_compared
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
     if not cells:
         raise UsageError(f'no cell of {matrix.result.name} has "{words_text(words)}"')
@@ -82,7 +82,7 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
         if name not in known and name not in METRICS:
             hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
             raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
-    metrics = tuple(name for name in asked.columns if name in METRICS) or metrics_default(matrix)
+    metrics = metrics_shown(matrix, asked.columns)
     if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
         metrics = (asked.gain, *metrics)
     across = tuple(name for name in asked.columns if name in matrix.axes)

@@ -10,24 +10,12 @@ another cell. The gain of the baseline compares its second run with its first, a
 floor. Kernels share no round: their gain compares all boots of one with all boots of the other.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import (
-    Cell,
-    Matrix,
-    baseline_find,
-    baseline_words,
-    noise_floor,
-    noise_floors,
-    ratio_of,
-    rounds_common,
-    runs_paired,
-    series_between,
-    words_match,
-)
+from suite.analyse.frame import Cell, Matrix, Series, ratio_of, rounds_common
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
 from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict, verdict_of
@@ -109,15 +97,10 @@ class Summary:
         """The metric that decides which value is best; None if the best was not asked for."""
         return self.metrics[0].name if self.best else None
 
-    def floor_highest(self, metric: str) -> float | None:
-        """The highest noise floor of a metric; None if none is known."""
-        return max(self.floors[metric].values(), default=None)
 
-
-def figure_make(values: Sequence[float], bounds: Sequence[float], exact: bool) -> Figure:
-    """The figure of these values, one per round or session; bounds: as in Series."""
-    interval = None if exact else stats.median_interval(values, bounds)
-    return Figure(stats.median(values, bounds), interval, len(values), exact)
+def figure_make(series: Series, exact: bool) -> Figure:
+    interval = None if exact else stats.median_interval(series.values, series.bounds)
+    return Figure(series.median, interval, len(series), exact)
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
@@ -125,16 +108,21 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     series = matrix.series(cell.name, metric.name)
     if not len(series):
         return None
-    figure = figure_make(series.values, series.bounds, matrix.is_exact(cell.name, metric.name))
+    figure = figure_make(series, matrix.is_exact(cell.name, metric.name))
     return replace(
         figure, ratio=baseline_ratio(matrix, cell, metric.name),
         verdict=baseline_verdict(matrix, cell, metric.name),
-        published=published_ratios(matrix, cell, metric.name, baseline_find(matrix, cell)))
+        published=published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell)))
 
 
 # The metrics of the client for those that need figures of a foreign peer.
 SUBSTITUTES = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
              "cpu_per_byte": "client_cpu_per_message"}
+
+
+def metrics_shown(matrix: Matrix, columns: Iterable[str]) -> tuple[str, ...]:
+    """The metrics among the columns of a table, else metrics_default()."""
+    return tuple(name for name in columns if name in METRICS) or metrics_default(matrix)
 
 
 def metrics_default(matrix: Matrix) -> tuple[str, ...]:
@@ -215,10 +203,10 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
                            if (figure := figure_build(matrix, cell, metric))}
                for cell in matrix.cells.values()}
     gains = {cell.name: found for cell in matrix.cells.values() if gain and (
-        found := gain_build(matrix, cell, baseline_find(matrix, cell), METRICS[gain]))}
-    floors = {metric.name: noise_floors(matrix, metric.name) for metric in metrics}
+        found := gain_build(matrix, cell, matrix.baseline_find(cell), METRICS[gain]))}
+    floors = {metric.name: matrix.noise_floors(metric.name) for metric in metrics}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
-    return Summary(matrix, metrics, baseline_words(matrix), figures, floors,
+    return Summary(matrix, metrics, matrix.baseline, figures, floors,
                    published_unused(matrix), gain, gains, best, optima)
 
 
@@ -236,7 +224,7 @@ def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label
     """The figure of a set for a cell. If several match, the one with the most words."""
     matching = [figure for figure in matrix.result.scenario.published
                 if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
-                and words_match(figure_words(figure), cell.words)]
+                and figure_words(figure).items() <= cell.words.items()]
     return max(matching, key=lambda figure: len(figure.words.split()), default=None)
 
 
@@ -253,7 +241,7 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
 def published_unused(matrix: Matrix) -> tuple[str, ...]:
     """The words of published figures that match no cell."""
     return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        words_match(figure_words(figure), cell.words) for cell in matrix.whole.cells.values()))
+        figure_words(figure).items() <= cell.words.items() for cell in matrix.whole.cells.values()))
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
@@ -261,8 +249,8 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     if base is None:
         return None
     same = cell.name == base.name
-    sides = (runs_paired(matrix, cell.name, metric.name) if same
-             else series_between(matrix, base, cell, metric.name))
+    sides = (matrix.runs_paired(cell.name, metric.name) if same
+             else matrix.series_between(base, cell, metric.name))
     if sides is None:
         return None
     pre, post = sides
@@ -271,8 +259,7 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     gains = [None] if not shared or pre.censored or post.censored else sorted(
         (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
     # p is 1: A' / A is never a change, because nothing differs
-    verdict = (verdict_of(ratio, noise_floor(matrix, cell, metric.name), 1.0) if same
+    verdict = (verdict_of(ratio, matrix.noise_floor(cell, metric.name), 1.0) if same
                else baseline_verdict(matrix, cell, metric.name))
-    medians = [stats.median(side.values, side.bounds) for side in sides]
     published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
-    return Gain(medians[0], medians[1], ratio, gains[0], gains[-1], published, verdict)
+    return Gain(pre.median, post.median, ratio, gains[0], gains[-1], published, verdict)

@@ -13,8 +13,9 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find, noise_floor_highest, ratio_between
-from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.frame import Cell, Matrix, noise_floor_highest
+from suite.analyse.metrics import Metric
+from suite.base import grouped
 
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 KeyType = TypeVar("KeyType", bound=Hashable)
@@ -105,7 +106,7 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
     axis = next((axis for axis in better[0] if {one[axis] for one in better}.isdisjoint(
         one[axis] for one in worse)), "")
     texts = []
-    for side, name in zip(sides, ("faster", "slower") if is_speed(metric) else ("better", "worse"),
+    for side, name in zip(sides, ("faster", "slower") if metric.is_speed else ("better", "worse"),
                           strict=True):
         values = list(dict.fromkeys(" ".join(value or "none" for value in (
             [one[axis]] if axis else one.values())) for one in side))
@@ -150,8 +151,8 @@ def both_exact(matrix: Matrix, cell: Cell, base: Cell, metric: str) -> bool:
 
 def baseline_ratio(matrix: Matrix, cell: Cell, metric: str) -> stats.Estimate | None:
     """The ratio of a cell to its baseline; None without one, or without values to compare."""
-    base = baseline_find(matrix, cell)
-    return ratio_between(matrix, cell, base, metric) if base and base.name != cell.name else None
+    base = matrix.baseline_find(cell)
+    return matrix.ratio_between(cell, base, metric) if base and base.name != cell.name else None
 
 
 def baseline_family(matrix: Matrix, metric: str) -> Family:
@@ -160,7 +161,7 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
     if key not in matrix.memo:
         matrix.memo[key] = family_make({
             cell.name: baseline_ratio(matrix, cell, metric) for cell in matrix.whole.cells.values()
-            if (base := baseline_find(matrix, cell)) and not both_exact(matrix, cell, base, metric)
+            if (base := matrix.baseline_find(cell)) and not both_exact(matrix, cell, base, metric)
         })
     return matrix.memo[key]
 
@@ -168,10 +169,8 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
 def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
     """Groups of cells that differ in the axis only, in the plan's order. A group has at least two
     cells in the plan; of these only cells with values, all above 0, are in it, at least one."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in matrix.cells.values():
-        shared = tuple(value for key, value in cell.axes.items() if key != axis)
-        groups.setdefault(shared, []).append(cell)
+    groups = grouped((tuple(value for key, value in cell.axes.items() if key != axis), cell)
+                     for cell in matrix.cells.values())
     return [known for cells in groups.values() if len(cells) > 1 and (
         known := [cell for cell in cells if matrix.series(cell.name, metric).positive])]
 
@@ -179,7 +178,7 @@ def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
 def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> Cell | None:
     """The one of two cells whose baseline is the other: tables have this ratio. Else None."""
     for cell, base in ((one, other), (other, one)):
-        found = baseline_find(matrix, cell)
+        found = matrix.baseline_find(cell)
         if found is not None and found.name == base.name != cell.name:
             return cell
     return None
@@ -189,7 +188,7 @@ def pairs_compare(matrix: Matrix, axis: str, metric: str
                   ) -> dict[frozenset[str], stats.Estimate | None]:
     """The ratio of each pair of cells that differ in the axis only, by their names. Leaves out
     ratios to a baseline, and exact counts."""
-    return {frozenset((one.name, two.name)): ratio_between(matrix, one, two, metric)
+    return {frozenset((one.name, two.name)): matrix.ratio_between(one, two, metric)
             for cells in groups_find(matrix.whole, axis, metric)
             for one, two in combinations(cells, 2)
             if not compared_in_tables(matrix, one, two) and not both_exact(matrix, one, two, metric)
@@ -206,7 +205,7 @@ def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> tuple[Fa
     if key not in matrix.memo:
         matrix.memo[key] = family_make(
             pairs_compare(matrix, differing[0], metric) if len(differing) == 1 else
-            {names: ratio_between(matrix, one, other, metric)})
+            {names: matrix.ratio_between(one, other, metric)})
     return matrix.memo[key], names
 
 
@@ -215,26 +214,20 @@ def pair_verdict(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Verdict
     have one cell above the baseline of both and the other below it, the two differ. That follows
     from tests which are already corrected, so it needs no correction of its own."""
     family, key = pair_family(matrix, one, other, metric)
-    verdict = verdict_of(ratio_between(matrix, one, other, metric),
+    verdict = verdict_of(matrix.ratio_between(one, other, metric),
                          noise_floor_highest([(matrix, one), (matrix, other)], metric),
                          family.adjusted_of(key), both_exact(matrix, one, other, metric))
     if (verdict is not Verdict.BRACKETED or compared_in_tables(matrix, one, other)
-            or baseline_find(matrix, one) is not baseline_find(matrix, other)):
+            or matrix.baseline_find(one) is not matrix.baseline_find(other)):
         return verdict
-    sides = {baseline_side(matrix, cell, metric) for cell in (one, other)}
-    return Verdict.CHANGED if sides == {1, -1} else verdict
-
-
-def baseline_side(matrix: Matrix, cell: Cell, metric: str) -> int:
-    """1 if tables have a cell above its baseline, -1 if below it, 0 if they show no change."""
-    ratio = baseline_ratio(matrix, cell, metric)
-    if ratio is None or baseline_verdict(matrix, cell, metric) is not Verdict.CHANGED:
-        return 0
-    return 1 if ratio.value > 1 else -1
+    above = {ratio.value > 1 for cell in (one, other)
+             if (ratio := baseline_ratio(matrix, cell, metric))
+             and baseline_verdict(matrix, cell, metric) is Verdict.CHANGED}
+    return Verdict.CHANGED if len(above) == 2 else verdict
 
 
 def baseline_verdict(matrix: Matrix, cell: Cell, metric: str) -> Verdict | None:
     """The verdict of a cell's ratio to its baseline; None without a ratio."""
     known = baseline_ratio(matrix, cell, metric) is not None
-    base = baseline_find(matrix, cell) if known else None
+    base = matrix.baseline_find(cell) if known else None
     return pair_verdict(matrix, cell, base, metric) if base else None

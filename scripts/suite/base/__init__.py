@@ -6,9 +6,21 @@ callers name all other programs.
 """
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[3]  # of the repository
+KeyType = TypeVar("KeyType")
+ValueType = TypeVar("ValueType")
+
+
+def grouped(pairs: Iterable[tuple[KeyType, ValueType]]) -> dict[KeyType, list[ValueType]]:
+    """The values of each key of (key, value), both in the order in which they first occur."""
+    found: dict[KeyType, list[ValueType]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
 
 
 def cache_place() -> Path:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The subcommands of `uncork`: each is an entry of COMMANDS and a module with `main(options)`.
+"""The subcommands of `uncork`: each is an entry of COMMANDS and a module with `main(options)`. It
+returns an exit status, or None for 0.
 
 A module of a command may import every package; no module imports it. It is imported after its
 arguments are parsed, so that help and errors in arguments do not wait for pandas. For the same

@@ -4,32 +4,25 @@
 import argparse
 from collections.abc import Sequence
 
-from suite.analyse.comparison.build import (
-    TimesInvalid,
-    cells_alone,
-    compare_cells,
-    compare_results,
-    geomeans_every,
-)
+from suite.analyse.comparison.build import TimesInvalid, cells_alone, compare_pair, geomeans_every
 from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import (
     declared_read,
     metrics_choose,
-    sides_between,
+    sides_chosen,
     sides_left_out,
-    sides_within,
 )
 from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
 from suite.base.errors import UsageError
-from suite.base.text import say, terminal_width
+from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
 from suite.commands import COMPARE_WORDS
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.comparison.gate import gates_document
-from suite.present.tables import RENDERERS, TERMINAL
+from suite.present.tables import RENDERERS, document_text
 
 
 def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
@@ -38,16 +31,13 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
     as opposed to changes, need no base."""
     metrics = tuple(dict.fromkeys(gate.metric for gate in gates)) or metrics_choose(
         matrices[0], asked.own.get("columns"))
-    if len(matrices) == 2:
-        sides = sides_between(asked.selectors, "compare")
-        return [compare_results(matrices[0], matrices[1], *sides, metrics, axis)]
-    pairs = sides_within(matrices[0], asked.selectors, "compare")
+    pairs = sides_chosen(matrices, asked.selectors, "compare")
     if not pairs:
         if gates and not any(gate.relative for gate in gates):
             return [cells_alone(matrices[0], asked.words, metrics)]
         raise UsageError(f"{matrices[0].result.folder}: nothing to compare: give one word two "
                          "values, write=nodelay write=cork, or another result")
-    return [compare_cells(matrices[0], *pair, metrics) for pair in pairs]
+    return [compare_pair(matrices, *pair, metrics, axis) for pair in pairs]
 
 
 def main(options: argparse.Namespace) -> int:
@@ -76,6 +66,5 @@ def main(options: argparse.Namespace) -> int:
         return 0
     decided = gates_decide(comparisons, gates)
     document = gates_document(decided, comparisons) if gates else comparison_document(comparisons)
-    written = RENDERERS[options.format] if options.format else TERMINAL
-    print(written.render(document, terminal_width()), end="")
+    print(document_text(document, options.format), end="")
     return decided.status if gates else 0

@@ -289,12 +289,11 @@ def candidates_of(line: str) -> list[tuple[str, str]]:
     return [(name, means) for name, means in found if name.startswith(last)]
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     """Prints the candidates. It prints no error: the command itself reports what is wrong."""
     try:
         found = candidates_of(options.line)
     except (UncorkError, OSError, ValueError, KeyError):
-        return 0
+        return
     for name, means in found:
         print(f"{name}\t{means}")
-    return 0

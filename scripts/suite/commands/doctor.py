@@ -26,7 +26,7 @@ def targets_check(words: CellWords) -> dict[str, Finding]:
     return {}
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     words = CellWords()
     if options.words:
         planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
@@ -37,4 +37,3 @@ def main(options: argparse.Namespace) -> int:
         print(json.dumps({"findings": documents}, indent=1))
     else:
         print(findings_text(findings, options.all, terminal_width(100)), end="")
-    return 0

@@ -52,14 +52,14 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
     return files
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words)
     matrix = matrix_load(options.results)
     if options.output == "-":
         cell = cell_choose(matrix, options.words, "export -o -")
         found = histograms_find(matrix, [cell], options.of)
         print(hgrm_text(found[cell.name], options.unit), end="")
-        return 0
+        return
     matrix = matrix_narrow(matrix, asked.words)
     cells = [*matrix.cells.values()]
     histograms = histograms_find(matrix, cells, options.of)
@@ -70,4 +70,3 @@ def main(options: argparse.Namespace) -> int:
     for name, cell in files.items():
         file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))
         print(folder / name)
-    return 0

@@ -47,7 +47,7 @@ def run(host: str, command: Sequence[str]) -> None:
         raise Failure(f"{command[0]}: {error.strerror}") from None
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     if options.part == "up":
         up(options.words)
     elif options.part == "run":
@@ -55,4 +55,3 @@ def main(options: argparse.Namespace) -> int:
     else:
         for line in lab_down() if options.part == "down" else lab_status():
             print(line)
-    return 0

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from suite.analyse.metrics import METRICS
+from suite.base import ROOT, grouped
 from suite.base.client import (
-    ROOT,
     Client,
     Vocabulary,
     client_check,
@@ -198,11 +198,9 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
 
 def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
     """The text of each variant of this name, below the words that take it."""
-    found: dict[str, list[str]] = {}
-    for key, word in vocabulary.words.items():
-        if variant := vocabulary.variants(word).get(name):
-            text = "\n".join(rows_lines([variant_row(variant)], width))
-            found.setdefault(text, []).append(f"{key}={name}")
+    found = grouped(("\n".join(rows_lines([variant_row(variant)], width)), f"{key}={name}")
+                    for key, word in vocabulary.words.items()
+                    if (variant := vocabulary.variants(word).get(name)))
     return ["\n".join([" ".join(words), text]) for text, words in found.items()]
 
 
@@ -273,7 +271,7 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     return "\n\n".join(found)
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     client = client_open()
     vocabulary = client_list(client)
     width = terminal_width(WIDTH_MAX)
@@ -285,4 +283,3 @@ def main(options: argparse.Namespace) -> int:
         print(list_json(vocabulary, scenarios_read()))
     else:
         print(list_text(vocabulary, scenarios_read(), width))
-    return 0

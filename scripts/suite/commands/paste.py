@@ -12,7 +12,7 @@ from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     """Prints the blocks with an empty line between them; nothing if one of them breaks a rule."""
     asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     axis, every = declared_read(asked.own, len(asked.folders))
@@ -23,4 +23,3 @@ def main(options: argparse.Namespace) -> int:
     for matrix in matrices:
         say(sides_left_out(matrix, asked.selectors, len(matrices) == 1))
     print("\n\n".join("\n".join(lines) for lines in blocks))
-    return 0

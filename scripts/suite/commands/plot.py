@@ -47,7 +47,7 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
     return pictures
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
     asked = arguments_sort(options.results, options.words, PLOT_WORDS)
@@ -65,4 +65,3 @@ def main(options: argparse.Namespace) -> int:
     for drawing in drawings:
         for path in drawing_write(drawing, folder):
             print(path)
-    return 0

@@ -27,7 +27,6 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing
 from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, output_folder, result_find
-from suite.scenario.scenario import TableLayout
 
 NAME = "report.html"
 PagePart = TypeVar("PagePart")
@@ -35,14 +34,9 @@ PagePart = TypeVar("PagePart")
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
     """The pictures, drawn in a folder that is gone afterwards."""
-    drawn = []
-    with tempfile.TemporaryDirectory(prefix="uncork-") as name:
-        folder = Path(name)
-        for drawing in drawings:
-            svg, text = (path.read_text(encoding="utf-8")
-                         for path in drawing_write(drawing, folder, ("svg", "txt")))
-            drawn.append(RenderedDrawing(drawing, svg, text))
-    return tuple(drawn)
+    with tempfile.TemporaryDirectory(prefix="uncork-") as folder:
+        return tuple(RenderedDrawing(drawing, *(path.read_text(encoding="utf-8") for path in (
+            drawing_write(drawing, Path(folder), ("svg", "txt"))))) for drawing in drawings)
 
 
 def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:
@@ -58,8 +52,7 @@ def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comp
     its times say nothing: then by the first metric that is no time."""
     hidden = any(cell.emulated for cell in matrix.cells.values())
     shown = [metric for metric in metrics if not (hidden and metric.timed)][:1]
-    return [refusals_check(one, (), False, False)
-            for one in compare_baseline(matrix, shown)] if shown else []
+    return compare_baseline(matrix, shown) if shown else []
 
 
 def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
@@ -73,7 +66,7 @@ def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> 
 
 def page_of_one(matrix: Matrix) -> str:
     notes: list[str] = []
-    asked = matrix.result.scenario.table or TableLayout()
+    asked = matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     verdicts = unless_refused(lambda: claims_decide(matrix), notes)
@@ -86,12 +79,12 @@ def page_of_one(matrix: Matrix) -> str:
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
     """The page of two results. UsageError for a pair that `uncork compare` refuses."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
-                                                metrics_choose(base, None)), (), False, False)
+                                                metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
                      forest_drawn([comparison]))
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     """Writes the page and prints its path, or prints the page for `-o -`."""
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
@@ -105,7 +98,6 @@ def main(options: argparse.Namespace) -> int:
         say(left_out_text(matrix, asked.words))
     if options.output == "-":
         print(page, end="")
-        return 0
+        return
     file_write(path, page)
     print(path)
-    return 0

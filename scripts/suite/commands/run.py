@@ -15,6 +15,7 @@ from pathlib import Path
 from suite.analyse.expressions import axes_of, claims_check, selectors_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS, metric_find
+from suite.base import grouped
 from suite.base.by_hand import TIMER
 from suite.base.client import (
     Client,
@@ -27,7 +28,7 @@ from suite.base.client import (
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.runner_words import ARM, TARGET, starts_from_here
-from suite.base.text import say, terminal_width
+from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
@@ -65,10 +66,10 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
         metric_find(figure.metric, f"{path}: [published] metric")
     for question in scenario.answers:
         metric_find(question.metric, f"{path}: [answer] metric")
-    for column in scenario.table.columns if scenario.table else ():
+    for column in scenario.table.columns:
         if column not in scenario.sweep:  # a word that varies has a column for each value
             metric_find(column, f"{path}: [table] columns")
-    if scenario.table and scenario.table.gain:
+    if scenario.table.gain:
         metric_find(scenario.table.gain, f"{path}: [table] gain")
     for picture in scenario.pictures:
         if picture.metric:
@@ -162,12 +163,14 @@ def answer_print(journal: Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
     from suite.analyse.frame import matrix_load
     from suite.analyse.precision import precision_measure, precision_text
-    from suite.present.table import table_usual
+    from suite.present.table import table_document
+    from suite.present.tables import document_text
     matrix = matrix_load(journal.folder)
     if precision := precision_measure(matrix):
         say(f"round {journal.plan.session.last} was the last: until={precision_text(precision)}")
     print(path_text(journal.folder), flush=True)
-    print(table_usual(matrix, terminal_width()), end="", flush=True)
+    document = table_document(matrix, matrix.result.scenario.table, ends_a_run=True)
+    print(document_text(document), end="", flush=True)
 
 
 def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
@@ -184,20 +187,15 @@ def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
 
 def outcome_check(journal: Journal) -> None:
     """Prints how many runs failed. Failure if all counted runs of a cell failed."""
-    failures: list[str] = []
-    counted: dict[str, list[tuple[str, str]]] = {}  # by cell the status and reason of each run
-    runs = 0
     with open(journal.folder / RECORDS, "rb") as file:
-        for record in map(Record, map(json.loads, file)):
-            if record.session != journal.plan.session.name:
-                continue
-            reason = record.reason or "no reason given"
-            runs += 1
-            failures += [reason] if record.status == "failed" else []
-            if record.round != WARMUP_ROUND:
-                counted.setdefault(record.cell, []).append((record.status, reason))
+        runs = [(record.cell, record.round, record.status, record.reason or "no reason given")
+                for record in map(Record, map(json.loads, file))
+                if record.session == journal.plan.session.name]
+    failures = [reason for _, _, status, reason in runs if status == "failed"]
+    counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
+                      if number != WARMUP_ROUND)
     if failures:
-        say(f"{len(failures)} of {runs} runs failed: {failures[-1]}")
+        say(f"{len(failures)} of {len(runs)} runs failed: {failures[-1]}")
     some_cell_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
                                      if "ok" not in dict(found)})
     lost = {cell: found[-1][1] for cell, found in counted.items()
@@ -262,7 +260,7 @@ def full_disk_explained() -> Iterator[None]:
                       f"space, to go on: {resume_command()}") from None
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:
@@ -278,23 +276,23 @@ def main(options: argparse.Namespace) -> int:
     signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
+        notes = [*planned.notes]
         server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
         if stored:
             planned = replace(planned, plan=replace(planned.plan, quick=stored[1].quick))
         elif path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
-            notes = claims_check(scenario, path, planned.plan, overridden)
-            planned = replace(planned, notes=(*planned.notes, *notes))
+            notes += claims_check(scenario, path, planned.plan, overridden)
+        if options.dry_run and given and not options.more:
+            notes.append(runs_left_text(*given))
+        if options.fail_if:
+            from suite.analyse.gate import gates_parse, plan_lines
+            notes += plan_lines(planned.plan, gates_parse(options.fail_if))
+        planned = replace(planned, notes=tuple(notes))
         if options.dry_run:
-            if given and not options.more:
-                planned = replace(planned, notes=(*planned.notes, runs_left_text(*given)))
-            if options.fail_if:
-                from suite.analyse.gate import gates_parse, plan_lines
-                lines = plan_lines(planned.plan, gates_parse(options.fail_if))
-                planned = replace(planned, notes=(*planned.notes, *lines))
             print(plan_text(planned, targets))
-            return 0
+            return
         some_cell_require(planned.plan, {})
         if planned.plan.timer == TIMER:
             version_read()
@@ -304,7 +302,6 @@ def main(options: argparse.Namespace) -> int:
             journal_run(targets, journal)
             answer_print(journal)
             outcome_check(journal)
-    return 0
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:

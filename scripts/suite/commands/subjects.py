@@ -28,10 +28,9 @@ def program_rows(subject: Program) -> list[tuple[str, str]]:
                                                    else f"apt {subject.apt}, dnf {subject.dnf}")]
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     programs = programs_read()
     width = terminal_width(WIDTH_MAX)
     print(definitions_text(programs) if options.json else
           "\n\n".join("\n".join([f"{one.kind}={name}", *labelled_lines(
               program_rows(one), width, "  ")]) for name, one in programs.items()))
-    return 0

@@ -5,24 +5,22 @@ import argparse
 from collections.abc import Mapping
 
 from suite.analyse.frame import matrix_load
-from suite.analyse.selection import layout_choose, left_out_text, matrix_narrow
-from suite.analyse.summary import summary_build
+from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError
-from suite.base.text import say, terminal_width
+from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
-from suite.present.table import result_document
-from suite.present.tables import RENDERERS, TERMINAL
+from suite.present.table import table_document
+from suite.present.tables import document_text
 from suite.scenario.scenario import TableLayout
 
 TABLE_WORDS = COMMANDS["table"].own
 
 
-def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLayout:
+def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
     """rows=, columns=, gain= and best= of the shell, which replace those of the scenario. A table
     has one of gain and best, so either of the shell replaces both of the scenario."""
     names = {key: names_split(key, value) for key, value in own.items()}
-    default = default or TableLayout()
     given = {key: own[key] for key in ("gain", "best") if key in own}
     asked = {key: name for key, name in given.items() if name != "off"}
     if len(asked) > 1:
@@ -33,14 +31,10 @@ def table_asked(own: Mapping[str, str], default: TableLayout | None) -> TableLay
                  **(kept | asked))
 
 
-def main(options: argparse.Namespace) -> int:
+def main(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, TABLE_WORDS)
     matrix = matrix_narrow(matrix_load(options.results), asked.words, TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
-    layout = layout_choose(matrix, table)
-    summary = summary_build(matrix, layout.metrics, table.gain, layout.best)
-    written = RENDERERS[options.format] if options.format else TERMINAL
-    text = written.render(result_document(summary, layout), terminal_width())
+    text = document_text(table_document(matrix, table), options.format)
     say(left_out_text(matrix, asked.words))
     print(text, end="")
-    return 0

@@ -5,13 +5,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, unreported_text, words_match
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Verdict
 from suite.base import units
+from suite.base.runner_words import TARGET
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.tables.model import Column, Group, Item
 
@@ -60,18 +61,19 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     """Which targets or how many rounds report a metric of a cell; empty if all do."""
-    return unreported_text(matrix, cell, metric.name) or matrix.coverage_text(cell, metric.name)
-
-
-def is_hidden(cell: Cell, metric: Metric) -> bool:
-    """Whether a figure is hidden: it is a time of an emulated cell, which means nothing."""
-    return bool(cell.emulated) and metric.timed
+    key = ("targets", metric.name)
+    if key not in matrix.memo:
+        matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
+                            if len(matrix.series(other.name, metric.name))}
+    if matrix.memo[key] and cell.target not in matrix.memo[key]:
+        return f"no run of {TARGET}={cell.target} reports it"
+    return matrix.coverage_text(cell, metric.name)
 
 
 def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
     """(text, reason) in place of a figure that good runs do not have. note: figure_note(). ABSENT
     without a reason means that runs of this kind never have the figure."""
-    if is_hidden(cell, metric):
+    if cell.hides(metric):
         return "-", f"{TIMES_INVALID}: {cell.emulated}"
     if metric.name in cell.unsplit:
         return "", UNSPLIT_NOTE
@@ -150,7 +152,6 @@ def ratio_metrics(summary: Summary) -> set[str]:
 
 
 def scales_choose(summary: Summary) -> dict[str, units.Scale]:
-    """The unit of each metric in the whole table."""
     return {metric.name: units.scale_choose(
         (figures[metric.name].median for figures in summary.figures.values()
          if metric.name in figures), metric.unit) for metric in summary.metrics}
@@ -159,7 +160,7 @@ def scales_choose(summary: Summary) -> dict[str, units.Scale]:
 def best_mark(summary: Summary, cell: Cell) -> str:
     """The mark of a cell among the values that best= compares; empty without a figure."""
     optimum = optimum_of(summary.optima, cell)
-    return optimum.marks.get(cell.axes[summary.best or ""], "") if optimum else ""
+    return optimum.marks.get(cell.axes[optimum.axis], "") if optimum else ""
 
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
@@ -192,7 +193,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     columns = [Column("", tuple(
         verdict_item(units.ratio_texts(*ratio.span)[0], figure.verdict)
         if ratio and figure else
-        Item("base" if cell and figure and words_match(summary.baseline, cell.axes) else "")
+        Item("base" if cell and figure and summary.baseline.items() <= cell.axes.items() else "")
         for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
         columns.append(Column("95 % interval", tuple(
@@ -200,7 +201,7 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
             for ratio in ratios)))
     columns += published_columns(summary, figures, lambda ratio: units.ratio_text(
         1 / ratio if metric.better == "lower" else ratio), published_name)
-    word = "faster" if is_speed(metric) else "better"
+    word = "faster" if metric.is_speed else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 
@@ -212,7 +213,7 @@ def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     if metric.name in ratio_metrics(summary):
         if any(figure is not None and figure.ratio is not None for figure in figures):
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
-                ratio_item(figure, cell is not None and words_match(summary.baseline, cell.axes))
+                ratio_item(figure, bool(cell and summary.baseline.items() <= cell.axes.items()))
                 for cell, figure in zip(cells, figures, strict=True))))
         columns += published_columns(summary, figures, units.ratio_text, published_name)
     return columns

@@ -12,6 +12,7 @@ from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
+from suite.base import grouped
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import LOCAL
 from suite.base.units import Scale, counted_text, noise_text
@@ -40,13 +41,6 @@ def is_elsewhere(matrix: Matrix) -> bool:
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
-def targets_cells(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.target, []).append(cell)
-    return found
-
-
 def machines_line(machines: Iterable[Machine], describe: Callable[[Machine], str],
                   booted: Iterable[Machine] = ()) -> str:
     """These machines in a line, each once. booted: the boots among them, which are counted."""
@@ -65,7 +59,8 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
     if not is_elsewhere(matrix):
         return machines_line(matrix.result.machines.values(), describe)
     named: dict[str, list[str]] = {}
-    for target, same in targets_cells(matrix.cells.values() if cells is None else cells).items():
+    for target, same in grouped((cell.target, cell) for cell in (
+            matrix.cells.values() if cells is None else cells)).items():
         names = {cell.name: target for cell in same}
         booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
         text = machines_line(machines_of(matrix.result, names), describe, booted)
@@ -75,10 +70,8 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
 
 def emulated_text(matrix: Matrix) -> str:
     """Which targets have times that mean nothing, and why; empty if all times are valid."""
-    found: dict[str, list[str]] = {}
-    for target, cells in targets_cells(matrix.cells.values()).items():
-        for reason in dict.fromkeys(cell.emulated for cell in cells if cell.emulated):
-            found.setdefault(reason, []).append(target)
+    found = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in matrix.cells.values()
+                                  if cell.emulated))
     return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
                      for reason, targets in found.items())
 

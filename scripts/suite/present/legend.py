@@ -5,7 +5,6 @@ import itertools
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from suite import stats
-from suite.analyse.metrics import is_speed
 from suite.analyse.optimum import ALIKE, BEST, UNKNOWN
 from suite.analyse.summary import Figure, Gain, Summary
 from suite.analyse.verdicts import Verdict, baseline_family
@@ -145,7 +144,7 @@ def best_legends(summary: Summary) -> list[Legend]:
         (ALIKE, f"cannot be told apart from it: their ratio, "
                 f"{ratios_text(summary, (summary.best or '',))}, is no change for the worse",
          ALIKE in marks),
-        (f"times {'faster' if is_speed(metric) else 'better'}",
+        (f"times {'faster' if metric.is_speed else 'better'}",
          f"{metric.name} of {upper} / {metric.name} of {lower}, "
          f"{ratios_text(summary, summary.baseline, '')}, with its 95 % interval"
          + published_legend(figures, "ratio"),

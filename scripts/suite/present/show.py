@@ -8,7 +8,7 @@ from itertools import chain, groupby, zip_longest
 from typing import Any
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_find
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
@@ -22,7 +22,7 @@ from suite.base.runner_words import ARRIVAL_SEED, DRAWN
 from suite.base.text import labelled_lines
 from suite.base.units import count_text, number_text, percent_text, scale_choose, value_text
 from suite.base.words import words_split, words_text
-from suite.present.columns import is_hidden, ratio_item
+from suite.present.columns import ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
@@ -307,12 +307,12 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     runs, inner = [MeasuredRun(record) for record in records], width - 2
     timed = [] if cell.emulated else runs
     metrics = [METRICS[name] for name in metrics_default(matrix)]
-    metric = next((one for one in metrics if not is_hidden(cell, one)), metrics[0])
+    metric = next((one for one in metrics if not cell.hides(one)), metrics[0])
     failed = f", {cell.runs_failed} failed" if cell.runs_failed else ""
     head = [("status", f"{cell.status}, {cell.runs_ok} good runs{failed}"),
             ("words", words_text(cell.words)),
             ("machine", machines_text(matrix, [cell])), ("disturbed", disturbances_text(matrix))]
-    base = baseline_find(matrix, cell)
+    base = matrix.baseline_find(cell)
     compared = f"; x: of {base.text}" if base is not None and base.name != cell.name else ""
     drawn = {key: value for record in records[:1] for key, value in record.words.items()
              if key == ARRIVAL_SEED}  # `By hand` repeats the first run

@@ -14,12 +14,10 @@ from suite.analyse.answers import (
     claims_pairs,
     deciding_pairs,
     library_pairs,
-    metric_of,
     opposed_pairs,
     optimum_text,
 )
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
 from suite.analyse.optimum import Optimum, better_ratio
 from suite.analyse.selection import Layout, layout_choose
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
@@ -27,7 +25,6 @@ from suite.analyse.verdicts import Verdict
 from suite.present import columns
 from suite.present.heading import heading_pairs
 from suite.present.legend import legend_pairs, published_sizes
-from suite.present.tables import TERMINAL
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
@@ -240,9 +237,9 @@ def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
         for one in ratios}
 
 
-def groups_json(optima: Sequence[Optimum], axis: str, metric: Metric) -> list[dict[str, Any]]:
+def groups_json(optima: Sequence[Optimum]) -> list[dict[str, Any]]:
     return [{"words": dict(optimum.place), "best": optimum.best, "alike": list(optimum.alike),
-             "answer": optimum_text(optimum, axis, metric)} for optimum in optima]
+             "answer": optimum_text(optimum)} for optimum in optima]
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
@@ -272,19 +269,17 @@ def summary_json(summary: Summary) -> dict[str, Any]:
                                               in summary.floors[m.name].items()}}
                     for m in summary.metrics},
         "gain": summary.gain,
-        "best": {"axis": summary.best, "metric": summary.best_metric, "groups": groups_json(
-            summary.optima, summary.best, summary.metrics[0])} if summary.best else None,
-        "answers": [{**vars(question), "why": why,
-                     "groups": groups_json(optima, question.word, metric_of(question))}
+        "best": {"axis": summary.best, "metric": summary.best_metric,
+                 "groups": groups_json(summary.optima)} if summary.best else None,
+        "answers": [{**vars(question), "why": why, "groups": groups_json(optima)}
                     for question, optima, why, _ in answers_of(summary)],
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }
 
 
-def table_usual(matrix: Matrix, width: int) -> str:
-    """The table that the scenario of a result asks for, as text that ends with the answers."""
-    asked = matrix.result.scenario.table or TableLayout()
+def table_document(matrix: Matrix, asked: TableLayout, ends_a_run: bool = False) -> Document:
+    """The document of the table asked for. ends_a_run: as in result_document()."""
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    return TERMINAL.render(result_document(summary, layout, ends_a_run=True), width)
+    return result_document(summary, layout, ends_a_run)

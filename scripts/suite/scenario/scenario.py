@@ -395,9 +395,9 @@ def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Publish
     return tuple(figures)
 
 
-def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout | None:
-    layout: TableLayout | None = part_read(TableLayout, table, key, where)
-    if layout and layout.gain and layout.best:
+def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout:
+    layout: TableLayout = part_read(TableLayout, table, key, where) or TableLayout()
+    if layout.gain and layout.best:
         raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
     return layout
 
@@ -422,7 +422,7 @@ class Scenario:
     claims: tuple[Claim, ...] = key_field(partial(parts_read, Claim), key="claim", default=())
     answers: tuple[Question, ...] = key_field(
         partial(parts_read, Question), key="answer", default=())
-    table: TableLayout | None = key_field(layout_read, default=None)
+    table: TableLayout = key_field(layout_read, default=TableLayout())
     pictures: tuple[Picture, ...] = key_field(
         partial(parts_read, Picture), key="picture", default=())
 
@@ -500,5 +500,7 @@ def scenario_text(scenario: Scenario) -> str:
         header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
         for part in filter(None, value if isinstance(value, tuple) else (value,)):
             entries = part if isinstance(part, dict) else key_values(part)
-            lines += toml_table(header, entries | part.words if isinstance(part, Arm) else entries)
+            if entries:
+                lines += toml_table(
+                    header, entries | part.words if isinstance(part, Arm) else entries)
     return "\n".join([*toml_table("", top), *lines]) + "\n"

@@ -12,11 +12,12 @@ from suite.analyse.comparison.differences import (
     differences_declare,
     facts_compare,
     plan_facts,
+    refusals_check,
 )
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.comparison.samples import change_make, changes_geomean, sessions_of
 from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
-from suite.analyse.frame import Cell, Matrix, baseline_words, ratio_between, rounds_common
+from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
@@ -65,7 +66,7 @@ def changes_judge(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
         # if one row is of boots, all are: then a ratio may differ from that of its two cells
         if all(one is family and (
                 (ratio := changes[index].ratio) is None or ratio.p is None
-                or ratio == ratio_between(matrix, pairs[index][1], pairs[index][0], name))
+                or ratio == matrix.ratio_between(pairs[index][1], pairs[index][0], name))
                for index, (one, _) in found.items()):
             return {index: change_judge(changes[index], family, key,
                                         verdicts.pair_verdict(matrix, *pairs[index], name))
@@ -133,10 +134,19 @@ def compare_cells(matrix: Matrix, base: Selection, new: Selection,
     return comparison_make(sides[0], sides[1], pairing, metrics, differences, matrix.result.notes)
 
 
+def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
+                 metrics: Sequence[Metric], declared: Collection[str] = ()) -> Comparison:
+    """Compares two selectors in one result, or one in each of two results."""
+    if len(matrices) == 1:
+        return compare_cells(matrices[0], base, new, metrics)
+    return compare_results(matrices[0], matrices[1], base, new, metrics, declared)
+
+
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
-    """Compares the baseline, if a result has one, with each other value of its axis, in order."""
-    base = baseline_words(matrix)
-    return [compare_cells(matrix, base, other, metrics)
+    """Compares the baseline, if a result has one, with each other value of its axis, in order.
+    UsageError if a difference refuses ratios."""
+    base = matrix.baseline
+    return [refusals_check(compare_cells(matrix, base, other, metrics))
             for other in baseline_others(matrix, base, {})]
 
 
@@ -152,7 +162,6 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """The kernel releases on which these cells ran."""
     ran = machines_of(matrix.result,
                       {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
     return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))

@@ -15,6 +15,7 @@ from typing import Any
 from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
+from suite.base import grouped
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
 from suite.result.record import ENDS
@@ -86,12 +87,10 @@ def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
     """The facts of the machines of one end, each with all its values. hosts: with their targets."""
-    values: dict[tuple[str, str], dict[str, None]] = {}
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
-    for machine in machines_group(boots):
-        for key, value in flat_machine(machine.facts).items():
-            values.setdefault(key, {})[value] = None
-    return {key: ", ".join(found) for key, found in values.items()}
+    values = grouped(fact for machine in machines_group(boots)
+                     for fact in flat_machine(machine.facts).items())
+    return {key: ", ".join(dict.fromkeys(found)) for key, found in values.items()}
 
 
 def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
@@ -112,13 +111,10 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
 def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
     """The differences between the machines of two sides. If all ends have the same difference, it
     is one; else the ends stand before its name."""
-    found: dict[Difference, list[str]] = {}
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
-    for end in ends:
-        facts = [end_facts(matrix, hosts.get(end, {}))
-                 for matrix, hosts in zip(matrices, sides, strict=True)]
-        for difference in facts_compare(*facts):
-            found.setdefault(difference, []).append(end)
+    found = grouped((difference, end) for end in ends for difference in facts_compare(
+        *(end_facts(matrix, hosts.get(end, {}))
+          for matrix, hosts in zip(matrices, sides, strict=True))))
     return tuple(difference if where == ends else
                  replace(difference, name=".".join([*where, difference.name]).rstrip("."))
                  for difference, where in found.items())
@@ -171,11 +167,6 @@ def differences_declare(differences: Iterable[Difference],
                  for one in differences)
 
 
-def differences_refusing(comparison: Comparison) -> tuple[Difference, ...]:
-    """The differences, not declared, across which ratios of time say nothing."""
-    return tuple(one for one in comparison.differences if one.refuses and not one.declared)
-
-
 def differences_line(differences: Collection[Difference]) -> str:
     texts = [one.text for one in differences]
     more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
@@ -207,13 +198,13 @@ def axis_hint(comparison: Comparison, declared: Iterable[str],
     return "" if comparison.within else f" (axis={axes} declares it)"
 
 
-def refusals_check(comparison: Comparison, declared: Collection[str], strict: bool,
-                   force: bool) -> Comparison:
+def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
+                   force: bool = False) -> Comparison:
     """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
     refuses ratios, unless force; if strict, and anything that is not declared differs."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = differences_refusing(comparison)
+    refusing = comparison.refusing
     if strict and others:
         raise UsageError("--strict: the sides differ in more than what is compared: "
                          f"{differences_line(others)}{axis_hint(comparison, declared, others)}")

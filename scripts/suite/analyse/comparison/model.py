@@ -9,7 +9,7 @@ from enum import Enum
 from suite import stats
 from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
 from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure
+from suite.analyse.summary import Figure, figure_build
 from suite.analyse.verdicts import Verdict, verdict_of
 
 
@@ -171,10 +171,28 @@ class Comparison:
         return [change for row in self.rows for name, change in row.changes.items()
                 if metric in (name, None)]
 
+    def figures(self, row: Row, metric: Metric) -> tuple[Figure | None, Figure | None]:
+        """The figures of base and new in a row, from the change or, without one, from each cell."""
+        change = row.changes.get(metric.name)
+        if change:
+            return change.base, change.new
+        base, new = (figure_build(side.matrix, cell, metric) if cell else None
+                     for side, cell in zip(self.sides, (row.base, row.new), strict=True))
+        return base, new
+
+    def is_known(self, metric: Metric) -> bool:
+        """Whether some row has a metric of either side."""
+        return any(figure for row in self.rows for figure in self.figures(row, metric))
+
     def cells(self) -> Iterator[tuple[Row, Side, Cell]]:
         """Every cell with its row and its side, row by row, the base first."""
         return ((row, side, cell) for row in self.rows
                 for side, cell in zip(self.sides, (row.base, row.new), strict=True) if cell)
+
+    @property
+    def refusing(self) -> tuple[Difference, ...]:
+        """The differences, not declared, across which ratios of time say nothing."""
+        return tuple(one for one in self.differences if one.refuses and not one.declared)
 
     @property
     def sides(self) -> tuple[Side, Side]:

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Unit
+from suite.analyse.comparison.model import Change, Mean, Unit
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, ratio_of, rounds_join
 from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure, figure_build, figure_make
+from suite.analyse.summary import figure_make
 from suite.analyse.verdicts import Verdict
 
 TIMER_S = (0.035, 0.050)  # time of a message that waits for a delayed acknowledgement of 40 ms
@@ -51,7 +51,7 @@ def change_make(sides: tuple[Matrix, Matrix], cells: tuple[Cell, Cell], metric: 
     values = list(map(session_medians, sides, rounds)) if unit is Unit.SESSION else rounds
     shown = [medians if len(medians) > 1 else side
              for side, medians in zip(rounds, values, strict=True)]
-    base, new = (figure_make(side.values, side.bounds, matrix.is_exact(cell.name, metric.name))
+    base, new = (figure_make(side, matrix.is_exact(cell.name, metric.name))
                  for (matrix, cell), side in zip(taken, shown, strict=True))
     outliers = [sum(stats.outliers_mark(side.bounds.tolist())) for side in rounds]
     change = Change(base, new, None, None, Verdict.UNKNOWN, None, (outliers[0], outliers[1]),
@@ -111,8 +111,7 @@ def changes_geomean(changes: Mapping[int, Change], rows: int, every: bool = Fals
 
 def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
     """The geometric mean of the ratios; None if no round or session is in all of them."""
-    base, new = (pd.concat([pd.Series(side.values, index=side.rounds) for side in sides], axis=1,
-                           join="inner")
+    base, new = (pd.concat([side.by_round for side in sides], axis=1, join="inner")
                  for sides in zip(*((one.base_values, one.new_values) for one in usable),
                                   strict=True))
     if usable[0].paired:
@@ -123,20 +122,3 @@ def usable_geomean(usable: Sequence[Change]) -> stats.Estimate | None:
         return None
     means = [np.exp(np.log(side.to_numpy()).mean(axis=1)).tolist() for side in (new, base)]
     return stats.ratio_estimate(means[0], means[1], paired=False)
-
-
-def row_figures(comparison: Comparison, row: Row,
-                metric: Metric) -> tuple[Figure | None, Figure | None]:
-    """The figures of base and new in a row, from the change or, without one, from each cell."""
-    change = row.changes.get(metric.name)
-    if change:
-        return change.base, change.new
-    base, new = (figure_build(side.matrix, cell, metric) if cell else None
-                 for side, cell in zip(comparison.sides, (row.base, row.new), strict=True))
-    return base, new
-
-
-def sides_known(comparison: Comparison, metric: Metric) -> tuple[bool, bool]:
-    """Whether some row has a metric of base, and of new."""
-    figures = [row_figures(comparison, row, metric) for row in comparison.rows]
-    return any(base is not None for base, _ in figures), any(new is not None for _, new in figures)

@@ -16,13 +16,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 from suite.analyse.comparison.model import Difference, Row
-from suite.analyse.frame import Cell, Matrix, baseline_words
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.selection import Selection, cells_select, layout_choose, left_out_text
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
-from suite.scenario.scenario import TableLayout
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,12 @@ class Pairing:
     def fixed_differences(self, compared: Sequence[str]) -> tuple[Difference, ...]:
         """The other words in which partners differ: fixed words and defaults, which are no axes."""
         known = {*compared, *self.axes, *(difference.name for difference in self.differences)}
-        found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-        for base, new in (row.pair for row in self.rows if row.pair):
-            for key in words_compared(base.words, new.words):
-                sides = found.setdefault(key, ({}, {}))
-                sides[0][base.words[key]] = sides[1][new.words[key]] = None
-        return tuple(Difference("words", key, ",".join(sides[0]), ",".join(sides[1]))
-                     for key, sides in sorted(found.items()) if key not in known)
+        found = grouped((key, (base.words[key], new.words[key]))
+                        for base, new in (row.pair for row in self.rows if row.pair)
+                        for key in words_compared(base.words, new.words) if key not in known)
+        return tuple(Difference("words", key, ",".join(dict.fromkeys(base for base, _ in pairs)),
+                                ",".join(dict.fromkeys(new for _, new in pairs)))
+                     for key, pairs in sorted(found.items()))
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
@@ -77,9 +76,7 @@ def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
     def key(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
 
-    partners: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in new:
-        partners.setdefault(key(cell), []).append(cell)
+    partners = grouped((key(cell), cell) for cell in new)
     known = set(map(key, base))
     pairs: list[tuple[Cell | None, Cell | None]] = [
         (cell, other) for cell in base for other in partners.get(key(cell), [None])]
@@ -162,7 +159,7 @@ def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[W
     if opposed:
         return [opposed]
     words = words_join(selectors)
-    base = first_system(matrix, words) or baseline_words(matrix)
+    base = first_system(matrix, words) or matrix.baseline
     new = {key: words[key] for key in base if key in words}
     narrow = {key: value for key, value in words.items() if key not in base}
     others = [new] if new and new.keys() == base.keys() and new != base else baseline_others(
@@ -174,24 +171,27 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
     """The first target of a result with several, else the first build. None without several, for a
     fleet, whose pairs are the same system, or if words have a word of the baseline."""
     word = next((word for word in (TARGET, BUILD) if word in matrix.axes), None)
-    if word is None or matrix.result.plan.hosts or baseline_words(matrix).keys() & words.keys():
+    if word is None or matrix.result.plan.hosts or matrix.baseline.keys() & words.keys():
         return None
     return {word: next(cell.words[word] for cell in matrix.cells.values() if word in cell.words)}
 
 
-def sides_between(arguments: Sequence[str], where: str) -> WordsPair:
-    """The selectors of two results. Two selectors that differ in a word are one for each result."""
+def sides_chosen(matrices: Sequence[Matrix], arguments: Sequence[str], where: str
+                 ) -> list[WordsPair]:
+    """The pairs of sides that the arguments select in one result; of two results there is one pair,
+    and two selectors that differ in a word are one for each."""
+    if len(matrices) == 1:
+        return sides_within(matrices[0], arguments, where)
     selectors = selectors_parse(arguments, where)
-    return sides_opposed(selectors) or (words_join(selectors), words_join(selectors))
+    return [sides_opposed(selectors) or (words_join(selectors), words_join(selectors))]
 
 
 def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:
     """How many cells of a result are on no side of these selectors; empty if there are none.
     within: the baseline is a side too if the selectors give its word one value."""
-    wanted: dict[str, list[str]] = {}
-    for key, value in map(word_split, " ".join(arguments).split()):
-        wanted.setdefault(key, []).extend(value.split(","))
-    for key, value in baseline_words(matrix).items() if within else ():
+    wanted = grouped((key, one) for key, value in map(word_split, " ".join(arguments).split())
+                     for one in value.split(","))
+    for key, value in matrix.baseline.items() if within else ():
         if len(set(wanted.get(key, ()))) == 1 and value not in wanted[key]:
             wanted[key].insert(0, value)
     shown = {name: cell for name, cell in matrix.cells.items()
@@ -218,6 +218,6 @@ def metrics_choose(matrix: Matrix, asked: str | None) -> tuple[Metric, ...]:
     several targets, or if some times are emulated, all metrics of the table."""
     if asked is not None:
         return tuple(metric_find(name, "columns") for name in names_split("columns", asked))
-    shown = layout_choose(matrix, matrix.result.scenario.table or TableLayout()).metrics
+    shown = layout_choose(matrix, matrix.result.scenario.table).metrics
     several = TARGET in matrix.axes or any(cell.emulated for cell in matrix.cells.values())
     return tuple(METRICS[name] for name in (shown if several else shown[:1]))

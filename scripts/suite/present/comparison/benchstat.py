@@ -17,7 +17,6 @@ from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
 
 UNITS = {"s": "sec", "1": ""}  # units for which benchstat has another name, by which it scales
-SIDE_NAMES = ("base", "new")
 
 
 def unit_text(metric: Metric) -> str:
@@ -47,15 +46,11 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 
 
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
-    columns: dict[str, dict[str, pd.Series]] = {side: {} for side in SIDE_NAMES}
-    for metric in comparison.metrics:
-        change = row.changes.get(metric.name)
-        # A bound is left out: benchstat would take it for a value.
-        if change is not None and not change.censored:
-            for side, values in zip(SIDE_NAMES, (change.base_values, change.new_values),
-                                    strict=True):
-                columns[side][unit_text(metric)] = pd.Series(values.values, index=values.rounds)
-    return {side: pd.DataFrame(found) for side, found in columns.items()}
+    # A bound is left out: benchstat would take it for a value.
+    changes = {unit_text(metric): change for metric in comparison.metrics
+               if (change := row.changes.get(metric.name)) and not change.censored}
+    return {"base": pd.DataFrame({unit: one.base_values.by_round for unit, one in changes.items()}),
+            "new": pd.DataFrame({unit: one.new_values.by_round for unit, one in changes.items()})}
 
 
 def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from suite import stats
 from suite.analyse.answers import labelled
-from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
-from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.frame import Cell
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Verdict
+from suite.base import grouped
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
 from suite.present.columns import Footnotes, value_item, width_item
@@ -40,7 +39,7 @@ HOW = {Unit.ROUND: "round by round",
 
 
 def scale_of(comparison: Comparison, metric: Metric) -> Scale:
-    figures = [figure for row in comparison.rows for figure in row_figures(comparison, row, metric)]
+    figures = [figure for row in comparison.rows for figure in comparison.figures(row, metric)]
     return scale_choose((figure.median for figure in figures if figure), metric.unit)
 
 
@@ -49,7 +48,7 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     """Median and +/- of one side, `base` or `new`."""
     side: Side = getattr(comparison, side_name)
     cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
-    figures = [row_figures(comparison, row, metric)[side_name == "new"] for row in comparison.rows]
+    figures = [comparison.figures(row, metric)[side_name == "new"] for row in comparison.rows]
     unknown = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
     medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
                           side.matrix.coverage_text(cell, metric.name) or unknown)
@@ -94,7 +93,7 @@ def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Colu
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric, or the reason for its absence: no cell that is compared has it."""
-    if not any(sides_known(comparison, metric)):
+    if not comparison.is_known(metric):
         return Table(title=wording.metric_title(metric, ""), missing="no cell reports it")
     scale, rows = scale_of(comparison, metric), comparison.rows
     places = [tuple(row.axes.values())[:-1] for row in rows]
@@ -131,9 +130,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
 
 def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
     """Differences as texts. A kind with more than most has its first one and a count."""
-    kinds: dict[str, list[Difference]] = {}
-    for one in differences:
-        kinds.setdefault(one.kind, []).append(one)
+    kinds = grouped((one.kind, one) for one in differences)
     return [text for kind, found in kinds.items() for text in (
         (one.text for one in found) if most is None or len(found) <= most else
         [f"{found[0].text}; and {len(found) - 1} more of {kind}"])]
@@ -142,7 +139,7 @@ def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
     compared, and the rest. Two targets differ in much, so that each kind has KIND_MOST at most."""
-    across = differences_refusing(comparison)
+    across = comparison.refusing
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
     kinds: dict[str, list[Difference]] = {

@@ -15,14 +15,7 @@ from suite.base.by_hand import command_by_hand
 from suite.base.errors import UsageError
 from suite.result.plan import folders_of
 
-TIME, USER, SYSTEM = "time", "user", "system"
 WORK = ("messages", "bytes")  # words that set the amount of work of a run
-
-
-def mean_of(side: Side, cell: Cell, metric: str) -> float | None:
-    """The mean over rounds in seconds; None where it is not known."""
-    values = side.matrix.rounds_of(cell.name, metric).tolist()
-    return statistics.fmean(values) if values else None
 
 
 def fixed_work_check(side: Side, cell: Cell) -> None:
@@ -35,14 +28,17 @@ def fixed_work_check(side: Side, cell: Cell) -> None:
 
 def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
     """One entry with times in seconds; None without a good round."""
-    times = side.matrix.rounds_of(cell.name, TIME).tolist()
+    known = {name: side.matrix.series(cell.name, name).values.tolist()
+             for name in ("time", "user", "system")}
+    means = {name: statistics.fmean(values) for name, values in known.items() if values}
+    times = known["time"]
     if not times:
         return None
     deviation = statistics.stdev(times) if len(times) > 1 else None
     return {
         "command": command_by_hand(cell.given or cell.words, folders_of(side.matrix.result.plan)),
-        "mean": statistics.fmean(times), "stddev": deviation, "median": statistics.median(times),
-        "user": mean_of(side, cell, USER), "system": mean_of(side, cell, SYSTEM),
+        "mean": means["time"], "stddev": deviation, "median": statistics.median(times),
+        "user": means.get("user"), "system": means.get("system"),
         "min": min(times), "max": max(times), "times": times, "exit_codes": [0] * len(times),
         "parameters": {"side": side.name,
                        **{axis: value or "none" for axis, value in row.axes.items()}},

@@ -6,7 +6,6 @@ from dataclasses import asdict
 from typing import Any
 
 from suite import stats
-from suite.analyse.comparison.differences import differences_refusing
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
 from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json
@@ -89,7 +88,7 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "base": side_json(comparison.base), "new": side_json(comparison.new),
         "paired": comparison.paired, "unit": comparison.unit.value,
-        "forced": bool(differences_refusing(comparison)), "axes": list(comparison.axes),
+        "forced": bool(comparison.refusing), "axes": list(comparison.axes),
         "differences": [{"of" if key == "kind" else key: value
                          for key, value in asdict(one).items()}
                         for one in comparison.differences],

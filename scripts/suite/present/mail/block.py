@@ -5,10 +5,10 @@ each metric, and below these how and where it was measured."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suite.analyse.comparison.build import compare_cells, compare_results, geomeans_every
-from suite.analyse.comparison.differences import axis_hint, declared_check, differences_refusing
+from suite.analyse.comparison.build import compare_pair, geomeans_every
+from suite.analyse.comparison.differences import axis_hint, declared_check
 from suite.analyse.comparison.model import Comparison, Side
-from suite.analyse.comparison.sides import metrics_choose, sides_between, sides_within, words_join
+from suite.analyse.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.analyse.frame import Matrix
 from suite.analyse.measured import STREAMS
 from suite.analyse.metrics import METRICS, Metric
@@ -69,34 +69,14 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                geomean_all: bool = False) -> Document:
     """The block of two sides of one result, or of two results. UsageError where a ratio between the
     sides has no meaning. declared: the axis of the comparison."""
-    if len(matrices) == 1:
-        comparison = compare_cells(matrices[0], base, new, metrics)
-    else:
-        comparison = compare_results(matrices[0], matrices[1], base, new, metrics, declared)
-        declared_check(comparison, declared)
-    for difference in differences_refusing(comparison):
+    comparison = compare_pair(matrices, base, new, metrics, declared)
+    declared_check(comparison, declared)
+    for difference in comparison.refusing:
         raise UsageError(
             f"{difference.text}: ratios across that say nothing, and none are posted"
             f"{axis_hint(comparison, declared, [difference])}")
     comparison = geomeans_every(comparison) if geomean_all else comparison
     return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
-
-
-def pairs_blocks(matrix: Matrix, pairs: Sequence[tuple[Selection, Selection]],
-                 metrics: Sequence[Metric], geomean_all: bool) -> list[Document]:
-    """The block of each pair. Standard error names a pair with nothing to show. UsageError if no
-    pair has a block."""
-    blocks, errors = [], []
-    for base, new in pairs:
-        try:
-            blocks.append(pair_block([matrix], base, new, metrics, geomean_all=geomean_all))
-        except UsageError as error:
-            errors.append(error)
-    if pairs and not blocks:
-        raise errors[0]
-    for left_out in errors:
-        say(f"left out: {left_out}")
-    return blocks
 
 
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
@@ -133,19 +113,28 @@ def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
 def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: str | None = None,
                  netdev: bool = False, declared: Sequence[str] = (),
                  geomean_all: bool = False) -> list[Document]:
-    """All blocks of a command. selectors, columns: as typed. netdev: the columns for that list.
-    declared: the axis of the comparison of two results. Published claims have one block with the
-    metrics that they name, unless the arguments choose others."""
+    """The block of each pair of sides, or of cells without a pair. Standard error names a pair with
+    nothing to show. UsageError if no pair has a block. Published claims have one block with the
+    metrics that they name, unless the arguments choose others. selectors, columns: as typed.
+    netdev: the columns for that list. declared: the axis of the comparison of two results."""
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
     scenario = matrices[0].result.scenario
     if scenario.origin and len(matrices) == 1 and not (selectors or netdev or columns):
         return [cells_block(matrices[0], {}, metrics_claimed(scenario))]
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
-    if len(matrices) == 2:
-        return [pair_block(matrices, *sides_between(selectors, "paste"), metrics, declared,
-                           geomean_all)]
-    blocks = pairs_blocks(matrices[0], sides_within(matrices[0], selectors, "paste"), metrics,
-                          geomean_all)
-    return blocks or [cells_block(matrices[0], words_join(
-        [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]
+    pairs = sides_chosen(matrices, selectors, "paste")
+    if not pairs:
+        return [cells_block(matrices[0], words_join(
+            [words_split(selector.split(), "paste: ") for selector in selectors]), metrics)]
+    blocks, errors = [], []
+    for base, new in pairs:
+        try:
+            blocks.append(pair_block(matrices, base, new, metrics, declared, geomean_all))
+        except UsageError as error:
+            errors.append(error)
+    if not blocks:
+        raise errors[0]
+    for left_out in errors:
+        say(f"left out: {left_out}")
+    return blocks

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 
 from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.comparison.samples import row_figures, sides_known
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, Summary
 from suite.base.units import Scale, scale_choose
@@ -35,7 +34,7 @@ def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
     """The figures of one row: both sides, the change and its interval; NOTHING where unknown."""
     change = row.changes.get(metric.name)
-    return (*(text for figure in row_figures(comparison, row, metric)
+    return (*(text for figure in comparison.figures(row, metric)
               for text in side_texts(figure, metric, scale)),
             wording.verdict_text(change.ratio, change.verdict) if change else wording.NOTHING,
             wording.interval_or_exact_text(change) if change else wording.NOTHING)
@@ -78,18 +77,15 @@ def table_make(title: str, axes: tuple[str, ...], groups: Sequence[Texts],
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
     tables = []
-    for metric in comparison.metrics:
-        if any(sides_known(comparison, metric)):
-            scale = scale_of(comparison, metric)
-            rows = [(row.axes, row_texts(comparison, row, metric, scale))
-                    for row in comparison.rows]
-            mean = comparison.geomeans.get(metric.name)
-            total = (wording.mean_size(comparison, mean),
-                     wording.verdict_text(mean.ratio, mean.verdict),
-                     wording.change_interval_text(mean.ratio)) if mean else None
-            tables.append(table_make(
-                wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
-                total, line_shorten(wording.rounds_text(comparison, metric))))
+    for metric in filter(comparison.is_known, comparison.metrics):
+        scale, mean = scale_of(comparison, metric), comparison.geomeans.get(metric.name)
+        rows = [(row.axes, row_texts(comparison, row, metric, scale)) for row in comparison.rows]
+        total = (wording.mean_size(comparison, mean),
+                 wording.verdict_text(mean.ratio, mean.verdict),
+                 wording.change_interval_text(mean.ratio)) if mean else None
+        tables.append(table_make(
+            wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
+            total, line_shorten(wording.rounds_text(comparison, metric))))
     return tables
 
 
@@ -106,5 +102,5 @@ def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) 
                 for name, figure in figures.items()]
         tables.append(table_make(
             wording.metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
-            table_rounds_text(known, summary.floor_highest(metric.name), metric)))
+            table_rounds_text(known, summary.floors[metric.name].values(), metric)))
     return tables

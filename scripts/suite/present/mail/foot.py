@@ -60,13 +60,13 @@ def line_shorten(line: str) -> str:
     return line
 
 
-def table_rounds_text(figures: Sequence[Figure], floor: float | None, metric: Metric) -> str:
+def table_rounds_text(figures: Sequence[Figure], floors: Iterable[float], metric: Metric) -> str:
     """The line of rounds below a table without a comparison."""
     rounds = wording.span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
-    return ", ".join(parts) + wording.floor_text(metric, floor)
+    return ", ".join(parts) + wording.floor_text(metric, max(floors, default=None))
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:

@@ -43,12 +43,26 @@ Name = tuple[str, ...]
 
 @dataclass
 class PostedBlock:
-    """heads: the lines above the tables, by label. texts: everything below them, by name."""
+    """A posted block, read line by line.
 
+    depth: its quoting depth; lines of another depth are replies between its lines. heads: the lines
+    above the tables, by label. texts: everything below them, by name. unread: the number of lines
+    that are unknown. label, continued: the head, or the name of the text, that the next line may
+    continue: a mail program may have broken it. place: the words that all rows of the table share.
+    """
+
+    depth: int
     heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
-    unread: int = 0  # number of lines that the reader does not know
+    unread: int = 0
+    ended: bool = False
+    commands: int = 0
+    label: str = ""
+    continued: Name | None = None
+    title: str = ""
+    place: tuple[str, ...] = ()
+    columns: Sequence[str] = ()
 
     @property
     def geomean_all(self) -> bool:
@@ -60,30 +74,10 @@ class PostedBlock:
         """Heads and texts by name, in the order of the block."""
         return {**{(label,): text for label, text in self.heads.items()}, **self.texts}
 
-
-@dataclass
-class BlockReader:
-    """Reads the lines of one block.
-
-    depth: its quoting depth; lines of another depth are replies between its lines. label,
-    continued: the head, or the name of the text, that the next line may continue: a mail program
-    may have broken it. place: the words that all rows of the table share.
-    """
-
-    depth: int
-    block: PostedBlock = field(default_factory=PostedBlock)
-    ended: bool = False
-    commands: int = 0
-    label: str = ""
-    continued: Name | None = None
-    title: str = ""
-    place: tuple[str, ...] = ()
-    columns: Sequence[str] = ()
-
     def store(self, name: Name, text: str) -> None:
         """Stores a text; if the name is known already, both texts."""
-        known = self.block.texts.get(name)
-        self.block.texts[name] = text if known is None else f"{known} and {text}"
+        known = self.texts.get(name)
+        self.texts[name] = text if known is None else f"{known} and {text}"
 
     def line_read(self, line: str) -> None:
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
@@ -99,7 +93,7 @@ class BlockReader:
             self.commands += 1
             self.below_read((f"command {self.commands}",), command)
         elif self.continued and self.is_continuation(line):
-            self.block.texts[self.continued] += f" {line}"
+            self.texts[self.continued] += f" {line}"
         elif not line.startswith("```"):
             self.label = ""
             self.ended = self.commands > 0
@@ -123,16 +117,16 @@ class BlockReader:
         if label == "at":
             self.place += tuple(text.split())
         else:
-            self.block.heads[label] = f"{self.block.heads.get(label, '')} {text}".strip()
+            self.heads[label] = f"{self.heads.get(label, '')} {text}".strip()
 
     def title_read(self, title: str, unit: str, better: str) -> None:
         """The title of a table: its metric, unit and direction."""
         name = title.lower().replace(" ", "_")
         self.title, self.place, self.columns, self.label = title, (), (), ""
-        if name not in self.block.metrics:
-            self.block.metrics.append(name)
+        if name not in self.metrics:
+            self.metrics.append(name)
         for key, text in (("unit", unit), ("better", better)):
-            if self.block.texts.get((title, key)) != text:  # each part of a table has the title
+            if self.texts.get((title, key)) != text:  # each part of a table has the title
                 self.store((title, key), text)
 
     def table_line_read(self, line: str) -> None:
@@ -161,8 +155,8 @@ class BlockReader:
             for column, cell in zip(columns[axes:], cells[axes:], strict=True):
                 self.store((self.title, row, column), cell)
         else:  # a damaged line, or one from elsewhere
-            self.block.unread += 1
-            name = self.title or "block", f"unread line {self.block.unread}"
+            self.unread += 1
+            name = self.title or "block", f"unread line {self.unread}"
             self.store(name, " ".join(line.split()))
 
 
@@ -241,15 +235,14 @@ def lines_join(lines: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def blocks_read(text: str) -> list[PostedBlock]:
-    readers: list[BlockReader] = []
+    blocks: list[PostedBlock] = []
     for depth, line in lines_join(text.splitlines()):
-        head, last = HEAD.fullmatch(line), readers[-1] if readers else None
+        head, last = HEAD.fullmatch(line), blocks[-1] if blocks else None
         if head and (last is None or last.ended or depth == last.depth):
-            readers.append(BlockReader(depth))
-            readers[-1].head_read(head[1], head[2])
+            blocks.append(PostedBlock(depth))
+            blocks[-1].head_read(head[1], head[2])
         elif last and not last.ended and depth == last.depth:
             last.line_read(line)
-    blocks = [reader.block for reader in readers]
     return [block for block in blocks if block.metrics and len(block.texts) > 1]
 
 

@@ -7,11 +7,11 @@ from itertools import groupby
 from types import MappingProxyType
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words, words_match
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
-from suite.present.columns import is_hidden, median_text, verdict_item
+from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
@@ -49,7 +49,7 @@ def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> fl
 def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
               high: float | None) -> str:
     """The text at the end of a bar. cut: the bar is cut. high: the end of a whisker that is cut."""
-    if figure is None and is_hidden(cell, metric):
+    if figure is None and cell.hides(metric):
         return f"- ({cell.emulated})"
     if figure is None:
         return {"unsupported": "- (unsupported)", "failed": "failed",
@@ -83,7 +83,8 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
             end = (0.96 * length, BOUND_ARROW)
         colour = parts.strategy_colour(cell.axes)
         if colour is None:
-            colour = BASE_COLOUR if base and words_match(base, cell.axes) else BAR_COLOUR
+            is_base = base and base.items() <= cell.axes.items()
+            colour = BASE_COLOUR if is_base else BAR_COLOUR
         last = max([length, high or 0.0, *(
             value for value, _ in dots.get(cell.name, ()) if value <= extent)])
         lines.append(parts.data_line(row, length, low, high, last, colour, *end,
@@ -141,7 +142,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             limits = [max(limits)] * len(limits)
         apart = len(set(limits)) > 1
         extents, blocks = zip(*(
-            panel_block(panel, figures, metric, scale, limit, baseline_words(matrix), dots)
+            panel_block(panel, figures, metric, scale, limit, matrix.baseline, dots)
             for panel, limit in zip(panels, limits, strict=True)), strict=True)
         extents = extents if apart else (max(extents),) * len(extents)
         rounds = [dots_block(panel, dots, extent)
@@ -165,7 +166,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
     figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
-    base, counts = " ".join(baseline_words(matrix).values()), [len(panel.rows) for panel in panels]
+    base, counts = " ".join(matrix.baseline.values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
     room = 0.97 * canvas.width - 24 - LETTER * widest
     tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]

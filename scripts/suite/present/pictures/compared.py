@@ -6,15 +6,14 @@ from itertools import product
 
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Change, Comparison, Row, Side
-from suite.analyse.frame import Cell, Matrix
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Verdict
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
-from suite.present.columns import is_hidden
 from suite.present.heading import coverage_text
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Canvas
@@ -23,8 +22,7 @@ from suite.scenario.scenario import Picture
 
 def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
     """The baseline against each other value of its axis. UsageError if there is none."""
-    found = [refusals_check(one, (), False, False)
-             for one in compare_baseline(matrix, (parts.picture_metric(matrix, picture),))]
+    found = compare_baseline(matrix, (parts.picture_metric(matrix, picture),))
     if not found:
         raise UsageError(f"picture: {picture.kind}: nothing stands beside a baseline here: "
                          "it needs baseline=WORD=VALUE and another value of that word")
@@ -54,7 +52,7 @@ def absent_text(row: Row, metric: Metric) -> str:
             return "no cell"
         if cell.status != "ok":
             return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
-        if is_hidden(cell, metric):
+        if cell.hides(metric):
             return cell.emulated
     change = row.changes.get(metric.name)
     return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
@@ -76,13 +74,10 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
 
 def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
     """coverage_text() of each metric of these comparisons."""
-    found: dict[tuple[int, Metric], tuple[Matrix, dict[str, Cell]]] = {}
-    for one in comparisons:
-        for (_, side, cell), metric in product(one.cells(), one.metrics):
-            found.setdefault((id(side.matrix), metric),
-                             (side.matrix, {}))[1][cell.name] = cell
-    texts = (coverage_text(matrix, cells.values(), metric)
-             for (_, metric), (matrix, cells) in found.items())
+    found = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
+                    for (_, side, cell), metric in product(one.cells(), one.metrics))
+    texts = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
+             for (_, metric), cells in found.items())
     return [text for text in texts if text]
 
 

@@ -3,9 +3,9 @@
 
 from dataclasses import replace
 
-from suite.analyse.frame import Matrix, baseline_words
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import metrics_default
+from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError
 from suite.base.units import Scale
 from suite.present.pictures import parts
@@ -18,9 +18,7 @@ COUNT = Scale(1.0, "")
 
 def metrics_counted(matrix: Matrix) -> list[Metric]:
     """The metrics of the table that are counts and have a value. UsageError without any."""
-    table = matrix.result.scenario.table
-    names = [name for name in (table.columns if table else ())
-             if name in METRICS] or metrics_default(matrix)
+    names = metrics_shown(matrix, matrix.result.scenario.table.columns)
     found = [METRICS[name] for name in names if METRICS[name].counts
              and any(len(matrix.series(cell, name)) for cell in matrix.whole.cells)]
     if not found:
@@ -33,7 +31,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """A picture for each combination of the axes other than that of the bars, by default the last.
     It has a panel for each metric that any of its cells has."""
     counted = {metric: parts.figures_of(matrix, metric) for metric in metrics_counted(matrix)}
-    base, canvas, drawings = baseline_words(matrix), canvas_of(picture), []
+    base, canvas, drawings = matrix.baseline, canvas_of(picture), []
     for place in panels_make(matrix, parts.picture_axis(matrix, picture) or next(
             reversed(matrix.axes), None), canvas.name_most):
         shown = {metric: figures for metric, figures in counted.items()

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, baseline_words, noise_floor
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
@@ -91,9 +91,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     value of each series is shaded, and the values that may be as good.
     """
     axis = axis_find(matrix, picture.x)
-    metric, table = parts.picture_metric(matrix, picture), matrix.result.scenario.table
-    alike = None
-    if table and axis.name == table.best:
+    metric, alike = parts.picture_metric(matrix, picture), None
+    if axis.name == matrix.result.scenario.table.best:
         optima = optima_build(matrix, axis.name, metric)
         alike = {cell.name for cell in matrix.cells.values()
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
@@ -114,7 +113,7 @@ def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, ce
     the cells that are shaded; None for a picture without shades."""
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
-    base = baseline_words(matrix)
+    base = matrix.baseline
     series = {values: sorted(found, key=axis.at)
               for values, found in parts.cells_group(cells, inner).items()}
     bases = [number for number, values in enumerate(series, start=1)
@@ -127,7 +126,7 @@ def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, ce
              for label, (values, found) in zip(labels, series.items(), strict=True)}
     floors = {axis.at(cell): floor
               for cell in ([*series.values()][bases[0] - 1] if bases else ())
-              if (floor := noise_floor(matrix, cell, metric.name))}
+              if (floor := matrix.noise_floor(cell, metric.name))}
     ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
             *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
               for end in figure.ratio.span)]

@@ -32,7 +32,7 @@ def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
     drawn, in_text = (parts.tics_command("x", time_tics(low, high, count))
                       for count in (min(most, 12), 6))
     return {"left": low / 1.1, "right": high * 1.1, "bottom": 0, "top": 1, "logarithmic_y": False,
-            "label_x": label, "label_y": "share of requests", "points_every": 0,
+            "label_x": label, "label_y": "share of requests", "style": "steps",
             "tics_x": drawn, "tics_y": shares, "tics_x_text": in_text, "tics_y_text": shares}
 
 

@@ -15,8 +15,6 @@ from suite.present.pictures.canvas import LETTER, LINE, TEXT_COLUMNS, Canvas, ca
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # rows of a picture; further comparisons go into another picture
-VERDICT_POINTS = {Verdict.CHANGED: 7, Verdict.BRACKETED: 6, Verdict.WITHIN_NOISE: 6,
-                  Verdict.SAME: 6, Verdict.UNKNOWN: 2, Verdict.EXACT: 5}
 GEOMEAN_POINT = 13
 ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line in units: wanted, needed
 AXIS_LEAST = 0.3  # if the axis has less than this share of the width, intervals are not written
@@ -50,7 +48,7 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     marked = compared.estimate_marked(change.ratio, change.verdict)
     if change.ratio.directed:
         return ForestRow(name, None, 0, marked, verdict=change.verdict)
-    return ForestRow(name, change.ratio, VERDICT_POINTS[change.verdict], marked, change.floor,
+    return ForestRow(name, change.ratio, parts.POINT_SIGNS[change.verdict][0], marked, change.floor,
                      change.verdict)
 
 

@@ -40,11 +40,13 @@ def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE
                   ) -> list[Path]:
     """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures. Pictures in text
     lose trailing blanks and repeated empty lines."""
-    templates = [(ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
-                 for name in ("start", drawing.template)]
+    start, template = ((ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
+                       for name in ("start", drawing.template))
     file_write(folder / f"{drawing.name}.dat", drawing.data)
     script = folder / f"{drawing.name}.gp"
-    file_write(script, f"formats = '{' '.join(formats)}'\n" + drawing.script + "".join(templates))
+    file_write(script, f"formats = '{' '.join(formats)}'\n{drawing.script}{start}"
+               'do for [format in formats] {\ntext = format eq "txt"\n'
+               f"{template}set output\nreset\n}}\n")
     gnuplot_run(script)
     pictures = [folder / f"{drawing.name}.{form}" for form in formats]
     for picture in pictures:

@@ -10,7 +10,7 @@ from typing import Any
 
 from suite.analyse.comparison.model import Comparison, Row
 from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric, is_speed
+from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio
 from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
@@ -101,7 +101,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
     for tile in tiles:
         grids.setdefault(tuple(tile.place[axis] for axis in outer), {})[
             tile.place.get(down, ""), tile.place.get(across, "")] = tile
-    what = (f"{metric.text}, times {'faster' if is_speed(metric) else 'better'} than "
+    what = (f"{metric.text}, times {'faster' if metric.is_speed else 'better'} than "
             f"{compared.base_name(comparisons)}")
     text = what + f", by {parts.word_text(across)}" * bool(across)
     label, in_text = lines_of(text, (canvas.width - 30) / LETTER), textwrap.wrap(text, 50)

@@ -32,13 +32,13 @@ POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
 # Endings of words whose values have fixed colours (`reply_write` is one), with the folder of
 # common/ that lists the values. If a cell has both, the first one decides.
 VARIANTS = {"write": "strategy", "read": "reading"}
-# The point that a forest plot draws for each verdict, and the meaning of the verdict.
-POINT_SIGNS = {Verdict.CHANGED: ("filled", "changed"),
-               Verdict.WITHIN_NOISE: ("hollow", "within the noise floor"),
-               Verdict.BRACKETED: ("hollow", "may be chance among so many"),
-               Verdict.SAME: ("hollow", "undecided"),
-               Verdict.UNKNOWN: ("cross", "too few rounds"),
-               Verdict.EXACT: ("square", "the same count in every run")}
+# For each verdict: the point of a forest plot, for gnuplot and in words, and the meaning.
+POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
+               Verdict.WITHIN_NOISE: (6, "hollow", "within the noise floor"),
+               Verdict.BRACKETED: (6, "hollow", "may be chance among so many"),
+               Verdict.SAME: (6, "hollow", "undecided"),
+               Verdict.UNKNOWN: (2, "cross", "too few rounds"),
+               Verdict.EXACT: (5, "square", "the same count in every run")}
 WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
 FLOOR_WIDE = 1.5  # an axis is not extended for a noise floor above this; its shade is cut off
@@ -248,7 +248,7 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
     """The legend of these verdicts, `(): within the noise floor`. points: of a forest plot too."""
     named: dict[str, list[str]] = {}
-    for verdict, (point, meaning) in POINT_SIGNS.items():
+    for verdict, (_, point, meaning) in POINT_SIGNS.items():
         mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
         sign = " ".join(filter(None, (point * points, mark)))
         if verdict in verdicts and sign:

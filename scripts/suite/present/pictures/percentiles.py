@@ -49,7 +49,8 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most
     times, in_text = (parts.tics_command("y", time_tics(low, high, count)) if steep
                       else "set ytics autofreq" for count in (12, 6))
     return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
-            "top": high * 1.1, "logarithmic_y": steep, "points_every": STEPS,
+            "top": high * 1.1, "logarithmic_y": steep,
+            "style": f"linespoints pointinterval {STEPS} pt points[i] ps 0.8 * grain",
             "label_x": "percentile of requests", "label_y": label,
             "tics_x": parts.tics_command("x", drawn),
             "tics_x_text": parts.tics_command("x", nines), "tics_y": times, "tics_y_text": in_text}

@@ -11,10 +11,8 @@ function valueOf(cell) {
 }
 
 function compare(one, two) {
-  if (typeof one === "number" && typeof two === "number") return one - two;
-  if (typeof one === "number") return -1;
-  if (typeof two === "number") return 1;
-  return one.localeCompare(two);
+  if (typeof one !== typeof two) return typeof one === "number" ? -1 : 1;
+  return typeof one === "number" ? one - two : one.localeCompare(two);
 }
 
 function sortBy(table, head, column) {

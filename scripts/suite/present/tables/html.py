@@ -76,7 +76,7 @@ def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Ele
 
 
 def section_elements(section: Section) -> list[ET.Element]:
-    """The pairs above the tables, then each table with its title and the line below it."""
+    """The pairs above the tables, then each table with its title and the lines below it."""
     made = [element("h3", section.title)] if section.title else []
     made += pairs_list(section.head)
     for table in section.tables:
@@ -85,7 +85,8 @@ def section_elements(section: Section) -> list[ET.Element]:
             continue
         made += [element("p", table.title)] if table.title else []
         made.append(table_element(table))
-        made += [element("p", table.below, class_="remark")] if table.below else []
+        made += [element("p", text, class_="remark")
+                 for text in (table.below, table.remark) if text]
     return made
 
 
