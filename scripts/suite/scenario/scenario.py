@@ -93,8 +93,8 @@ def strings_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]
 
 def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
     """A finite number above zero, or a list of them: every metric that can be published is one."""
-    value = table.get(key)
-    numbers = value if isinstance(value, list) and value else [value]
+    value: Any = table.get(key)
+    numbers: list[Any] = value if isinstance(value, list) and value else [value]
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | float):
             wrong = "is missing" if number is None else "must be a number"
