@@ -532,7 +532,8 @@ def test_runs_of_one_system_are_told_apart_and_say_where_they_differ(results, tm
     told, again = uncork_in("claims", "report", results, "--json").stdout, tmp_path / "again.json"
     again.write_text(told.replace("depends on place", "reproduced"))
     text = " ".join(uncork_in("claims", "report", results, again, "--md").stdout.split())
-    assert "3.00GHz: replayed (verdict)" in text and "3.00GHz: again (verdict)" in text
+    assert "| claim | claimed | replayed (verdict) | again (verdict) |" in text
+    assert "again: Linux 6.18.0-test, Invented CPU @ 3.00GHz: 3 reproduced" in text
     assert ("agree: 2 of 3 comparisons that more than one of them decided; they differ on nodelay: "
             "a cork takes half of the time: depends on place and reproduced" in text)
 

@@ -30,10 +30,9 @@ def system_text(system: System) -> str:
 
 
 def heads_of(systems: Sequence[System]) -> list[str]:
-    """The heads of the columns of systems. Runs of one system differ by the name of their
-    results."""
+    """The heads of the columns of systems. Runs of one system have the names of their results."""
     texts = [system_text(system) for system in systems]
-    return [f"{text}: {system['name']}" if texts.count(text) > 1 else text
+    return [system["name"] if texts.count(text) > 1 else text
             for text, system in zip(texts, systems, strict=True)]
 
 
@@ -91,7 +90,7 @@ def rows_beside(systems: Sequence[System], names: Sequence[str]
 def figure_text(row: Row) -> str:
     """The metric that a comparison is about, and the claimed figure: `segments per reply 2`."""
     metric = next(iter(references_of(claim_parse(row["that"])))).metric
-    return f"{METRICS[metric].text} {row['published']}"
+    return f"{METRICS[metric].text} {row['published'].partition(' within ')[0]}"
 
 
 def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
@@ -185,7 +184,8 @@ def claims_document(systems: Sequence[System]) -> Document:
         [*([Section((), [verdicts_table(names, systems)])] if several else []),
          *(Section((), [claim_table(name, systems)]) for name in names)],
         foot=[note for name in names for note in notes_of(name, systems)],
-        end=[*((head, counts_text(verdicts_of([system])))
+        end=[*((head, f"{system_text(system)}: " * (head == system["name"])
+                + counts_text(verdicts_of([system])))
                for head, system in zip(heads, systems, strict=True)),
              *([("agree", agreement_text(systems))] if several else [])],
         fields=FIELDS, records=lambda: rows,
