@@ -88,9 +88,11 @@ def rows_beside(systems: Sequence[System], names: Sequence[str]
 
 
 def figure_text(row: Row) -> str:
-    """The metric that a comparison is about, and the claimed figure: `segments per reply 2`."""
+    """The metric that a comparison is about, and the claim in short: `segments per reply 2`,
+    `bandwidth 1.87x`, `CPU per message <`."""
     metric = next(iter(references_of(claim_parse(row["that"])))).metric
-    return f"{METRICS[metric].text} {row['published'].partition(' within ')[0]}"
+    claimed = row["published"].partition(" within ")[0].removesuffix(" the other")
+    return f"{METRICS[metric].text} {claimed}"
 
 
 def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
