@@ -120,7 +120,8 @@ def published_text(claim: Operation) -> str:
     value = float(evaluate(claim.right, {}))
     if claim.sign == ABOUT:
         return f"{value:g}x" + (f" within {claim.within:g}" if claim.within else "")
-    return f"{claim.sign.replace('==', '')} {figure_text(claim, value)}".strip()
+    text = f"{value:g}" if unit_of(claim.left) == "1" else figure_text(claim, value)
+    return f"{claim.sign.replace('==', '')} {text}".strip()
 
 
 def measured_text(claim: Operation, span: Sequence[float]) -> str:
