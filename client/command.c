@@ -252,7 +252,8 @@ static int prepare(struct command *command, struct problem *problem)
     const json_t *definition = NULL;
     CLEANUP_FREE char *moves = NULL;
 
-    command->definitions = file ? json_load_file(file, 0, NULL) : NULL;
+    if (file && !(command->definitions = definitions_load(file, problem)))
+        return -1;
     if (*plan->load && !(definition = definition_of_load(command->definitions, plan, problem)))
         return -1;
     if (folder_make(command->folder, "load", geteuid(), problem) < 0 ||

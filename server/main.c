@@ -7,6 +7,7 @@
 #include "control/channel.h"
 #include "placement/scheduling.h"
 #include "server.h"
+#include "words/definition.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -132,14 +133,9 @@ static int check_options(struct options *options, struct problem *problem)
 
 static int take_subjects(struct options *options, const char *path, struct problem *problem)
 {
-    json_error_t error;
-
     json_decref(options->subjects);
-    options->subjects = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (json_is_object(options->subjects))
-        return 0;
-    return problem_usage(problem, "--subjects %s: line %d: %s", path, error.line,
-                         options->subjects ? "not an object of definitions by name" : error.text);
+    options->subjects = definitions_load(path, problem);
+    return options->subjects ? 0 : -1;
 }
 
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */

@@ -9,6 +9,45 @@
 #include <string.h>
 #include <sys/stat.h>
 
+static bool is_definition(const json_t *definition)
+{
+    const json_t *part, *text;
+    const char *name, *key;
+    size_t i;
+
+    json_object_foreach((json_t *)(uintptr_t)definition, name, part) {
+        json_array_foreach(part, i, text)
+            if (!json_is_string(text))
+                return false;
+        json_object_foreach((json_t *)(uintptr_t)part, key, text)
+            if (!json_is_string(text))
+                return false;
+    }
+    return json_is_object(definition);
+}
+
+json_t *definitions_load(const char *path, struct problem *problem)
+{
+    json_error_t error;
+    json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    const json_t *definition;
+    const char *name;
+    bool right = json_is_object(definitions);
+
+    json_object_foreach(definitions, name, definition)
+        right = right && is_definition(definition);
+    if (right)
+        return definitions;
+    if (definitions)
+        problem_usage(problem,
+                      "--subjects %s: not an object of definitions by name, with lists and tables of texts",
+                      path);
+    else
+        problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
+    json_decref(definitions);
+    return NULL;
+}
+
 char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;

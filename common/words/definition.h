@@ -11,6 +11,10 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+/* Reads a file of definitions by name, whose lists and tables have texts only: new reference. NULL
+ * with a problem for any other file. */
+json_t *definitions_load(const char *path, struct problem *problem);
+
 /* The definition of the plan's subject, or of its load (borrowed). NULL with a problem if there is
  * none, or if it cannot do what the plan says. */
 const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem);

@@ -209,6 +209,19 @@ def test_a_subject_that_cannot_run_says_why(words: str, why: str, definitions: P
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("wrong", [
+    "[]", '{"script": []}', '{"script": {"protocols": [7]}}', '{"script": {"arguments": [null]}}',
+    '{"script": {"parameters": {"mode": 7}}}', '{"script": {"files": {"a": ["b"]}}}',
+])
+def test_a_file_that_has_no_definitions_is_one_line(wrong: str, tmp_path: Path) -> None:
+    (tmp_path / "wrong.json").write_text(wrong)
+    done = client_run("--subjects", str(tmp_path / "wrong.json"), *WORDS.split())
+    first, second = done.stderr.splitlines()  # of the server, and of the client that started it
+    assert first == (f"uncork-server: --subjects {tmp_path}/wrong.json: not an object of "
+                     "definitions by name, with lists and tables of texts")
+    assert done.returncode == 1 and second.endswith("the server ended with status 2")
+
+
 TLS = [name for name in names("security") if name not in ("plain", "ktls")]
 
 
