@@ -110,7 +110,8 @@ def test_a_subject_is_one_file(tree: Path) -> None:
             definition.replace(WALK_PROGRAM, str(program)))
         assert "here      walk-nbd 1.0\n" in shell(listed, tree)
         told = " ".join(shell(f"{run} 2>&1 || true", tree).split())
-    (says,) = re.findall(r'with the reason in the table: "(.*?)"', " ".join(SUBJECT.read_text().split()))
+    page = " ".join(SUBJECT.read_text().split())
+    (says,) = re.findall(r'with the reason in the table: "(.*?)"', page)
     assert f"failed: protocol=nbd: {says}" in told, told
 
 
