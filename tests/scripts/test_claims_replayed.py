@@ -38,13 +38,7 @@ from suite.analyse.replays import (
 from suite.analyse.systems import System, systems_differences, systems_read, verdicts_of
 from suite.base.client import claim_names
 from suite.base.errors import UsageError
-from suite.present.claims import (
-    agreement_text,
-    names_order,
-    rows_beside,
-    rows_of,
-    system_text,
-)
+from suite.present.claims import agreement_text, names_order, rows_beside, rows_of, system_text
 from suite.scenario.scenario import Claim, Origin, Published, Scenario, scenario_load, scenario_text
 
 CLAIMS = ROOT / "claims"
