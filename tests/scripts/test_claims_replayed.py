@@ -556,7 +556,7 @@ def test_the_block_of_a_claim_has_the_figures_that_it_names_and_says_what_differ
     assert [line for line in block.splitlines() if line.endswith(" is better)")] == [
         "Segments per message (lower is better)", "Time per message, us (lower is better)"]
     text = " ".join(block.split())
-    assert "published: a title (somebody, 2020; first hand), a commit" in text
+    assert "published: a title (somebody, 2020), read first hand: a commit" in text
     assert "origin: kernel 5.0 there, 6.18.0-test here" in text
     (tmp_path / "block").write_text(block)
     done = uncork_in("verify", tmp_path / "block", results / "nodelay")

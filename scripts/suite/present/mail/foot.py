@@ -207,6 +207,6 @@ def claims_pairs(matrix: Matrix) -> list[Pair]:
              for replay in replays)
     told = origin_text(claim_head(matrix.result.scenario),
                        [{"machine": replay.system} for replay in replays])
-    return [("published", f"{origin.title} ({origin.who}{date}; {origin.read}), "
+    return [("published", f"{origin.title} ({origin.who}{date}), read {origin.read}: "
                           f"{origin.reference}"),
             *([("origin", told)] if told else []), *(("claim", text) for text in texts)]
