@@ -196,6 +196,19 @@ def test_few_or_noisy_rounds_are_undecided_and_say_how_many_would_decide():
                                                        replay.remarks[0])
 
 
+def test_a_claim_that_nothing_changes_is_not_asked_how_far_it_is_from_1():
+    claim = Claim("it is so", f"{RATIO} ~ 1 within 1.02", "ratio")
+    [replay] = replays_decide(result_of(1.004, claim, noise=lognormal))
+    assert replay.verdict == "undecided" and re.search(r"rounds=\d+ would decide",
+                                                       replay.remarks[0])
+
+
+def test_a_change_near_the_least_one_says_how_many_rounds_would_decide():
+    claim = Claim("it is so", f"{RATIO} ~ 9", "ratio")
+    [replay] = replays_decide(result_of(1.11, claim, noise=lognormal))
+    assert replay.verdict == "undecided" and "rounds=" in replay.remarks[0]
+
+
 @pytest.mark.parametrize(("factor", "that", "origin", "expected"), [
     (1.87, "~ 1.87", {"fidelity": "in kind"}, "direction only"),
     (0.5, "~ 1.87", {"fidelity": "in kind"}, "contradicted"),
@@ -230,6 +243,9 @@ def test_a_count_travels_and_is_exact(that, expected):
     ("segments_per_reply == 2", (2.01, 2, 2.05), "not ok", "undecided"),
     ("segments_per_reply == 2", (2.1, 2.03, 2.2), "not ok", "contradicted"),
     ("segments_per_reply == 2", (1, 1, 1.001), "not ok", "contradicted"),
+    ("segments_per_reply == 2", (2.002, 2.002, 2.002), "not ok", "reproduced"),
+    ("segments_per_message == 2", (2, 2, 2.004), "undecided", "undecided"),
+    ("segments_per_reply == 2", (), "undecided", "undecided"),
     ("records_per_reply == 2", (2, 2, 2.004), "undecided", "undecided"),
     ("records_per_reply == 2", (2.002, 2, 2.004), "not ok", "contradicted"),
 ])
@@ -381,6 +397,9 @@ def test_every_file_of_figures_is_quoted():
     (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time > 1'\nkind = 'ratio'", "compares by ~"),
     (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time >= user'\nkind = 'stall'", "with a number"),
     (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time > 1'\nkind = 'often'", "must be count or"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time ~ 1'\nkind = 'ratio'", "ratio of two figures"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'time == 1'\nkind = 'count'", "metrics that count"),
+    (f"{HEAD}\n[[claim]]\nsays = 'x'\nthat = 'bandwidth >= 1'\nkind = 'stall'", "a time"),
     (f"{HEAD}fidelity = 'whole'", "must be in kind"),
     (HEAD.replace("second hand", "somewhere"), "must be first hand or second hand"),
 ])

@@ -120,7 +120,7 @@ def test_the_example_of_the_page_is_a_scenario_and_its_expressions_are_claims(
     (tmp_path / "example.toml").write_text(
         section(page, "EXAMPLES").partition(".Bd -literal\n")[2].partition(".Ed")[0])
     scenario = scenario_load(tmp_path / "example.toml")
-    assert scenario.claims and scenario.answers and scenario.table and scenario.pictures
+    assert scenario.claims and scenario.answers and scenario.table.rows and scenario.pictures
     claims = re.findall(r"^\.Dl (.*)$", section(page, "EXPRESSIONS"), re.MULTILINE)
     assert [claim_parse(claim).sign for claim in claims] == ["~", ">=", ">="]
     assert " ".join(COMPARISONS) in section(page, "EXPRESSIONS")

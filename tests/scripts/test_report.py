@@ -28,7 +28,6 @@ from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing, figure_element
 from suite.present.report.page import result_page
-from suite.scenario.scenario import TableLayout
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 with_chromium = pytest.mark.skipif(not CHROMIUM,
@@ -60,7 +59,7 @@ class Parts(html.parser.HTMLParser):
 def page_of(folder: Path, *drawn: RenderedDrawing) -> str:
     """The page of a result with these pictures."""
     matrix = matrix_of(folder)
-    asked = matrix.result.scenario.table or TableLayout()
+    asked = matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
     return result_page(summary, layout, claims_decide(matrix),

@@ -46,7 +46,7 @@ def test_a_shipped_scenario_is_whole(path: Path) -> None:
     scenario = scenario_load(path)
     assert scenario.name == path.stem
     assert scenario.question.endswith("?")
-    assert scenario.sweep and scenario.claims and scenario.table and scenario.pictures
+    assert scenario.sweep and scenario.claims and scenario.table.rows and scenario.pictures
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

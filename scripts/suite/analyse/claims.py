@@ -58,7 +58,7 @@ class Decision(NamedTuple):
     """outcome: ok, not ok or undecided. span: the left side, or the ratio of both: a centre and, if
     there is an interval, its ends; of counts that differ between rounds the median, the least and
     the most. side: of a claimed ratio 1 if it certainly changes in the claimed direction, -1 if it
-    certainly does not. advice: how many rounds would decide."""
+    certainly does not. advice: how many rounds would decide the outcome, or the side."""
 
     outcome: str
     remark: str
@@ -86,8 +86,9 @@ class ClaimVerdict:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The remarks, with the advice."""
-        return (*self.remarks, *filter(None, [self.advice]))
+        """The remarks, and of an undecided claim the advice."""
+        return (*self.remarks, *([self.advice] if self.advice and self.outcome == "undecided"
+                                 else []))
 
 
 class Undecidable(Exception):
@@ -310,22 +311,25 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
     if claim.sign == ABOUT:
         outcome, side = band_decide(claim, ratio, floor)
         value, band = float(evaluate(claim.right, {})), band_of(claim)
-        edges = [edge / value for edge in (*band, near_of(value)) if ratio.interval
-                 and ratio.interval.contains(edge / value)] if band else []
-        if outcome == "undecided" and band and not edges and ratio.interval:
+        is_open = outcome == "undecided" or (side == 0 and near_of(value) != 1)
+        limits = sorted({*band, near_of(value)} - {1.0}) if band else []
+        edges = [limit / value for limit in limits
+                 if ratio.interval and ratio.interval.contains(limit / value)]
+        if is_open and band and not edges and ratio.interval:
             remarks.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
         if band is None:
             remarks.append(f"{number_text(value)} is near 1: the claim needs `within FACTOR`")
     else:
         outcome = outcome_of(claim.sign, ratio.interval, 1.0)
+        is_open = outcome == "undecided"
     if claim.sign != ABOUT and outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
-        outcome = "undecided"
+        outcome, is_open = "undecided", True
         remarks.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
         left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
-    if outcome == "undecided" and claim.sign != "==" and edges and ratio.interval:
+    if is_open and claim.sign != "==" and edges and ratio.interval:
         advice = (f"rounds={needed} would decide it" if math.isfinite(needed) else
-                  f"rounds={stats.ROUNDS_ADVISED} would not decide it: it is at a limit")
+                  f"rounds={stats.ROUNDS_ADVISED} would not decide it")
     return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side, advice)
 
 
@@ -385,18 +389,21 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
         return Decision(
             "ok" if figures_compare(claim, left[0], right[0]) else "not ok",
             f"exactly {count_text(left[0])} against {count_text(right[0])} "
-            f"in all of {len(left)} rounds", (left[0],),
+            f"in all of {len(left)} rounds", (left[0],) * (3 if claim.sign == "==" else 1),
             side_of(right[0], left[0], left[0]) if claim.sign == ABOUT else 0)
     if min(*left, *right) > 0:
         decision = ratio_decide(claim, left, right, floor, True)
-        if claim.sign == "==":
-            return decision._replace(span=(float(stats.median(left)), min(left), max(left)))
-        return decision
-    if claim.sign == ABOUT:
+    elif claim.sign == ABOUT:
         raise Undecidable("a figure is not above 0 in some round: it has no ratio")
-    shift = stats.shift_estimate(left, right, True)
-    return Decision(outcome_of(claim.sign, shift.interval, 0.0),
-                    measured_text(claim, shift, False, True), span_of(claim, shift, False))
+    else:
+        shift = stats.shift_estimate(left, right, True)
+        decision = Decision(outcome_of(claim.sign, shift.interval, 0.0),
+                            measured_text(claim, shift, False, True), span_of(claim, shift, False))
+    if claim.sign == "==":
+        several = len(left) > 1
+        return decision._replace(
+            span=(float(stats.median(left)), min(left), max(left)) if several else ())
+    return decision
 
 
 def needs_difference(claim: Operation, evidence: EvidenceMap, outcome: str) -> bool:

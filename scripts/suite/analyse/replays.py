@@ -27,7 +27,7 @@ from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
 from suite.analyse.metrics import METRICS, Metric
 from suite.base.errors import UsageError
-from suite.base.runner_words import SUBJECT
+from suite.base.runner_words import SUBJECT, subject_of
 from suite.base.units import number_text, value_text
 from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
@@ -41,7 +41,7 @@ COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
 DECIDED = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)
 EXPLAINED = (DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)  # verdicts that an explanation follows
 RESENT = 0.01  # this share of the segments that a subject's client received may be retransmissions
-SEGMENTS = ("segments_per_message", "segments_per_reply")
+RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
 
@@ -50,7 +50,8 @@ class Replay:
     """The verdict of a result on one claim of a file. measured: the figures with intervals, or
     empty. spans: the same as numbers, by place; the place is empty if there is only one. remarks:
     how it was decided, or why not, by place if there are several. explained: why it differs from
-    the published figure, if the result shows that. system: on what it ran."""
+    the published figure, if the result shows that. system: on what it ran. programs: the subjects
+    and TLS libraries that ran, with their versions."""
 
     claim: Claim
     verdict: str
@@ -60,6 +61,7 @@ class Replay:
     remarks: tuple[str, ...]
     system: Mapping[str, Any]
     explained: str = ""
+    programs: str = ""
 
 
 def replay_load(path: Path) -> Scenario:
@@ -87,8 +89,8 @@ def kind_error(claim: Claim) -> str:
     unit = unit_of(parsed.left)
     if claim.kind == STALL and unit != "s":
         return f"{compares}a time"
-    if claim.kind == RATIO and unit != "1":
-        return f"{compares}a ratio of two figures, and not one in {unit}"
+    if claim.kind == RATIO and (unit != "1" or len(set(references_of(parsed.left))) < 2):
+        return f"{compares}a ratio of two figures"
     if claim.kind == COUNT and not all(METRICS[one.metric].whole
                                        for one in references_of(parsed.left)):
         return f"{compares}metrics that count"
@@ -127,13 +129,21 @@ def published_text(claim: Operation) -> str:
 def measured_text(claim: Operation, span: Sequence[float]) -> str:
     if not span:
         return ""
-    centre, *ends = (figure_text(claim, value) for value in span)
+    centre, *ends = (figure_text(claim, value)
+                     for value in (span if len(set(span)) > 1 else span[:1]))
     return f"{centre} [{', '.join(ends)}]" if ends else centre
 
 
 def claims_change(claim: Operation) -> bool:
     """Whether a claim by ABOUT is of a change, and not that nothing changes."""
     return near_of(float(evaluate(claim.right, {}))) != 1
+
+
+def runs_subject(scenario: Scenario) -> bool:
+    """Whether any cell has a subject other than uncork's own server."""
+    named = [scenario.fixed.get(SUBJECT, ""), *scenario.sweep.get(SUBJECT, ()),
+             *(arm.words.get(SUBJECT, "") for arm in scenario.arms)]
+    return any(subject_of({SUBJECT: name}) for name in named)
 
 
 def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -> str:
@@ -143,8 +153,7 @@ def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -
     if value <= 0 or len(decided.span) != 3:
         return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
     least, most = (end / value - 1 for end in decided.span[1:])
-    if SUBJECT in {**scenario.fixed, **scenario.sweep} and all(
-            one.metric in SEGMENTS for one in references_of(claim.left)):
+    if runs_subject(scenario) and all(one.metric == RECEIVED for one in references_of(claim.left)):
         if least >= 0 and most <= RESENT:
             return REPRODUCED
         return CONTRADICTED if most < 0 or least > RESENT else UNDECIDED
@@ -201,9 +210,11 @@ def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
             if key in facts} | dict(where)
 
 
-def programs_of(matrix: Matrix) -> str:
-    """The subjects and TLS libraries that ran, with their versions; else empty."""
-    ran = [traits for name in matrix.cells for traits in matrix.traits_of(name)]
+def programs_of(matrix: Matrix, where: Mapping[str, str]) -> str:
+    """The subjects and TLS libraries, with their versions, that ran in the cells with these words;
+    else empty."""
+    ran = [traits for name, cell in matrix.cells.items() if where.items() <= cell.words.items()
+           for traits in matrix.traits_of(name)]
     versions = [program.version for traits in ran for program in traits.subjects]
     libraries = [end.library for traits in ran for end in traits.ends if end.library]
     return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
@@ -224,11 +235,13 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
                  if key != PLACE}
         claim = next(one for one in scenario.claims if one.that == decided.claim.that)
         parts.setdefault((words_text(where), claim), []).append(decided)
-    replays = [replay_join(scenario, claim, found,
-                           system_of(matrix, words_split(where.split(), "")))
-               for (where, claim), found in parts.items()]
-    return [replace(one, explained=explanation_text(matrix, one.claim))
-            if one.verdict in EXPLAINED else one for one in replays]
+    replays = []
+    for (text, claim), found in parts.items():
+        where = words_split(text.split(), "")
+        one = replay_join(scenario, claim, found, system_of(matrix, where))
+        explained = explanation_text(matrix, claim) if one.verdict in EXPLAINED else ""
+        replays.append(replace(one, explained=explained, programs=programs_of(matrix, where)))
+    return replays
 
 
 def explanation_text(matrix: Matrix, claim: Claim) -> str:
@@ -257,7 +270,7 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
                   for place, one in zip(places, found, strict=True) if one.span),
         {place: one.span for place, one in zip(places, found, strict=True) if one.span},
         tuple((f"{place}: {verdict}: " if several else "") + "; ".join(
-            one.texts if verdict == UNDECIDED else one.remarks)
+            filter(None, (*one.remarks, one.advice if verdict == UNDECIDED else "")))
               for place, verdict, one in zip(places, verdicts, found, strict=True)), system)
 
 

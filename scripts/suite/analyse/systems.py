@@ -8,6 +8,7 @@ run, or an empty text. A claim that could not run has a scenario, but no result.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -15,14 +16,7 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import (
-    CANNOT_RUN,
-    Replay,
-    programs_of,
-    published_text,
-    replay_load,
-    replays_decide,
-)
+from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
 from suite.scenario.scenario import Scenario
@@ -39,7 +33,8 @@ def claim_head(scenario: Scenario) -> dict[str, Any]:
 
 def row_of(replay: Replay) -> dict[str, Any]:
     """A claim and its verdict, as data that JSON keeps unchanged."""
-    verdict = {key: value for key, value in vars(replay).items() if key not in ("claim", "system")}
+    verdict = {key: value for key, value in vars(replay).items()
+               if key not in ("claim", "system", "programs")}
     return dict(json.loads(json.dumps(vars(replay.claim) | verdict)))
 
 
@@ -59,20 +54,22 @@ def index_read(folder: Path) -> dict[str, str]:
 
 
 def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario,
-               replay: Replay, programs: str = "") -> None:
-    """Adds a row to its system. name: of its results. programs: those that ran for the claim."""
+               replay: Replay) -> None:
+    """Adds a row to its system. name: of its results."""
     system = systems.setdefault(json.dumps(replay.system, sort_keys=True), {
         "name": name, "machine": dict(replay.system), "claims": {}})
     system["claims"].setdefault(scenario.name, claim_head(scenario) | {
-        "programs": programs, "rows": []})["rows"].append(row_of(replay))
+        "programs": replay.programs, "rows": []})["rows"].append(row_of(replay))
 
 
 def systems_read(source: Path) -> list[dict[str, Any]]:
     """The systems of a folder of results, of one result, or of a `claims report --json` file."""
     if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
         try:
-            return [system | {"name": source.stem}
-                    for system in json.loads(source.read_text())["systems"]]
+            reported = json.loads(source.read_text())["systems"]
+            # a report of several keeps the names of their results
+            return [system | ({"name": source.stem} if len(reported) == 1 else {})
+                    for system in reported]
         except (ValueError, KeyError, TypeError):
             raise UsageError(f"{source}: not the output of uncork claims report --json") from None
     folder = result_find(source)
@@ -87,13 +84,13 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
         for replay in replays_decide(matrix):
-            system_add(systems, folder.name, matrix.result.scenario, replay, programs_of(matrix))
+            system_add(systems, folder.resolve().name, matrix.result.scenario, replay)
     machines = [system["machine"] for system in systems.values()] or [{}]
     for place in places:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
-                system_add(systems, folder.name, scenario, Replay(
+                system_add(systems, folder.resolve().name, scenario, Replay(
                     claim, CANNOT_RUN, published_text(claim_parse(claim.that)), "", {},
                     (index[place.name],), machine))
     return list(systems.values())
@@ -113,14 +110,18 @@ def figures_equal(one: Any, other: Any) -> bool:
 
 
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
-    """The differences between a report and the verdicts found in its results, a line each. Systems
-    are compared in their order."""
-    def rows_of(systems: Sequence[System]) -> dict[tuple[int, str, str], Mapping[str, Any]]:
-        return {(number, name, row["that"]): {
-            **row, **{key: value for key, value in claim.items() if key != "rows"},
-            "machine": system["machine"]}
-            for number, system in enumerate(systems) for name, claim in system["claims"].items()
-            for row in claim["rows"]}
+    """The differences between a report and the verdicts found in its results, a line each. Several
+    runs of one machine are compared in their order."""
+    def rows_of(systems: Sequence[System]) -> dict[tuple[str, int, str, str], Mapping[str, Any]]:
+        rows: dict[tuple[str, int, str, str], Mapping[str, Any]] = {}
+        runs = Counter[str]()
+        for system in systems:
+            machine = json.dumps(system["machine"], sort_keys=True)
+            runs[machine] += 1
+            rows.update({(machine, runs[machine], name, row["that"]): {
+                **row, **{key: value for key, value in claim.items() if key != "rows"}}
+                for name, claim in system["claims"].items() for row in claim["rows"]})
+        return rows
 
     def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
         return "; ".join(f"{key} is {other.get(key)!r} and not {one.get(key)!r}"
@@ -133,4 +134,4 @@ def systems_differences(reported: Sequence[System], found: Sequence[System]) -> 
                                    differing(rows[key], found_rows[key]))
             for key in {**rows, **found_rows}
             if not figures_equal(rows.get(key), found_rows.get(key))
-            for _, name, that in [key]]
+            for *_, name, that in [key]]

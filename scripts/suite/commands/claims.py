@@ -26,7 +26,7 @@ from suite.measure.runner import runs_seconds, signals_handle
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.present.claims import claims_document
-from suite.present.tables import RENDERERS, TERMINAL
+from suite.present.tables import document_text
 from suite.result.files import (
     CLAIMS,
     PLAN,
@@ -136,14 +136,16 @@ def result_check(result: Path, planned: Planned) -> None:
 def claim_run(arguments: Sequence[str], kept: str) -> int:
     """Runs `uncork run` and returns its exit status. A signal to this program or to that one ends
     both; the error then has the text kept."""
-    with signals_blocked():
-        child = subprocess.Popen([*SUITE, "run", *arguments], stdout=subprocess.DEVNULL,
-                                 preexec_fn=signals_unblock)
+    child = None
     try:
+        with signals_blocked():
+            child = subprocess.Popen([*SUITE, "run", *arguments], stdout=subprocess.DEVNULL,
+                                     preexec_fn=signals_unblock)
         status = child.wait()
     except KeyboardInterrupt as signalled:
-        child.terminate()
-        child.wait()
+        if child:
+            child.terminate()
+            child.wait()
         raise Interrupted(signalled, f": {kept}") from None
     if not 0 <= status < 128:  # a signal ended it, or its shell
         raise Failure(kept)
@@ -184,8 +186,7 @@ def run_main(options: argparse.Namespace) -> int:
 
 def report_print(sources: Sequence[Path], style: str | None) -> int:
     systems = [system for source in sources for system in systems_read(source)]
-    written = RENDERERS[style] if style else TERMINAL
-    print(written.render(claims_document(systems), terminal_width()), end="")
+    print(document_text(claims_document(systems), style), end="")
     return replays_status(verdicts_of(systems))
 
 

@@ -32,8 +32,10 @@ def system_text(system: System) -> str:
 def heads_of(systems: Sequence[System]) -> list[str]:
     """The heads of the columns of systems. Runs of one system have the names of their results."""
     texts = [system_text(system) for system in systems]
-    return [system["name"] if texts.count(text) > 1 else text
-            for text, system in zip(texts, systems, strict=True)]
+    heads = [system["name"] if texts.count(text) > 1 else text
+             for text, system in zip(texts, systems, strict=True)]
+    return [f"{head} ({heads[:number].count(head) + 1})" if heads.count(head) > 1 else head
+            for number, head in enumerate(heads)]
 
 
 def differs_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
@@ -107,14 +109,15 @@ def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
 def agreement_text(systems: Sequence[System]) -> str:
     """On how many comparisons the systems agree, of those that several decided, and on which they
     do not."""
-    decided: dict[tuple[str, str], list[str]] = {}
+    decided: dict[tuple[str, str], list[Row]] = {}
     for system in systems:
         for name, row in rows_of(system, list(system["claims"])):
             if row["verdict"] in DECIDED:
-                decided.setdefault((name, row["says"]), []).append(row["verdict"])
-    several = {key: verdicts for key, verdicts in decided.items() if len(verdicts) > 1}
+                decided.setdefault((name, row["that"]), []).append(row)
+    several = [(name, [row["verdict"] for row in rows], rows[0]["says"])
+               for (name, _), rows in decided.items() if len(rows) > 1]
     differing = [f"{name}: {says}: {' and '.join(dict.fromkeys(verdicts))}"
-                 for (name, says), verdicts in several.items() if len(set(verdicts)) > 1]
+                 for name, verdicts, says in several if len(set(verdicts)) > 1]
     text = (f"{len(several) - len(differing)} of {counted_text(len(several), 'comparison')} "
             "that more than one of them decided")
     return text + (f"; they differ on {'; '.join(differing)}" if differing else "")
@@ -139,8 +142,8 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
               for head, mine in zip(heads_of(systems), beside, strict=True)]
     date = f", {origin['date']}" if "date" in origin else ""
     programs = dict.fromkeys(system["claims"][name].get("programs", "") for system in having)
-    texts = [("origin", f"{origin['reference']}, read {origin['read']}: "
-                        f"{origin_text(claim, having)}"),
+    told = origin_text(claim, having)
+    texts = [("origin", f"{origin['reference']}, read {origin['read']}{': ' * bool(told)}{told}"),
              ("ran", "; ".join(filter(None, programs)))]
     return Table(
         (Column("claim", tuple(Item(row["says"]) for _, row in rows), True),
@@ -186,7 +189,7 @@ def claims_document(systems: Sequence[System]) -> Document:
         [*([Section((), [verdicts_table(names, systems)])] if several else []),
          *(Section((), [claim_table(name, systems)]) for name in names)],
         foot=[note for name in names for note in notes_of(name, systems)],
-        end=[*((head, f"{system_text(system)}: " * (head == system["name"])
+        end=[*((head, f"{system_text(system)}: " * (head != system_text(system))
                 + counts_text(verdicts_of([system])))
                for head, system in zip(heads, systems, strict=True)),
              *([("agree", agreement_text(systems))] if several else [])],

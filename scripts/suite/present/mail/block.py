@@ -120,7 +120,8 @@ def blocks_build(matrices: Sequence[Matrix], selectors: Sequence[str], columns: 
     if netdev and columns is not None:
         raise UsageError(f"--netdev chooses the columns: leave out columns={columns}")
     scenario = matrices[0].result.scenario
-    if scenario.origin and len(matrices) == 1 and not (selectors or netdev or columns):
+    asked = selectors or netdev or geomean_all or columns is not None
+    if scenario.origin and len(matrices) == 1 and not asked:
         return [cells_block(matrices[0], {}, metrics_claimed(scenario))]
     metrics = netdev_metrics(matrices) if netdev else metrics_choose(matrices[0], columns)
     pairs = sides_chosen(matrices, selectors, "paste")
