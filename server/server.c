@@ -403,8 +403,9 @@ static int take_sink(struct session *session, const json_t *body, struct problem
         return -1;
     session->remote = session->remote && !is_this_host(control_text(body, "host"));
     if (has_subject(session)) {
-        if (start_subject(session, &sink, problem) == 0)
-            channel_send(&session->channel, CONTROL_JOINED, NULL);
+        if (start_subject(session, &sink, problem) < 0)
+            return -1;
+        channel_send(&session->channel, CONTROL_JOINED, NULL);
         return 0;
     }
     if (open_team(session, problem) < 0 || take_secrets(session, body, problem) < 0)

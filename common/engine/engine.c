@@ -189,12 +189,14 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 }
 
 /* A plain descriptor returns all bytes that have arrived, up to a chunk. A record layer returns one
- * record. So if more may be in flight, the engine reads again, up to a chunk. */
+ * record. So if more may be in flight, the engine reads again, up to a chunk. While a run finishes,
+ * the descriptor says what is left. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
 
-    return connection->top->pending && taken < connection->shared->pool.size &&
+    return !connection->shared->finishing && connection->top->pending &&
+           taken < connection->shared->pool.size &&
            (plan->depth > 1 || !plan_role(plan, END_CLIENT)->times) && connection->role->wants(connection);
 }
 
