@@ -62,15 +62,21 @@ class Planned(NamedTuple):
         return self.plan is not None and bool(self.plan.runnable)
 
     @property
-    def seconds(self) -> float:
-        """How long its replay takes."""
-        return 0.0 if self.plan is None else runs_seconds(
-            round_order(self.plan.runnable, 0, 1))[0] * (self.plan.rounds + 1)
+    def estimate(self) -> tuple[float, int]:
+        """How long its replay takes in seconds, without this number of runs of unknown time."""
+        if self.plan is None:
+            return 0.0, 0
+        seconds, unknown = runs_seconds(round_order(self.plan.runnable, 0, 1))
+        return seconds * (self.plan.rounds + 1), unknown * (self.plan.rounds + 1)
 
     @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        return f"about {clock_text(self.seconds)}" if self.able else f"{CANNOT_RUN}: {self.lacking}"
+        if not self.able:
+            return f"{CANNOT_RUN}: {self.lacking}"
+        seconds, unknown = self.estimate
+        return f"about {clock_text(seconds)}" + (
+            f", and {counted_text(unknown, 'whole program')}" if unknown else "")
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -96,7 +102,7 @@ def list_main(options: argparse.Namespace) -> int:
     planned = claims_plan(options.names or claim_names())
     if options.json:
         print(json_text([claim_head(one.scenario) | {
-            "name": one.name, "seconds": round(one.seconds), "able": one.able,
+            "name": one.name, "seconds": round(one.estimate[0]), "able": one.able,
             "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
         } for one in planned]), end="")
         return 0
@@ -110,8 +116,10 @@ def list_main(options: argparse.Namespace) -> int:
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
         print("\n".join([one.name, *labelled_lines(rows, terminal_width(WIDTH_MAX), "  "), ""]))
     able = [one for one in planned if one.able]
+    programs = sum(one.estimate[1] for one in able)
     print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in about "
-          f"{clock_text(sum(one.seconds for one in able))}")
+          f"{clock_text(sum(one.estimate[0] for one in able))}"
+          + (f", and {counted_text(programs, 'whole program')}" if programs else ""))
     return 0
 
 
