@@ -85,7 +85,7 @@ static void rearm(struct task *task)
 {
     const struct connection *connection = task->connection;
     bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
-    /* epoll(7) always reports EPOLLHUP of a closed connection: it is watched only for lent memory */
+    /* epoll(7) always reports EPOLLHUP of a closed connection: only lent memory keeps its watch. */
     bool uses_error_queue = connection->strategy && connection->strategy->zerocopy &&
                             (connection->state != STATE_CLOSED || engine_has_lent(connection));
     bool reads = !connection_has_ended(connection) &&

@@ -128,7 +128,7 @@ def pattern(size: int = 65521) -> bytes:
 
 
 def port_free() -> int:
-    """A TCP port that nobody listens on at this moment."""
+    """A TCP port on which no program listens at this moment."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]

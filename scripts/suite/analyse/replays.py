@@ -150,10 +150,10 @@ def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -
     """The verdict on a count that was not the claimed number in every run. Retransmissions add to
     the segments that the client of a subject receives; uncork's own ends subtract them."""
     value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
-    if value <= 0 or len(decided.span) != 3:
-        return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
-    least, most = (end / value - 1 for end in decided.span[1:])
-    if runs_subject(scenario) and all(one.metric == RECEIVED for one in references_of(claim.left)):
+    received = runs_subject(scenario) and all(
+        one.metric == RECEIVED for one in references_of(claim.left))
+    if received and value > 0 and len(decided.span) == 3:
+        least, most = (end / value - 1 for end in decided.span[1:])
         if least >= 0 and most <= RESENT:
             return REPRODUCED
         return CONTRADICTED if most < 0 or least > RESENT else UNDECIDED

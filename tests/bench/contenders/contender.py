@@ -78,7 +78,7 @@ class Contender:
 
 
 def ports_free() -> tuple[int, int]:
-    """Two ports that nobody listens on now."""
+    """Two ports on which no program listens now."""
     with socket.create_server((ADDRESS, 0)) as one, socket.create_server((ADDRESS, 0)) as other:
         return one.getsockname()[1], other.getsockname()[1]
 
