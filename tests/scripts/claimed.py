@@ -12,16 +12,15 @@ from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.summary import summary_build
-from suite.analyse.verdicts import Verdict
+from suite.analyse.contrast import Verdict
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
 
 def by_table(matrix: Matrix) -> bool:
-    """Whether the table, with its gains, calls some row changed."""
-    summary = summary_build(matrix, (METRIC,), gain=METRIC)
-    verdicts = [found[METRIC].verdict for found in summary.figures.values()]
-    return Verdict.CHANGED in verdicts + [gain.verdict for gain in summary.gains.values()]
+    """Whether the table calls some row changed."""
+    summary = summary_build(matrix, (METRIC,))
+    return Verdict.CHANGED in [found[METRIC].verdict for found in summary.figures.values()]
 
 
 def by_compare(matrix: Matrix) -> bool:

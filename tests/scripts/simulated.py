@@ -23,6 +23,7 @@ from suite.scenario.scenario import LABEL, LABEL_REPEAT, Scenario
 
 METRIC = "time_per_message"
 BASE = "w0"
+SETTLED = 30  # values after which a process has forgotten how it began
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 
 
@@ -63,6 +64,23 @@ def drifting(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return normal(chance, shape) * np.linspace(1, 1.1, shape[-1])
 
 
+def regimes(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Two states of a machine, of which one is ten times as slow and less frequent."""
+    return np.exp(chance.normal(0, 0.02, shape)) * chance.choice((1, 1, 1, 10), shape)
+
+
+def correlated(correlation: float) -> Draw:
+    """Noise of 3 % in which neighbouring rounds have this correlation (autoregressive)."""
+    def draw(chance: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        fresh = chance.normal(0, 0.03, (*shape[:-1], shape[-1] + SETTLED))
+        for place in range(1, fresh.shape[-1]):
+            fresh[..., place] += correlation * fresh[..., place - 1]
+        return np.exp(fresh[..., SETTLED:])
+
+    draw.__name__ = f"correlated_{correlation}"
+    return draw
+
+
 NOISES: tuple[Draw, ...] = (normal, lognormal, exponential, two_modes, heavy_tailed, uniform,
                             drifting)
 
@@ -93,14 +111,17 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     return Runs(columns, metrics, np.zeros(metrics.shape, dtype=bool), (Traits(),))
 
 
-def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
-    """The frames of such runs, by the functions that make them of records."""
+def matrix_simulated(first: np.ndarray, again: np.ndarray, sessions: int = 1) -> Matrix:
+    """The frames of such runs, by the functions that make them of records. sessions: in how many
+    sessions the rounds ran."""
     groups, cells, rounds = first.shape
     planned = tuple(PlannedCell(cell_name(group, place),
                                 {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
                     for group in range(groups) for place in range(cells))
-    plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}",
-                "client").with_session(Boots("simulated"))
+    plan = Plan("simulated", ("group", "write"), planned, rounds // sessions, 1, f"write={BASE}",
+                "client")
+    for _ in range(sessions):
+        plan = plan.with_session(Boots("simulated"))
     result = Result(Path("simulated"), Scenario("simulated"), plan, {},
                     runs_simulated(first, again), ())
     return matrix_build(result)
@@ -114,3 +135,14 @@ def matrix_identical(noise: Draw, groups: int, cells: int, rounds: int, seed: in
     first, again = 1e-5 * noise(chance, (groups, cells, rounds)), noise(chance, (groups, rounds))
     first[:, 1] *= factor
     return matrix_simulated(first, 1e-5 * again)
+
+
+def matrix_sessions(cells: int, sessions: int, rounds: int, between: float, within: float,
+                    seed: int) -> Matrix:
+    """Cells of which none differs from another in the long run: in each session each cell differs
+    by a factor of its own. between, within: standard deviations of logarithms."""
+    chance = np.random.default_rng((seed, cells, sessions, rounds))
+    factors = chance.normal(0, between, (1, cells, sessions)).repeat(rounds, axis=-1)
+    noise = chance.normal(0, within, (1, cells, sessions * rounds))
+    again = factors[:, 0] + chance.normal(0, within, (1, sessions * rounds))
+    return matrix_simulated(1e-5 * np.exp(factors + noise), 1e-5 * np.exp(again), sessions)

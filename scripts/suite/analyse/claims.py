@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from suite import stats
+from suite.analyse.contrast import Status, Verdict, session_places
 from suite.analyse.expressions import (
     ABOUT,
     COMPARISONS,
@@ -41,12 +42,12 @@ from suite.analyse.expressions import (
     claim_places,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, rounds_common
+from suite.analyse.frame import Cell, Matrix, Series, rounds_common
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
+from suite.analyse.verdicts import pair_judged
 from suite.base.errors import UsageError
-from suite.base.units import count_text, counted_text, noise_text, number_text, value_text
+from suite.base.units import count_text, counted_text, number_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
@@ -138,6 +139,9 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
             raise Unable(f"{words_text(cell.axes) or cell.name}: {TIMES_INVALID}: "
                          f"{cell.emulated}: {metric} says nothing there")
         raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
+    if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
+        raise Undecidable(f"{words_text(cell.axes) or cell.name}: unexpected connections reached a "
+                          "data port")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 
 
@@ -218,19 +222,17 @@ def side_of(value: float, low: float, high: float) -> int:
     return (low > near) - (high < near) if value > 1 else (high < near) - (low > near)
 
 
-def band_decide(claim: Operation, ratio: stats.Estimate, floor: float | None) -> tuple[str, int]:
+def band_decide(claim: Operation, ratio: stats.Estimate) -> tuple[str, int]:
     """Outcome and side of a claim with ABOUT. ratio: left / right."""
     band, within = band_of(claim), ratio.interval
     if band is None or within is None:
         return "undecided", 0
-    value, noise = float(evaluate(claim.right, {})), floor or 1.0
+    value = float(evaluate(claim.right, {}))
     low, high = within.low * value, within.high * value
     side = side_of(value, low, high)
-    if side > 0 and stats.is_within_floor(ratio.value * value, floor):
-        side = 0
     if band[0] <= low and high <= band[1] and (side > 0 or near_of(value) == 1):
         return "ok", side
-    return "not ok" if high * noise < band[0] or low / noise > band[1] else "undecided", side
+    return "not ok" if high < band[0] or low > band[1] else "undecided", side
 
 
 def span_of(claim: Operation, estimate: stats.Estimate, by_ratio: bool) -> Span:
@@ -302,31 +304,26 @@ def cells_opposed(evidence: EvidenceMap) -> tuple[str, list[Cell]]:
 
 
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
-                 right: Sequence[float] | np.ndarray, floor: float | None, shared: bool
-                 ) -> Decision:
-    """Decides from the values of both sides, which are above 0. Undecided if their ratio is within
-    the noise floor."""
-    ratio, side, edges = stats.ratio_estimate(left, right, shared), 0, [1.0]
+                 right: Sequence[float] | np.ndarray, shared: bool,
+                 sessions: Sequence[np.ndarray] = ()) -> Decision:
+    """Decides from the values of both sides, which are above 0. sessions: as of ratio_make()."""
+    made = stats.ratio_make(left, right, shared, sessions=sessions, independent=not shared)
+    ratio, side, edges = made.estimate(), 0, [1.0]
     remarks, advice = [measured_text(claim, ratio, True, shared)], ""
     if claim.sign == ABOUT:
-        outcome, side = band_decide(claim, ratio, floor)
+        outcome, side = band_decide(claim, ratio)
         value, band = float(evaluate(claim.right, {})), band_of(claim)
         is_open = outcome == "undecided" or (side == 0 and near_of(value) != 1)
         limits = sorted({*band, near_of(value)} - {1.0}) if band else []
         edges = [limit / value for limit in limits
                  if ratio.interval and ratio.interval.contains(limit / value)]
-        if is_open and band and not edges and ratio.interval:
-            remarks.append(f"the noise floor of {noise_text(floor or 1.0)} may explain it")
         if band is None:
             remarks.append(f"{number_text(value)} is near 1: the claim needs `within FACTOR`")
     else:
         outcome = outcome_of(claim.sign, ratio.interval, 1.0)
         is_open = outcome == "undecided"
-    if claim.sign != ABOUT and outcome != "undecided" and stats.is_within_floor(ratio.value, floor):
-        outcome, is_open = "undecided", True
-        remarks.append(f"left / right is within the noise floor of {noise_text(floor or 1.0)}")
     needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
-        left, np.asarray(right) * edge, shared, 1, floor or 1.0) for edge in edges)])
+        made, 1, made.centre - math.log(edge)) for edge in edges)])
     if is_open and claim.sign != "==" and edges and ratio.interval:
         advice = (f"rounds={needed} would decide it" if math.isfinite(needed) else
                   f"rounds={stats.ROUNDS_ADVISED} would not decide it")
@@ -353,7 +350,7 @@ def products_of(factors: Sequence[Factor], evidence: EvidenceMap) -> np.ndarray:
                      for figure, (_, power) in zip(figures, factors, strict=True))
 
 
-def boots_decide(claim: Operation, evidence: EvidenceMap, floor: float | None) -> Decision:
+def boots_decide(claim: Operation, evidence: EvidenceMap) -> Decision:
     """Decides about cells of two kernels: all boots of one against all boots of the other."""
     blocks: dict[str | None, list[Factor]] = {}  # by the booted image; None: numbers
     for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
@@ -367,20 +364,18 @@ def boots_decide(claim: Operation, evidence: EvidenceMap, floor: float | None) -
         raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
     first, second = blocks.values()
     return ratio_decide(claim, products_of([*first, *numbers], evidence),
-                        1 / products_of(second, evidence), floor, False)
+                        1 / products_of(second, evidence), False)
 
 
 def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Decision:
     """Decides from the values of every reference of a claim."""
-    metric, cells = cells_opposed(evidence)
-    floor = noise_floor_highest(((matrix, cell) for cell in cells), metric)
     exact = all(one.exact for one in evidence.values())
     censored = any(one.series.censored for one in evidence.values())
     if not rounds_common(one.cell for one in evidence.values()) and not exact:
         if censored:
             raise Undecidable("in some boot requests were due and never sent: of the value only a "
                               "lower bound is known")
-        return boots_decide(claim, evidence, floor)
+        return boots_decide(claim, evidence)
     shared = rounds_shared(evidence)
     if censored:
         return directions_decide(claim, shared)
@@ -392,7 +387,9 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
             f"in all of {len(left)} rounds", (left[0],) * (3 if claim.sign == "==" else 1),
             side_of(right[0], left[0], left[0]) if claim.sign == ABOUT else 0)
     if min(*left, *right) > 0:
-        decision = ratio_decide(claim, left, right, floor, True)
+        rounds = next(iter(shared.values())).rounds
+        decision = ratio_decide(claim, left, right, True,
+                                list(session_places(matrix, rounds).values()))
     elif claim.sign == ABOUT:
         raise Undecidable("a figure is not above 0 in some round: it has no ratio")
     else:
@@ -420,12 +417,11 @@ def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Deci
     needs = decision.outcome != "undecided" and needs_difference(claim, evidence, decision.outcome)
     if len(cells) != 2 or not (needs or decision.side > 0):
         return decision
-    verdict = pair_verdict(matrix, cells[0], cells[1], metric)
-    if not verdict.doubtful:
+    judged = pair_judged(matrix, cells[0], cells[1], metric)
+    if judged.verdict.claims or judged.contrast.status is Status.ZERO:
         return decision
-    family, _ = pair_family(matrix, cells[0], cells[1], metric)
-    why = ("is within the noise floor" if verdict is Verdict.WITHIN_NOISE else
-           f"may be chance among {counted_text(family.tested, 'row')}")
+    why = (f"is withheld: {judged.contrast.status.value}" if judged.verdict is Verdict.WITHHELD else
+           f"may be chance among {counted_text(judged.family.tested, 'row')}")
     if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
         decision = decision._replace(outcome="undecided")
     remark = f"{decision.remark}; the difference of the two cells {why}"

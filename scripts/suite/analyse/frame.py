@@ -2,8 +2,8 @@
 """Records -> a frame: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
-value of a round is that of run A, or that of A' if A failed. Otherwise A' is only used for the
-noise floor. A mean of A and A' would have less noise than the one run of another cell. Then the
+value of a round is that of run A, or that of A' if A failed. Otherwise A' is only compared with
+A. A mean of A and A' would have less noise than the one run of another cell. Then the
 ratio of two identical cells would not be symmetric about 1.
 """
 
@@ -138,7 +138,7 @@ class Matrix:
 
     @property
     def whole(self) -> Matrix:
-        """The matrix of all cells: no ratio, verdict or noise floor depends on a selection."""
+        """The matrix of all cells: no ratio or verdict depends on a selection."""
         return self.narrowed_from or self
 
     @property
@@ -181,6 +181,11 @@ class Matrix:
         gives_value, numbers = self.result.runs.gives_value, self.result.runs.columns["round"]
         chosen = {cell: rows[gives_value[rows]] for cell, rows in self.good_rows.items()}
         return {cell: rows[np.argsort(numbers[rows])] for cell, rows in chosen.items()}
+
+    def rounds_of(self, cell: str) -> set[int]:
+        """The counted rounds in which a cell ran, whatever became of its runs."""
+        rows = self.result.runs.rows_of(cell)
+        return {one for one in self.result.runs.columns["round"][rows].tolist() if one > 0}
 
     def series(self, cell: str, metric: str) -> Series:
         """A metric of a cell by round; empty if no round has it."""
@@ -251,49 +256,13 @@ class Matrix:
         return [cell for name, cell in self.whole.cells.items()
                 if name in self.cells or name in found]
 
-    def series_between(self, first: Cell, second: Cell,
-                       metric: str) -> tuple[Series, Series] | None:
-        """The values of two cells, by round; if they share rounds, only of rounds in which both
-        have a value. None if a cell has no value, or one that is not above 0."""
-        sides = self.series(first.name, metric), self.series(second.name, metric)
-        if rounds_common((first, second)):
-            sides = rounds_join(*sides)
-        return sides if all(side.positive for side in sides) else None
-
-    def ratio_between(self, cell: Cell, base: Cell, metric: str) -> stats.Estimate | None:
-        """cell / base; None as series_between()."""
-        key = ("ratio", cell.name, base.name, metric)
-        if key not in self.memo:
-            both = self.series_between(cell, base, metric)
-            self.memo[key] = ratio_of(*both, rounds_common((cell, base))) if both else None
-        return self.memo[key]
-
-    def runs_paired(self, cell: str, metric: str) -> tuple[Series, Series] | None:
-        """A and A' of the rounds in which a cell ran twice, ascending. None without such a round,
-        if a value is not above 0, or if some run does not know a quantile."""
+    def runs_paired(self, cell: str, metric: str) -> tuple[Series, Series]:
+        """A and A' of the rounds in which a cell ran twice, ascending; both empty without such a
+        round, or if some run does not know a quantile."""
         rows = self.good_rows[cell]
         labels = self.result.runs.columns["label"][rows]
-        sides = rounds_join(*(self.series_at(rows[labels == label], metric)
-                              for label in (LABEL, LABEL_REPEAT)))
-        return sides if all(side.positive for side in sides) else None
-
-    def noise_floor(self, cell: Cell, metric: str) -> float | None:
-        """The noise floor of a cell's row (stats.estimate_floor): that of its baseline, or of the
-        cell itself if it has none. None below 6 complete pairs."""
-        base = self.baseline_find(cell) or cell
-        key = ("floor", base.name, metric)
-        if key not in self.memo:
-            runs = self.runs_paired(base.name, metric)
-            self.memo[key] = stats.estimate_floor(ratio_of(*runs[::-1], True)) if runs else None
-        return self.memo[key]
-
-    def noise_floors(self, metric: str) -> dict[str, float]:
-        """The known noise floors, by baseline cell."""
-        runs = self.result.runs
-        doubled = set(runs.columns["cell"][runs.columns["label"] == LABEL_REPEAT])
-        floors = {cell.name: self.noise_floor(cell, metric) for cell in self.cells_compared
-                  if cell.name in doubled}
-        return {cell: floor for cell, floor in floors.items() if floor is not None}
+        return rounds_join(*(self.series_at(rows[labels == label], metric)
+                             for label in (LABEL, LABEL_REPEAT)))
 
 
 def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
@@ -356,19 +325,3 @@ def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
 def rounds_common(cells: Iterable[Cell]) -> bool:
     """Whether these cells share their rounds. All commands decide it here."""
     return len({cell.block for cell in cells}) < 2
-
-
-def ratio_of(new: Series, base: Series, shared: bool,
-             alpha: float = stats.ALPHA) -> stats.Estimate:
-    """new / base, all above 0. shared: round by round, else all values of new to all of base. Only
-    a direction if a value is censored. alpha: of the interval."""
-    if new.censored or base.censored:
-        return stats.ratio_directed((new.bounds, new.values), (base.bounds, base.values), shared,
-                                    alpha)
-    return stats.ratio_estimate(new.values, base.values, shared, alpha)
-
-
-def noise_floor_highest(sides: Iterable[tuple[Matrix, Cell]], metric: str) -> float | None:
-    """The highest noise floor of these cells; None if none is known."""
-    floors = (matrix.noise_floor(cell, metric) for matrix, cell in sides)
-    return max((floor for floor in floors if floor is not None), default=None)

@@ -7,21 +7,24 @@
 
 All gates and rows of a command are one family, except exact counts: each interval has the
 confidence 1 - 5 % / their number (Bonferroni). So the shown interval is the one that decides.
+
+A gate fails closed: a row is undecided if one of its sides lacks the figure in any round, did not
+run, or has a contrast from which nothing is claimed.
 """
 
 import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 import numpy as np
 
 from suite import stats
-from suite.analyse.comparison.model import Comparison, Row, Unit
-from suite.analyse.comparison.samples import session_medians
-from suite.analyse.frame import NO_SERIES, Series, noise_floor_highest, ratio_of
+from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.contrast import Contrast, Status, Unit, session_medians
+from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
 from suite.analyse.metrics import Metric, metric_find
-from suite.analyse.verdicts import GateVerdict, Verdict, limit_verdict
 from suite.base.errors import UsageError
 from suite.base.units import UNIT_PREFIXES, counted_text, number_text, percent_text
 from suite.result.plan import Plan
@@ -30,6 +33,16 @@ GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-
 GRAMMAR = 'METRIC > LIMIT or METRIC < LIMIT, the limit a change (+3%) or a figure (1, 30us)'
 UNITS_NEEDED = ("s", "bit/s")  # base units for which a limit must name its unit
 NOTHING_COMPARED = 4  # exit status
+
+
+class GateVerdict(Enum):
+    """Where a figure is relative to the limit of a gate; the value is its name in JSON and CSV."""
+
+    WITHIN = "within"          # the whole interval is within the limit
+    REGRESSION = "regression"  # the whole interval is beyond it
+    UNDECIDED = "undecided"    # neither
+
+
 # Exit statuses, the most important first; None: a gate has no row.
 STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
           GateVerdict.WITHIN: 0}
@@ -56,7 +69,8 @@ class Gate:
 class GateRow:
     """One row of a comparison and one gate.
 
-    new, base: the values of both sides, by round or session; base: None if the limit is a figure.
+    contrast: of the two sides; None if the limit is a figure. values: then of the new side, by
+    round or session.
     why: why there are no values, or why the row is undecided.
     figure: the ratio, or the value, with its corrected interval.
     rounds: how many (boots, sessions) would decide an undecided row; infinite: too many to advise.
@@ -66,8 +80,8 @@ class GateRow:
     gate: Gate
     comparison: Comparison
     row: Row
-    new: Series = NO_SERIES
-    base: Series | None = None
+    contrast: Contrast | None = None
+    values: Series = NO_SERIES
     exact: bool = False
     why: str = ""
     verdict: GateVerdict = GateVerdict.UNDECIDED
@@ -78,7 +92,7 @@ class GateRow:
     @property
     def paired(self) -> bool:
         """Whether the values are one sample: of pairs, or of the new side alone."""
-        return self.base is None or self.comparison.paired
+        return self.contrast is None or self.contrast.paired
 
 
 @dataclass(frozen=True)
@@ -141,116 +155,145 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
     return gates
 
 
-def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow | None:
-    """The figures of a row for a gate. None if the row does not concern the gate: a side has no
-    such cell, or neither side has the metric and none has failed."""
+STATUS_WHY = {
+    Status.ABSENT: "the two sides share no round",
+    Status.ZERO: "0 in some round: the limit must be a figure, not a change",
+    Status.TIMING: "emulated, and not the same count in every run",
+    Status.DISTURBED: "unexpected connections reached a data port",
+    Status.MIXED: "two groups of rounds contradict each other",
+    Status.INCOMPARABLE: "the two runs of the baselines differ: the machine changes figures",
+}
+
+
+def unknown_text(matrix: Matrix, cell: Cell, metric: str, rounds: frozenset[int]) -> str:
+    """Why a side lacks a figure, or lacks it in some of these rounds; empty if it has all."""
+    if cell.status != "ok":
+        return f"{cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
+    series = matrix.series(cell.name, metric)
+    missing = len(rounds - frozenset(series.rounds.tolist()))
+    if not len(series):
+        return matrix.coverage_text(cell, metric) or f"no run reports {metric}"
+    return f"{metric} is unknown in {missing} of {len(rounds)} rounds" if missing else ""
+
+
+def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
+    """The figures of a row for a gate; why says what is unknown, and leaves the row undecided."""
     metric = gate.metric
-    sides = [side.matrix for side in comparison.sides]
-    cells = [cell for cell in (row.base, row.new) if cell and (gate.relative or cell is row.new)]
-    if len(cells) < 1 + gate.relative:
-        return None
-    series = [matrix.series(cell.name, metric.name)
-              for matrix, cell in zip(sides[-len(cells):], cells, strict=True)]
-    if metric not in comparison.metrics or not all(map(len, series)):
-        names = ("base", "new")[-len(cells):]
-        reasons = [f"{name}: {cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
-                   for name, cell, found in zip(names, cells, series, strict=True)
-                   if not len(found)]
-        concerned = metric in comparison.metrics and (
-            any(map(len, series)) or any(cell.status in ("failed", "missing") for cell in cells))
-        return GateRow(gate, comparison, row, why="; ".join(reasons)) if concerned else None
+    sides = [("base", comparison.base.matrix, row.base), ("new", comparison.new.matrix, row.new)]
+    sides = sides if gate.relative else sides[1:]
+    ran = [frozenset(matrix.rounds_of(cell.name)) if cell else frozenset[int]()
+           for _, matrix, cell in sides]
+    if gate.relative and comparison.within and comparison.unit is Unit.ROUND:
+        ran = [ran[0] | ran[1]] * 2
+    texts = [unknown_text(matrix, cell, metric.name, rounds) if cell else "no such cell"
+             for (_, matrix, cell), rounds in zip(sides, ran, strict=True)]
+    whys = [f"{name}: {text}" for (name, *_), text in zip(sides, texts, strict=True) if text]
+    made = GateRow(gate, comparison, row, why="; ".join(whys))
+    if whys:
+        return made
     if gate.relative:
         change = row.changes.get(metric.name)
         if change is None:
-            return GateRow(gate, comparison, row, why="the two sides share no round")
-        known = change.exact or change.positive
-        return GateRow(gate, comparison, row, change.new_values, change.base_values, change.exact,
-                       "" if known else "0 in some round: the limit must be a figure, not a change")
-    exact = sides[1].is_exact(cells[0].name, metric.name)
-    values = series[0] if comparison.unit is not Unit.SESSION or exact else session_medians(
-        sides[1], series[0])
-    return GateRow(gate, comparison, row, values, None, exact)
+            return replace(made, why=f"{metric.name} is not compared")
+        contrast = change.contrast
+        return replace(made, contrast=contrast, exact=contrast.exact,
+                       why="" if contrast.exact else STATUS_WHY.get(contrast.status, ""))
+    matrix, cell = comparison.new.matrix, row.new
+    if cell is None:
+        return made
+    if metric not in comparison.metrics:
+        return replace(made, why=f"{metric.name} is not compared")
+    series, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
+    if cell.emulated and not exact:
+        return replace(made, why=STATUS_WHY[Status.TIMING])
+    values = series if comparison.unit is not Unit.SESSION or exact else session_medians(
+        matrix, series)
+    return replace(made, values=values, exact=exact)
 
 
 def exact_figure(row: GateRow) -> stats.Estimate:
     """The exact count of the new side, or its ratio to that of the base, which may be infinite."""
-    value = float(row.new.values[0])
-    if row.base is not None:
-        base = float(row.base.values[0])
-        value = value / base if base else 1.0 if value == base else math.inf
-    return stats.Estimate(value, None, 0)
-
-
-def limit_of(row: GateRow) -> Series:
-    """The limit by round: the gate fails if the new values are beyond these."""
-    limit, base = row.gate.limit, row.base
-    if base is not None:
-        return Series(base.rounds, base.values * limit, base.bounds * limit)
-    same = np.full(len(row.new), limit)
-    return Series(row.new.rounds, same, same)
+    if row.contrast is None:
+        return stats.Estimate(row.values.median, None, 0)
+    return row.contrast.estimate() or stats.Estimate(math.inf, None, 0)
 
 
 def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
     """The ratio, or the median, with its interval of confidence 1 - alpha. Censored values have no
     ratio, only a direction relative to the limit."""
-    new, base = row.new, row.base
-    if base is not None:
-        censored = new.censored or base.censored
-        return ratio_of(new, limit_of(row) if censored else base, row.paired, alpha)
+    if row.contrast:
+        limit, new, base = row.gate.limit, row.contrast.new, row.contrast.base
+        if row.contrast.censored:
+            return stats.ratio_directed((new.bounds, new.values),
+                                        (base.bounds * limit, base.values * limit), row.paired,
+                                        alpha)
+        return row.contrast.estimate(alpha) or stats.Estimate(math.nan, None, 0)
+    new = row.values
     interval = stats.median_interval(new.values, new.bounds, alpha)
     sure = interval if interval and interval.level is not None else None
+    if sure and not new.censored:  # dependent rounds know the median less well
+        wider = stats.widening_of(new.values)
+        sure = stats.Interval(new.median - wider * (new.median - sure.low),
+                              new.median + wider * (sure.high - new.median), sure.level)
     return stats.Estimate(new.median, sure, len(new))
 
 
-def shift_of(row: GateRow) -> stats.Estimate | None:
-    """log(new / limit), with its interval; None if a value is censored, or not above 0."""
-    new, limit = row.new, limit_of(row)
-    if new.censored or limit.censored or not new.positive or not limit.positive:
-        return None
-    if row.base is not None:
-        return stats.shift_estimate(np.log(new.values), np.log(limit.values), row.paired)
-    interval, centre = stats.median_interval(new.values), math.log(row.gate.limit)
-    ends = None if interval is None or interval.level is None else stats.Interval(
-        math.log(interval.low) - centre, math.log(interval.high) - centre, interval.level)
-    return stats.Estimate(math.log(stats.median(new.values)) - centre, ends, len(new))
+def limit_verdict(figure: stats.Estimate, limit: float, above: bool, exact: bool = False
+                  ) -> GateVerdict:
+    """The verdict of a figure that must not be above a limit (or below: above is False). exact: a
+    count that was the same in every run."""
+    if exact:
+        low, high = figure.value, figure.value
+    elif figure.interval is None:
+        return GateVerdict.UNDECIDED
+    else:
+        low, high = figure.interval[:2]
+    if (high <= limit) if above else (low >= limit):
+        return GateVerdict.WITHIN
+    return GateVerdict.REGRESSION if (low > limit if above else high < limit) else (
+        GateVerdict.UNDECIDED)
+
+
+def ratio_to_limit(row: GateRow) -> tuple[stats.Ratio | None, float]:
+    """The ratio whose width plans more rounds, and how far it is from the limit, a logarithm. None
+    if a value is censored, or not above 0."""
+    limit = row.gate.limit
+    if row.contrast:
+        ratio = row.contrast.ratio
+        return ratio, ratio.centre - math.log(limit) if ratio else 0.0
+    if row.values.censored or not row.values.positive or limit <= 0:
+        return None, 0.0
+    ratio = stats.ratio_make(row.values.values, np.full(len(row.values), limit), True)
+    return ratio, ratio.centre
 
 
 def row_decide(row: GateRow, tested: int) -> GateRow:
     """The row with its verdict. tested: the number of rows of the family."""
     if row.why:
         return row
-    gate, sides = row.gate, zip(row.comparison.sides, (row.row.base, row.row.new), strict=True)
-    floor = noise_floor_highest([(side.matrix, cell) for side, cell in sides if cell],
-                               gate.metric.name)
     figure = exact_figure(row) if row.exact else figure_of(row, stats.ALPHA / tested)
-    change = row.row.changes.get(gate.metric.name) if gate.relative else None
-    known = change.verdict if change else None
-    limit = 1.0 if figure and figure.directed else gate.limit
-    verdict = limit_verdict(figure, limit, gate.above, floor, row.exact, known)
-    bracketed = verdict is GateVerdict.UNDECIDED and known is Verdict.BRACKETED
-    decided = replace(row, verdict=verdict, figure=figure, why=(
-        "may be chance among all rows of the result" if bracketed else ""))
-    shift = None if row.exact else shift_of(row)
-    if shift is None:
+    limit = 1.0 if figure.directed else row.gate.limit
+    decided = replace(row, figure=figure, verdict=limit_verdict(
+        figure, limit, row.gate.above, row.exact))
+    ratio, shift = ratio_to_limit(row) if not row.exact else (None, 0.0)
+    if ratio is None:
         return decided
     rounds: float = stats.rounds_deciding(tested, row.paired)
-    if shift.interval is not None:
-        beyond = (shift.value > 0) is gate.above
-        rounds = max(shift.pairs + 1, stats.rounds_for_shift(
-            shift, row.paired, tested, (floor or 1.0) if beyond else 1.0))
-    noise = stats.noise_measured(shift)
+    if ratio.interval() is not None:
+        rounds = max(ratio.pairs + 1, stats.rounds_to_find(ratio, tested, shift))
+    noise = stats.noise_measured(ratio)
     return replace(decided, rounds=rounds, planned=None if noise is None else (
         stats.rounds_planned(noise, tested, row.paired)))
 
 
 def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Gates:
-    """All gates over all rows of all comparisons, as one family."""
-    rows = [made for gate in gates for one in comparisons for row in one.rows
-            if (made := row_make(gate, one, row))]
-    tested = sum(not row.exact for row in rows)
-    known = {row.gate for row in rows}
-    return Gates(tuple(row_decide(row, max(tested, 1)) for row in rows),
-                 stats.ALPHA / max(tested, 1), tested,
+    """All gates over all rows of all comparisons, as one family. A gate whose metric no run reports
+    compares nothing."""
+    known = [gate for gate in gates if any(one.is_known(gate.metric) for one in comparisons)]
+    rows = [row_make(gate, one, row) for gate in known for one in comparisons for row in one.rows]
+    tested = max(sum(not row.exact for row in rows), 1)
+    return Gates(tuple(row_decide(row, tested) for row in rows), stats.ALPHA / tested,
+                 sum(not row.exact for row in rows),
                  tuple(gate for gate in gates if gate not in known))
 
 

@@ -76,13 +76,20 @@ def choice_remarks(words: Mapping[str, str], traits: Mapping[Traits, int]) -> li
             for text, count in sorted(counts.items())]
 
 
+def strangers_remark(traits: Mapping[Traits, int]) -> str:
+    """A note that other connections than those of the run cost the machine time meanwhile."""
+    count = sum(count for one, count in traits.items() if one.strangers)
+    return (f"unexpected connections reached a data port in {count} of {sum(traits.values())} runs"
+            if count else "")
+
+
 def remarks_of(words: Mapping[str, str], runs: Runs) -> tuple[str, ...]:
     """All notes on the good runs of a cell."""
     traits = runs.traits_counts()
     clamped = dict.fromkeys(text for one in traits for text in one.clamped)
     return tuple(filter(None, [
         copied_remark(runs), mapped_remark(runs), *capture_remarks(runs, traits),
-        *choice_remarks(words, traits), *clamped]))
+        strangers_remark(traits), *choice_remarks(words, traits), *clamped]))
 
 
 def uncounted_of(runs: Runs) -> str:

@@ -44,8 +44,8 @@ def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> l
 
 
 def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> Matrix:
-    """The matrix that shows only the selected cells; UsageError if there is none. Ratios, verdicts
-    and noise floors stay those of all cells. own: as for selector_check()."""
+    """The matrix that shows only the selected cells; UsageError if there is none. Ratios and
+    verdicts stay those of all cells. own: as for selector_check()."""
     if not words:
         return matrix
     cells = cells_select(matrix, words, own)
@@ -82,7 +82,11 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
         if name not in known and name not in METRICS:
             hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
             raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
-    metrics = metrics_shown(matrix, asked.columns)
+    metrics, scenario = metrics_shown(matrix, asked.columns), matrix.result.scenario
+    if asked.columns == scenario.table.columns:  # not chosen by the reader: what is answered, too
+        metrics = tuple(dict.fromkeys([*metrics, *(
+            metric_find(one.metric, "scenario.toml: [answer] metric").name
+            for one in scenario.answers)]))
     if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
         metrics = (asked.gain, *metrics)
     across = tuple(name for name in asked.columns if name in matrix.axes)

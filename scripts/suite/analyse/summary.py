@@ -6,8 +6,8 @@ Published figures become ratios to the published figure of the baseline in the s
 themselves cannot be compared, because machines differ.
 
 A gain is what patches report: post / pre - 1 within a round, where `pre` is the baseline and `post`
-another cell. The gain of the baseline compares its second run with its first, and shows the noise
-floor. Kernels share no round: their gain compares all boots of one with all boots of the other.
+another cell. The gain of the baseline compares its second run with its first, which shows the
+noise. Kernels share no round: their gain compares all boots of one with all boots of the other.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix, Series, ratio_of, rounds_common
+from suite.analyse.contrast import Contrast, Verdict, same_contrast, same_contrasts
+from suite.analyse.frame import Cell, Matrix, Series
 from suite.analyse.metrics import METRICS, Metric, metric_find
 from suite.analyse.optimum import Optimum, optima_build
-from suite.analyse.verdicts import Verdict, baseline_ratio, baseline_verdict, verdict_of
+from suite.analyse.verdicts import Family, Judged, baseline_judged
 from suite.base.runner_words import subject_of
 from suite.base.words import words_split
 from suite.scenario.scenario import LABEL, LABEL_REPEAT, Published
@@ -33,16 +34,16 @@ class PublishedRatio(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """pre, post: medians, which may be stats.Beyond. ratio: post / pre (Hodges-Lehmann), with its
-    verdict. worst, best: gains of one round; None without shared rounds, or if censored."""
+    """pre, post: medians, which may be stats.Beyond. ratio: post / pre. worst, best: gains of one
+    round; None without shared rounds, or if censored."""
 
     pre: float
     post: float
+    judged: Judged
     ratio: stats.Estimate
     worst: float | None
     best: float | None
     published: tuple[PublishedRatio, ...]
-    verdict: Verdict | None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Figure:
     interval: of the median; with less than 6 rounds from minimum to maximum; None for a single
     round, or an exact count.
     exact: the same number of events or bytes in every run (Matrix.is_exact).
-    ratio, verdict: to the baseline cell; None if the cell is the baseline, or has none.
+    judged: the contrast to the baseline; None if the cell is the baseline, or has none.
     published: the published figures of the cell.
     """
 
@@ -61,16 +62,23 @@ class Figure:
     interval: stats.Interval | None
     rounds: int
     exact: bool
-    ratio: stats.Estimate | None = None
+    judged: Judged | None = None
     published: tuple[PublishedRatio, ...] = ()
-    verdict: Verdict | None = None
+
+    @property
+    def ratio(self) -> stats.Estimate | None:
+        return self.judged.estimate if self.judged else None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        return self.judged.verdict if self.judged else None
 
 
 @dataclass(frozen=True)
 class Summary:
     """All figures of a result: figures[cell][metric], absent if the cell has no value.
 
-    floors: the noise floors of each metric, by baseline cell.
+    same: by metric, A' against A of each baseline cell.
     gain: the metric whose gains were asked for, or None. gains: by cell, absent if it has none.
     best: the axis whose best value by the first metric was asked for, or None. optima: the best
     value of each group.
@@ -80,7 +88,7 @@ class Summary:
     metrics: tuple[Metric, ...]
     baseline: Mapping[str, str]
     figures: Mapping[str, Mapping[str, Figure]]
-    floors: Mapping[str, Mapping[str, float]]
+    same: Mapping[str, Mapping[str, Contrast]]
     published_unused: tuple[str, ...]
     gain: str | None
     gains: Mapping[str, Gain]
@@ -110,8 +118,7 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
         return None
     figure = figure_make(series, matrix.is_exact(cell.name, metric.name))
     return replace(
-        figure, ratio=baseline_ratio(matrix, cell, metric.name),
-        verdict=baseline_verdict(matrix, cell, metric.name),
+        figure, judged=baseline_judged(matrix, cell, metric.name),
         published=published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell)))
 
 
@@ -204,9 +211,9 @@ def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = Non
                for cell in matrix.cells.values()}
     gains = {cell.name: found for cell in matrix.cells.values() if gain and (
         found := gain_build(matrix, cell, matrix.baseline_find(cell), METRICS[gain]))}
-    floors = {metric.name: matrix.noise_floors(metric.name) for metric in metrics}
+    same = {metric.name: same_contrasts(matrix, metric.name) for metric in metrics}
     optima = optima_build(matrix, best, metrics[0]) if best else ()
-    return Summary(matrix, metrics, matrix.baseline, figures, floors,
+    return Summary(matrix, metrics, matrix.baseline, figures, same,
                    published_unused(matrix), gain, gains, best, optima)
 
 
@@ -245,21 +252,19 @@ def published_unused(matrix: Matrix) -> tuple[str, ...]:
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None if it has no baseline, or no good round in common with it."""
+    """The gain of a cell; None if it has no baseline, or no ratio to it."""
     if base is None:
         return None
     same = cell.name == base.name
-    sides = (matrix.runs_paired(cell.name, metric.name) if same
-             else matrix.series_between(base, cell, metric.name))
-    if sides is None:
+    judged = (Judged(same_contrast(matrix, cell, metric.name),
+                     Family(same_contrasts(matrix, metric.name))) if same
+              else baseline_judged(matrix, cell, metric.name))
+    if judged is None or judged.estimate is None:
         return None
-    pre, post = sides
-    shared = rounds_common((cell, base))
-    ratio = ratio_of(post, pre, shared)
-    gains = [None] if not shared or pre.censored or post.censored else sorted(
-        (post.values / pre.values - 1).tolist(), reverse=metric.better == "lower")
-    # p is 1: A' / A is never a change, because nothing differs
-    verdict = (verdict_of(ratio, matrix.noise_floor(cell, metric.name), 1.0) if same
-               else baseline_verdict(matrix, cell, metric.name))
+    pre, post = matrix.runs_paired(cell.name, metric.name) if same else (
+        matrix.series(one.name, metric.name) for one in (base, cell))
+    contrast = judged.contrast
+    gains = [None] if not contrast.paired or contrast.censored else sorted(
+        (contrast.new.values / contrast.base.values - 1).tolist(), reverse=metric.better == "lower")
     published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
-    return Gain(pre.median, post.median, ratio, gains[0], gains[-1], published, verdict)
+    return Gain(pre.median, post.median, judged, judged.estimate, gains[0], gains[-1], published)

@@ -37,7 +37,8 @@ class Program(NamedTuple):
 class Traits:
     """agreed: (end, option, value) of threads with TLS. uncounted: security layers that count no
     records. clamped: sentences about buffers that did not get the size asked for. subjects: the
-    measured servers and their loads. captured, dropped, truncated: of the client's capture."""
+    measured servers and their loads. captured, dropped, truncated: of the client's capture.
+    strangers: connections without the run's token reached a data port."""
 
     ends: tuple[End, ...] = ()
     congestion: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class Traits:
     captured: bool = False
     dropped: bool = False
     truncated: bool = False
+    strangers: bool = False
 
 
 def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
@@ -94,4 +96,5 @@ def traits_of(record: Record) -> Traits:
                        for one in (found, record.load) if one is not None),
         captured=capture is not None,
         dropped=capture is not None and capture["dropped"] > 0,
-        truncated=capture is not None and capture["truncated"])
+        truncated=capture is not None and capture["truncated"],
+        strangers=any(end.get("strangers") for name in ENDS if (end := record.end(name))))

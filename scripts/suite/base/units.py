@@ -84,7 +84,7 @@ def percent_text(fraction: float) -> str:
 
 
 def noise_text(floor: float) -> str:
-    """A noise floor, given as a ratio: 5.3%; from 10 % on 1.96x, as up and down differ."""
+    """An A/A interval, given as a ratio: 5.3%; from 10 % on 1.96x, as up and down differ."""
     return percent_text(floor - 1) if floor < 1.0995 else ratio_text(floor)
 
 
@@ -112,21 +112,22 @@ def size_of_change(ratio: float) -> str:
     return ratio_text(ratio) if is_factor(ratio) else percent_text(ratio - 1)
 
 
-def change_texts(ratio: float, *ends: float) -> list[str]:
-    """A change and the ends of its interval: all in percent (+2.4%) or all as factors (0.242x)."""
-    if is_factor(ratio, *ends):
+def change_texts(ratio: float, *ends: float, factors: bool = False) -> list[str]:
+    """A change and the ends of its interval: all in percent (+2.4%) or all as factors (0.242x).
+    factors: another change of the same column is beyond a factor of 3."""
+    if factors or is_factor(ratio, *ends):
         return ratio_texts(
             ratio, *ends, text=lambda factor, more: f"{number_text(factor, 3 + more)}x")
     return list(map(percent_signed, (ratio, *ends)))
 
 
-def ratio_text(ratio: float, more: int = 0) -> str:
+def ratio_text(ratio: float, more: int = 0, unit: str = "x") -> str:
     """A ratio: 0.42x, 17.3x; `>1x` or `<1x` if only the direction is known (infinite or 0)."""
     if math.isinf(ratio) or ratio == 0:
-        return ">1x" if ratio else "<1x"
+        return f"{'>' if ratio else '<'}1{unit}"
     if 0.095 <= ratio < 9.995:
-        return f"{ratio:.{2 + more}f}x"
-    return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"
+        return f"{ratio:.{2 + more}f}{unit}"
+    return f"{number_text(ratio, 3 if ratio > 1 else 2)}{unit}"
 
 
 def ratio_texts(ratio: float, *ends: float,

@@ -5,12 +5,12 @@ system. A system is what suite/analyse/systems.py reads from a result or a repor
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suite.analyse.answers import labelled
 from suite.analyse.expressions import claim_parse, references_of
 from suite.analyse.metrics import METRICS
 from suite.analyse.replays import COUNT, DECIDED, REPRODUCED, VERDICTS
 from suite.analyse.systems import System, verdicts_of
 from suite.base.units import counted_text
+from suite.present.answers import labelled
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 

@@ -3,17 +3,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from suite import stats
+from suite.analyse.contrast import Status, Verdict
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Judged
 from suite.base import units
 from suite.base.runner_words import TARGET
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
+from suite.present.judged import judged_marked, withheld_note
 from suite.present.tables.model import Column, Group, Item
 
 ABSENT = "n/a"
@@ -102,25 +105,31 @@ def width_item(figure: Figure | None) -> Item:
     return Item(text, "" if figure.interval.level else " r")
 
 
-def verdict_item(text: str, verdict: Verdict | None, interval: str = "") -> Item:
-    """A ratio or a gain with its interval and the mark of its verdict: `0.24x`, `(0.24x)`,
-    `0.98x~`, `0.98x [0.95, 1.02]~`, `0.98x?`; `~` alone if not even the direction is certain."""
-    if verdict is Verdict.UNKNOWN:
+def verdict_item(text: str, judged: Judged, interval: str = "") -> Item:
+    """A ratio or a gain with its interval and the mark of its verdict: `0.24x`, `0.98x~`,
+    `0.98x [0.95, 1.02]~`, `0.98x?`, `mixed`; `~` alone if not even the direction is certain."""
+    if judged.verdict is Verdict.UNKNOWN:
         return Item(text, "?")
-    if verdict is Verdict.SAME and text[0] not in "<>":
+    if judged.verdict is Verdict.UNDECIDED and text[0] not in "<>":
         return Item(text, f"{interval}~")
-    return Item(verdict.marked(text) if verdict else text, interval)
+    return Item(judged_marked(text, judged),
+                "" if judged.verdict is Verdict.WITHHELD else interval)
 
 
-def ratio_item(figure: Figure | None, is_base: bool) -> Item:
-    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; the baseline: `base`."""
-    if figure is None or figure.ratio is None:
+def ratio_item(figure: Figure | None, is_base: bool, note: str) -> Item:
+    """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; the baseline: `base`.
+    note: the mark of the footnote that says why a ratio is withheld."""
+    judged = figure.judged if figure else None
+    if judged is None or judged.contrast.status is Status.ABSENT:
         return Item("base" if figure and is_base else "")
-    texts = units.ratio_texts(*figure.ratio.span)
+    if judged.estimate is None:
+        return Item(judged_marked("", judged), note)
+    text, *_ = units.ratio_texts(*judged.estimate.span)
     # The interval has no `x`, to save the width of the column.
-    interval = f" {units.interval_text(texts)}".rstrip().replace("x", "")
-    return verdict_item(texts[0], figure.verdict,
-                        interval if figure.verdict is not Verdict.EXACT else "")
+    bare = units.ratio_texts(*judged.estimate.span, text=partial(units.ratio_text, unit=""))
+    interval = f" {units.interval_text(bare)}".rstrip()
+    item = verdict_item(text, judged, interval if judged.verdict is not Verdict.EXACT else "")
+    return replace(item, mark=item.mark + note)
 
 
 def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
@@ -178,7 +187,8 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
         items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
                  for item, cell in zip(items, cells, strict=True)]
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
-    columns = [Column(scale.unit, tuple(items)), *ratio_columns(summary, cells, metric, figures)]
+    columns = [Column(scale.unit, tuple(items)),
+               *ratio_columns(summary, cells, metric, figures, notes)]
     return [Group(title, tuple(columns)),
             *(better_groups(summary, cells, metric, figures) if is_leading else [])]
 
@@ -191,8 +201,8 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     if not any(ratios):
         return []
     columns = [Column("", tuple(
-        verdict_item(units.ratio_texts(*ratio.span)[0], figure.verdict)
-        if ratio and figure else
+        verdict_item(units.ratio_texts(*ratio.span)[0], figure.judged)
+        if ratio and figure and figure.judged else
         Item("base" if cell and figure and summary.baseline.items() <= cell.axes.items() else "")
         for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
     if any(ratio and ratio.interval for ratio in ratios):
@@ -205,15 +215,21 @@ def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 
-def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
-                  ) -> list[Column]:
+def withheld_mark(figure: Figure | None, metric: Metric, notes: Footnotes) -> str:
+    """The mark of a footnote that says why the ratio of a figure is withheld, if it is."""
+    return notes.mark(withheld_note(figure.judged, metric)) if figure and figure.judged else ""
+
+
+def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None],
+                  notes: Footnotes) -> list[Column]:
     """+/-, the ratio to the baseline and published ratios; only columns that have a value."""
     widths = Column("+/-", tuple(map(width_item, figures)))
     columns = [] if widths.is_empty else [widths]
     if metric.name in ratio_metrics(summary):
-        if any(figure is not None and figure.ratio is not None for figure in figures):
+        if any(figure is not None and figure.judged is not None for figure in figures):
             columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
-                ratio_item(figure, bool(cell and summary.baseline.items() <= cell.axes.items()))
+                ratio_item(figure, bool(cell and summary.baseline.items() <= cell.axes.items()),
+                           withheld_mark(figure, metric, notes))
                 for cell, figure in zip(cells, figures, strict=True))))
         columns += published_columns(summary, figures, units.ratio_text, published_name)
     return columns
@@ -224,7 +240,9 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scal
     """The columns of gain=: pre, post, the gain and its interval; the worst and the best round;
     published gains. items: value_item() of the rows."""
     gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
-    texts = {id(gain): units.change_texts(*gain.ratio.span) for gain in gains if gain}
+    factors = any(units.is_factor(*gain.ratio.span) for gain in gains if gain)
+    texts = {id(gain): units.change_texts(*gain.ratio.span, factors=factors)
+             for gain in gains if gain}
 
     def column(name: str, item: Callable[[Gain], Item]) -> Column:
         return Column(name, tuple(item(gain) if gain else Item("") for gain in gains))
@@ -237,7 +255,7 @@ def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scal
             column(f"pre {scale.unit}".rstrip(),
                    lambda gain: Item(median_text(gain.pre, metric, scale))),
             Column("post", post),
-            column("gain", lambda gain: verdict_item(texts[id(gain)][0], gain.verdict)),
+            column("gain", lambda gain: verdict_item(texts[id(gain)][0], gain.judged)),
             column("95 % interval", lambda gain: Item(units.interval_text(texts[id(gain)])))],
         "gain in a round": [] if worst.is_empty else [
             worst, column("best", lambda gain: Item(round_gain_text(gain.best)))],

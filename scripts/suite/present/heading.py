@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The heading of a table: units, machine, placement, congestion control, rounds, noise floor. Gives
-(label, text) pairs. `show`, blocks and pictures use parts of it."""
+"""The heading of a table: units, machine, placement, congestion control, rounds, A/A interval.
+Gives (label, text) pairs. `show`, blocks and pictures use parts of it."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
+from suite.analyse.contrast import Contrast, reach_of, same_differ
 from suite.analyse.frame import SPLIT_MIN_S, Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, machines_group, machines_of
 from suite.analyse.metrics import Metric
@@ -20,8 +21,8 @@ from suite.base.words import words_text
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-WITHIN_BOOT = "within a boot, not between boots"  # qualifies a noise floor beside ratios of boots
-FLOORS_LISTED = 4  # more noise floors than these become a range
+WITHIN_BOOT = "within a boot, not between boots"  # qualifies an A/A interval beside ratios of boots
+FLOORS_LISTED = 4  # more A/A intervals than these become a range
 UNSPLIT_NOTE = (
     f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
@@ -139,28 +140,42 @@ def rounds_heading(matrix: Matrix) -> str:
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
 
-def floors_list(matrix: Matrix, floors: Mapping[str, float]) -> str:
-    """`5.8%`, `0.9% (together), 12% (apart)`, or for many `0.9% to 12% (9 baselines)`."""
-    texts = [noise_text(floor) for floor in floors.values()]
-    if len(floors) == 1:
+def sames_list(matrix: Matrix, same: Mapping[str, Contrast]) -> str:
+    """The A/A intervals of baselines: `5.8%`, `0.9% (together), 12% (apart)`, or for many `0.9% to
+    12%`."""
+    reaches = {cell: reach for cell, one in same.items() if (reach := reach_of(one))}
+    texts = [noise_text(reach) for reach in reaches.values()]
+    if len(reaches) == 1:
         return texts[0]
-    if len(floors) > FLOORS_LISTED:
-        low, high = min(floors.values()), max(floors.values())
-        return f"{noise_text(low)} to {noise_text(high)} ({len(floors)} baselines)"
-    axes = [matrix.whole.cells[cell].axes for cell in floors]
+    if len(reaches) > FLOORS_LISTED:
+        low, high = min(reaches.values()), max(reaches.values())
+        return f"{noise_text(low)} to {noise_text(high)}"
+    axes = [matrix.whole.cells[cell].axes for cell in reaches]
     varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
     names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]
     return ", ".join(f"{text} ({name})" for text, name in zip(texts, names, strict=True))
 
 
-def floors_text(summary: Summary) -> str:
-    """The noise floors of each metric that is no count; empty if all metrics are counts."""
+def same_text(summary: Summary, metric: Metric) -> str:
+    """`5.8% of time_per_message, A and A' differ in 0 of 2`; empty without an A/A interval."""
+    same = {cell: one for cell, one in summary.same[metric.name].items()
+            if cell in {other.name for other in summary.matrix.cells_compared}}
+    if not any(map(reach_of, same.values())):
+        return ""
+    differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same.values())
+    return (f"{sames_list(summary.matrix, same)} of {metric.name}, "
+            f"A and A' differ in {differing} of {len(same)}"
+            + "; too many: no change is claimed" * same_differ(summary.matrix, metric.name))
+
+
+def sames_text(summary: Summary) -> str:
+    """The A/A intervals of each metric that is no count; empty if all metrics are counts."""
     if all(metric.counts for metric in summary.metrics):
         return ""
-    parts = [f"{floors_list(summary.matrix, summary.floors[metric.name])} of {metric.name}"
-             for metric in summary.metrics if not metric.counts and summary.floors[metric.name]]
+    parts = [text for metric in summary.metrics if not metric.counts
+             and (text := same_text(summary, metric))]
     if parts:
-        return "A/A: " + "; ".join(parts + [WITHIN_BOOT] * any(summary.matrix.blocks))
+        return "; ".join(parts + [WITHIN_BOOT] * any(summary.matrix.blocks))
     if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
@@ -213,7 +228,7 @@ def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[s
     metrics = [(metric.name, ", ".join(filter(None, (
         scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
     pairs = [("source", summary.matrix.result.scenario.source), *metrics,
-             *machine_pairs(summary.matrix), ("noise floor", floors_text(summary))]
+             *machine_pairs(summary.matrix), ("A/A interval", sames_text(summary))]
     return [(label, text) for label, text in pairs if text]
 
 

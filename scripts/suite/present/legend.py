@@ -2,16 +2,18 @@
 """The legend under a table: the meaning of each column and mark that occurs in it. Pure."""
 
 import itertools
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 from suite import stats
+from suite.analyse.contrast import Verdict
 from suite.analyse.optimum import ALIKE, BEST, UNKNOWN
 from suite.analyse.summary import Figure, Gain, Summary
-from suite.analyse.verdicts import Verdict, baseline_family
+from suite.analyse.verdicts import Judged
 from suite.base.runner_words import TARGET
 from suite.base.units import is_factor, value_text
 from suite.base.words import words_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
+from suite.present.judged import WITHHELD_SIGNS, WITHHELD_WHY
 
 Legend = tuple[str, str, bool]  # a mark or the head of a column, its meaning, whether it occurs
 WIDTH_MEANING = "farther end of the 95 % interval of the median (order statistics)"
@@ -25,6 +27,9 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     shown = {name: found for name, found in figures.items() if name != summary.gain_shown}
     levels = [figure.interval.level for found in shown.values() for figure in found
               if figure.interval]
+    versus_judged = [figure.judged for name in ratio_metrics(summary) | {summary.best_metric}
+                     for figure in figures.get(name or "", ()) if figure.judged]
+    versus_judged += [gain.judged for gain in summary.gains.values()]
     versus = [figure.ratio for name in ratio_metrics(summary) for figure in figures.get(name, ())
               if figure.ratio]
     ratios = [*versus, *(figure.ratio for figure in figures.get(summary.best_metric or "", ())
@@ -41,9 +46,9 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         ("vs", meaning, bool(versus)),
         *gain_legends(summary),
         *best_legends(summary),
-        ("~", "undecided: the 95 % interval of the ratio contains 1",
-         any(ratio.interval and ratio.interval.contains(1.0) for ratio in ratios)),
-        bracket_legend(summary, figures),
+        ("~", "undecided: the interval of the ratio contains 1",
+         any(one.verdict is Verdict.UNDECIDED for one in versus_judged)),
+        *withheld_legends(summary, versus_judged),
         (">1x <1x", DIRECTION_MEANING, any(ratio.directed for ratio in ratios)),
         few_legend(summary, ratios),
         (ABSENT, "nothing of the kind in these runs, or too few values to tell it",
@@ -61,28 +66,20 @@ def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
                else ": no interval"), unranked or any(ratio.interval is None for ratio in ratios))
 
 
-def bracket_legend(summary: Summary, figures: Mapping[str, Sequence[Figure]]) -> Legend:
-    """The brackets around a ratio or a gain, with the reasons that occur in this table."""
-    verdicts = {name: {figure.verdict for figure in figures.get(name or "", ())}
-                for name in ratio_metrics(summary) | {summary.best_metric}}
-    verdicts.setdefault(summary.gain, set()).update(
-        gain.verdict for gain in summary.gains.values())
-    marked = {name for name, found in verdicts.items() if Verdict.BRACKETED in found}
-    families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics
-                if metric.name in marked]
-    tested = ", ".join(dict.fromkeys(str(family.tested) for family in families))
-    more = "; more rounds, or fewer rows, are needed" if any(family.hopeless
-                                                             for family in families) else ""
-    reasons = ["the noise floor of its row explains it: the two runs of the baseline may differ "
-               "by as much"] * any(Verdict.WITHIN_NOISE in found for found in verdicts.values())
-    reasons += [f"as one of {tested} rows it may be chance (Benjamini and Hochberg){more}"
-                ] * bool(families)
-    return "()", f"the interval excludes 1, but {', or '.join(reasons)}", bool(reasons)
+def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:
+    """The words that stand in place of a ratio, and the confidence if there are many rows."""
+    statuses = dict.fromkeys(one.contrast.status for one in found
+                             if one.verdict is Verdict.WITHHELD)
+    tested = dict.fromkeys(str(one.family.tested) for one in found if one.family.tested > 1)
+    return [*((WITHHELD_SIGNS[status], f"no change is claimed: {WITHHELD_WHY[status]}", True)
+              for status in statuses),
+            ("", f"intervals of ratios hold for the changed of {' or '.join(tested)} rows together "
+                 "(false coverage rate 5 %)", bool(tested))]
 
 
 def ratios_text(summary: Summary, words: Container[str],
-                estimate: str = " (Hodges-Lehmann)") -> str:
-    """How the values of two cells that differ in these words are paired, and the estimator."""
+                estimate: str = "") -> str:
+    """How the values of two cells that differ in these words are paired."""
     blocks = summary.matrix.blocks
     if TARGET not in words or len(blocks) < 2:
         return f"round by round{estimate}"

@@ -2,10 +2,13 @@
 """`uncork show`: explains one cell from its records. Figures per message are medians over the good
 counted runs. The rounds follow in order, with outliers marked and never dropped."""
 
+import math
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, groupby, zip_longest
+from itertools import chain, groupby, product, zip_longest
 from typing import Any
+
+import numpy as np
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
@@ -30,6 +33,7 @@ from suite.result.plan import folders_of
 from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
+REGIMES_DIFFER = 0.1  # groups of rounds show what differs by this fraction or more
 DIRECTIONS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
 SEGMENTS_SHOWN, SIZES_SHOWN = 12, 8
 END_WORDS = ("engine", "write", "read", "security", "library")
@@ -85,7 +89,7 @@ def figure_text(figure: Figure, unit: str) -> str:
         text += (f", {'95 % interval' if figure.interval.level else 'min..max'}"
                  f" {value_text(figure.interval.low, unit)}"
                  f" to {value_text(figure.interval.high, unit)}")
-    return f"{text}; {ratio_item(figure, False)}" if figure.ratio else text
+    return f"{text}; {ratio_item(figure, False, '')}" if figure.ratio else text
 
 
 def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
@@ -102,8 +106,8 @@ def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None]
 
 
 def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
-               text: Callable[[Any], str] = str) -> list[str]:
-    """A table with a column for each of ENDS. rows: a label and a value for each end, None if it is
+               text: Callable[[Any], str] = str, heads: Sequence[str] = ENDS) -> list[str]:
+    """A table with a column for each of heads. rows: a label and a value for each, None if it is
     unknown. text: writes a value. A row or column without any text is left out."""
     texts = [(label, ["" if value is None else text(value) for value in values])
              for label, values in rows]
@@ -113,7 +117,7 @@ def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
     keys = Column("", tuple(Item(label) for label, _ in known), left=True)
     columns = zip(*(row for _, row in known), strict=True)
     groups = tuple(Group(end, (Column("", tuple(map(Item, column))),))
-                   for end, column in zip(ENDS, columns, strict=True) if any(column))
+                   for end, column in zip(heads, columns, strict=True) if any(column))
     titles, _, rule, *lines = table_lines(Table((keys,), groups), width)
     return [titles, rule, *lines]
 
@@ -147,6 +151,32 @@ def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
     scale = scale_choose([value for value in values["all"] if value is not None], "s")
     return ends_table([(f"{label}, {scale.unit}", row) for label, row in values.items()], width,
                       lambda value: number_text(scale.apply(value)))
+
+
+def regimes_lines(matrix: Matrix, cell: Cell, runs: Sequence[MeasuredRun], metric: Metric,
+                  width: int) -> list[str]:
+    """The two groups of rounds of a cell, if there are two: the medians of what differs between
+    them, so that one sees what the slow rounds did."""
+    series = matrix.series(cell.name, metric.name)
+    found = stats.regimes_of(series.values) if series.positive and not series.censored else None
+    if found is None:
+        return []
+    low = set(series.rounds[series.values <= found.limit].tolist())
+    groups = [np.array([run.record.round in low for run in runs])]
+    groups.append(~groups[0])
+    rows = matrix.value_rows[cell.name]
+    figures = {one.name: (one.unit, matrix.frame[one.name].to_numpy()[rows])
+               for one in METRICS.values()}
+    for end, (label, path) in product(ENDS, COUNTS.items()):
+        counts = [quotient(threads_sum(run.record.end(end), *path), run.messages) for run in runs]
+        figures[f"{end} {label} per message"] = "1", np.array(counts, dtype=float)
+    medians = {name: (unit, [float(np.median(values[group])) for group in groups])
+               for name, (unit, values) in figures.items() if not np.isnan(values).any()}
+    return ends_table(
+        [(name, [value_text(value, unit) for value in pair])
+         for name, (unit, pair) in medians.items()
+         if not math.isclose(*pair, rel_tol=REGIMES_DIFFER, abs_tol=1e-12)], width,
+        heads=[f"{int(group.sum())} rounds" for group in groups])
 
 
 def variants_text(values: Iterable[Any]) -> str:
@@ -319,6 +349,8 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
         f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, inner),
+        f"Two groups of rounds, by {metric.name}": regimes_lines(
+            matrix, cell, timed, metric, inner),
         "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),

@@ -6,10 +6,16 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.analyse.answers import (
-    Answer,
+from suite.analyse.answers import Answer, answers_decide, axes_by_effect
+from suite.analyse.contrast import reach_of
+from suite.analyse.frame import Cell, Matrix
+from suite.analyse.optimum import Optimum, better_ratio
+from suite.analyse.selection import Layout, layout_choose
+from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
+from suite.analyse.verdicts import Judged
+from suite.present import columns
+from suite.present.answers import (
     Pairs,
-    answers_decide,
     answers_pairs,
     claims_pairs,
     deciding_pairs,
@@ -17,13 +23,8 @@ from suite.analyse.answers import (
     opposed_pairs,
     optimum_text,
 )
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.optimum import Optimum, better_ratio
-from suite.analyse.selection import Layout, layout_choose
-from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
-from suite.analyse.verdicts import Verdict
-from suite.present import columns
 from suite.present.heading import heading_pairs
+from suite.present.judged import verdict_name
 from suite.present.legend import legend_pairs, published_sizes
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
@@ -68,17 +69,19 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 def answers_of(summary: Summary) -> list[Answer]:
     """The answers to the questions of the scenario, and to best= if no question asks the same.
 
-    A scenario without questions and claims (as of a run of words alone) answers which value of the
-    baseline's axis is best, unless that makes more than GROUPS_ANSWERED answers.
+    A scenario without questions and claims (as of a run of words alone) answers which value of each
+    word is best, the word that matters most first, unless that makes more than GROUPS_ANSWERED
+    answers.
     """
     scenario = summary.matrix.result.scenario
     asks = bool(scenario.answers or scenario.claims)
-    axes = [summary.best] if summary.best else [] if asks else list(summary.baseline)
-    if len(axes) != 1 or not summary.metrics:
+    if not summary.metrics:
         return answers_decide(summary.matrix)
-    axis, metric = axes[0], summary.metrics[0].name
-    answers = answers_decide(summary.matrix,
-                             Question(f"Which {axis} is best by {metric}?", axis, metric))
+    metric = summary.metrics[0]
+    axes = [summary.best] if summary.best else [] if asks else axes_by_effect(
+        summary.matrix, metric)
+    answers = answers_decide(summary.matrix, *(
+        Question(f"Which {axis} is best by {metric.name}?", axis, metric.name) for axis in axes))
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
@@ -144,18 +147,18 @@ def figure_fields(name: str, figure: Figure) -> Fields:
 
 
 def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
-                    verdict: Verdict | None = None) -> Fields:
+                    judged: Judged | None = None) -> Fields:
     """A ratio and its interval, each minus the offset, and its verdict. None: unknown."""
     interval = None if ratio.directed else ratio.interval
     return {name: None if ratio.directed else ratio.value - offset,
             f"{name}_low": interval.low - offset if interval else None,
             f"{name}_high": interval.high - offset if interval else None,
-            f"{name}_verdict": verdict.value if verdict else None}
+            f"{name}_verdict": verdict_name(judged) if judged else None}
 
 
 def gain_fields(gain: Gain) -> Fields:
     return {"pre": gain.pre, "post": gain.post,
-            **estimate_fields("gain", gain.ratio, 1, gain.verdict),
+            **estimate_fields("gain", gain.ratio, 1, gain.judged),
             "gain_worst": gain.worst, "gain_best": gain.best}
 
 
@@ -166,7 +169,7 @@ def best_fields(summary: Summary, cell: Cell) -> Fields:
     if figure is None or figure.ratio is None:
         return mark
     better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_fields("better", better, 0, figure.verdict)
+    return mark | estimate_fields("better", better, 0, figure.judged)
 
 
 def result_fields(summary: Summary) -> list[str]:
@@ -193,9 +196,9 @@ def result_records(summary: Summary) -> Iterator[Fields]:
         record: Fields = {"status": cell.status, **cell.axes}
         for name, figure in summary.figures[cell.name].items():
             record |= figure_fields(name, figure)
-            if name in shown and figure.ratio and figure.verdict:
+            if name in shown and figure.ratio and figure.judged:
                 record |= estimate_fields(f"{name}_ratio", figure.ratio, 0) | {
-                    f"{name}_verdict": figure.verdict.value}
+                    f"{name}_verdict": verdict_name(figure.judged)}
         if cell.name in summary.gains:
             record |= {f"{summary.gain}_{part}": value
                        for part, value in gain_fields(summary.gains[cell.name]).items()}
@@ -226,7 +229,7 @@ def figure_json(figure: Figure) -> dict[str, Any]:
     if figure_censored(figure):
         value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
-        verdict = figure.verdict.value if figure.verdict else None
+        verdict = verdict_name(figure.judged) if figure.judged else None
         value["ratio"] = ratio_json(figure.ratio) | {"verdict": verdict}
     return value | published_json(figure.published)
 
@@ -265,14 +268,15 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": {cell: floor - 1 for cell, floor
-                                              in summary.floors[m.name].items()}}
+                             "noise_floors": {
+                                 cell: reach - 1 for cell, same in summary.same[m.name].items()
+                                 if (reach := reach_of(same))}}
                     for m in summary.metrics},
         "gain": summary.gain,
         "best": {"axis": summary.best, "metric": summary.best_metric,
                  "groups": groups_json(summary.optima)} if summary.best else None,
         "answers": [{**vars(question), "why": why, "groups": groups_json(optima)}
-                    for question, optima, why, _ in answers_of(summary)],
+                    for question, optima, why, *_ in answers_of(summary)],
         "cells": [cell_json(summary, cell) for cell in matrix.cells.values()],
         "notes": list(matrix.result.notes),
     }

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 from suite.base.units import Beyond
 
 if TYPE_CHECKING:
+    from suite.stats.dependence import *
     from suite.stats.estimate import *
     from suite.stats.nulls import *
     from suite.stats.power import *
+    from suite.stats.ratio import *
     from suite.stats.shift import *
 else:
     def __getattr__(name: str) -> object:
         """Imports the module of a name when the name is first used: the import of numpy takes
         0.1 s, and commands that only list names do not need it."""
-        for module in ("estimate", "nulls", "shift", "power"):
+        for module in ("estimate", "nulls", "dependence", "shift", "ratio", "power"):
             if name.startswith("_") or name == "histogram":  # a module without numpy
                 break
             found = vars(importlib.import_module(f"{__name__}.{module}"))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Intervals and estimates, and what follows from them: the noise floor and the relative width. The
-median of rounds, its interval by order statistics, and outliers.
+"""Intervals and estimates. The median of rounds, its interval by order statistics, and outliers.
 
 References: Hollander, Wolfe and Chicken, "Nonparametric Statistical Methods", 3rd ed., section 3.6
 (sign test); Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993): modified z-scores,
@@ -53,19 +52,6 @@ class Estimate:
         """The centre and the ends of its interval; the centre alone if it has none, or directed."""
         ends = () if self.interval is None or self.directed else self.interval[:2]
         return (self.value, *ends)
-
-
-def estimate_floor(same: Estimate) -> float | None:
-    """The noise floor of a baseline as a ratio, 1 or above; None without an interval. same: A' / A.
-    The floor is the end of the 95 % interval of A' / A that is farther from 1, in logarithms. No
-    ratio from 1 / floor to floor is excluded by this comparison of the baseline with itself."""
-    within = same.interval
-    return None if within is None or same.directed else max(within.high, 1 / within.low)
-
-
-def is_within_floor(ratio: float, floor: float | None) -> bool:
-    """Whether a ratio (above 0) is no farther from 1 than the noise floor; False without one."""
-    return floor is not None and 1 / floor <= ratio <= floor
 
 
 def relative_width(centre: float, interval: Interval) -> float:

@@ -27,6 +27,7 @@ SIDES_NEEDED = 4
 # too wide, never too narrow.
 SIGNED_RANK_COUNTED = 300  # rounds
 MANN_WHITNEY_COUNTED = 10_000  # pairs of values
+ROUNDS_UNLIMITED = 100  # so many decide more rows than a result can have
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,7 @@ def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
     has n shared rounds, or unpaired n against n values. The smallest two-sided p is that of the one
     arrangement in which all values agree: 2 / 2^n (Wilcoxon) or 2 / C(2n, n) (Mann and Whitney).
     Benjamini and Hochberg compare the k-th smallest p of m rows with ALPHA k / m."""
+    n = min(n, ROUNDS_UNLIMITED)
     arrangements = 2 ** n if paired else math.comb(2 * n, n)
     return int(ALPHA * changed * arrangements / 2)
 
@@ -124,6 +126,37 @@ def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
 def rounds_deciding(rows: int, paired: bool = True) -> int:
     """The fewest rounds with which the correction can keep a single changed row of so many."""
     return next(n for n in itertools.count(1) if rows_decided(n, paired) >= rows)
+
+
+def student_cumulative(t: float, degrees: int) -> float:
+    """P(|T| <= t) of Student's t, t >= 0: the finite sum for whole degrees of freedom (Abramowitz
+    and Stegun 1964, 26.7.3 and 26.7.4)."""
+    angle = math.atan(t / math.sqrt(degrees))
+    sine, square = math.sin(angle), math.cos(angle) ** 2
+    odd, term, total = degrees % 2, 1.0, 0.0
+    for k in range(1 + odd, degrees, 2):
+        total += term
+        term *= square * k / (k + 1)
+    if not odd:
+        return sine * total
+    return 2 / math.pi * (angle + sine * math.cos(angle) * total)
+
+
+def student_p(t: float, degrees: int) -> float:
+    """The two-sided p of t >= 0."""
+    return 1 - student_cumulative(t, degrees)
+
+
+def student_quantile(share: float, degrees: int) -> float:
+    """The t with P(T <= t) = share, which is from 0.5 to below 1."""
+    low, high = 0.0, 1.0
+    while student_cumulative(high, degrees) < 2 * share - 1:
+        high *= 2
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = ((middle, high) if student_cumulative(middle, degrees) < 2 * share - 1
+                     else (low, middle))
+    return high
 
 
 def benjamini_hochberg(ps: Sequence[float]) -> list[float]:

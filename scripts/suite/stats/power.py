@@ -1,28 +1,35 @@
 # SPDX-License-Identifier: MIT
-"""The minimum detectable effect: the change that the same test, with as many rounds and this noise,
-finds in 80 % of repetitions.
+"""The minimum detectable effect: the change that the same comparison, with as many rounds and rows
+and this noise, finds in 80 % of repetitions; and how many rounds find a change.
 
-A test finds a shift if the interval of the shift excludes 0. The half width of the measured
-interval is one sample of how wide that interval is. So the half width is multiplied by a factor
-with which 80 % of shifts are found.
+A comparison finds a change if its interval excludes 1. The half width of the measured interval is
+one sample of how wide that interval is. So the half width is multiplied by a factor with which 80 %
+of changes are found.
 
-With many rounds the factor is (z_0.975 + z_0.8) / z_0.975 = 1.43 for any shape of noise, because
-the estimate is then nearly normal: Noether (1987), "Sample size determination for some common
-nonparametric tests"; Lehmann, "Nonparametrics" (1975), sections 2.2 and 4.2. With fewer rounds it
-comes from a simulation of normal noise with a fixed seed: one sample is shifted, and the half width
-is that of another sample. If the noise is very skewed, or the machine has two states, 70 to 85 % of
-shifts are found.
+The factor comes from a simulation of independent normal noise with a fixed seed: one sample is
+shifted, and the half width is that of another sample. With many rounds the estimate is nearly
+normal for any shape of noise (Noether 1987, "Sample size determination for some common
+nonparametric tests"), and only the widening of intervals (stats/dependence.py) is simulated. If the
+noise is very skewed, 70 to 85 % of changes are found.
 """
 
 import math
-from collections.abc import Sequence
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.estimate import Estimate
-from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
-from suite.stats.shift import ROUNDING, shift_estimate
+from suite.stats.dependence import widening_of
+from suite.stats.estimate import Interval
+from suite.stats.nulls import (
+    ALPHA,
+    SIDES_NEEDED,
+    mann_whitney_null,
+    rounds_deciding,
+    signed_rank_null,
+)
+from suite.stats.ratio import Ratio
+from suite.stats.shift import ROUNDING
 
 POWER = 0.8
 ROUNDS_ADVISED = 1000  # a larger number of rounds is not advised
@@ -30,96 +37,105 @@ ROUNDS_ADVISED = 1000  # a larger number of rounds is not advised
 PLANNED_CHANGE, PLANNED_POWER = 1.1, 0.9
 ROUNDS_SPARE = 6  # added to the fewest that can decide: with those one odd round prevents it
 SEED = 1
-SIMULATED_SHIFTS = 1000  # the factor is simulated for up to so many elementary shifts of a sample
-SIMULATED_NUMBERS = 4_000_000  # limit of the elementary shifts of all samples: 32 MB, 0.1 s
-SIMULATED_SAMPLES = 20_000
-
-# quantiles of the normal distribution, of 1 - ALPHA / 2 and of POWER
-Z_INTERVAL, Z_POWER = 1.959963984540054, 0.8416212335729143
-FACTOR_OF_MANY = (Z_INTERVAL + Z_POWER) / Z_INTERVAL
+SIMULATED_SHIFTS = 500  # the rank test is simulated for up to so many elementary shifts
+SIMULATED_SAMPLES = 4000
+SIMULATED_ROUNDS = 300  # the widening of more rounds is that of so many
 
 
 @lru_cache
-def width_factor(n: int, m: int | None) -> float:
-    """The factor of a half width. n: shared rounds, at least 6; with m, n against m values, at
-    least 4 each. It is simulated with one sample of elementary shifts a row. The first half of the
-    samples are shifts to find, the second half are intervals."""
+def quantile_of(share: float) -> float:
+    """The quantile of the normal distribution."""
+    return NormalDist().inv_cdf(share)
+
+
+def widenings(rows: np.ndarray) -> np.ndarray:
+    """The widening of each row; of shape (rows, 1)."""
+    return np.array([[widening_of(row)] for row in rows])
+
+
+@lru_cache
+def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool = False) -> float:
+    """The factor of a half width at confidence 1 - alpha, which must be possible. n: shared rounds;
+    with m, n against m values. independent: as of ratio_make()."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
+    chance, half = np.random.default_rng(SEED), SIMULATED_SAMPLES // 2
     if null.size > SIMULATED_SHIFTS:
-        return FACTOR_OF_MANY
-    samples = min(SIMULATED_SAMPLES, SIMULATED_NUMBERS // null.size) // 2 * 2
-    noise = np.random.default_rng(SEED).standard_normal((samples, n + (m or 0)))
+        reach = np.ones((SIMULATED_SAMPLES, 1)) if m or independent else widenings(
+            chance.standard_normal((SIMULATED_SAMPLES, min(n, SIMULATED_ROUNDS))))
+        reach = reach * quantile_of(1 - alpha / 2)
+        needed = reach[:half, 0] + chance.standard_normal(half)
+        return float(np.quantile(needed / reach[half:, 0], POWER))
+    noise = chance.standard_normal((SIMULATED_SAMPLES, n + (m or 0)))
     if m is None:
         first, second = np.triu_indices(n)
         shifts = (noise[:, first] + noise[:, second]) / 2
     else:
-        shifts = (noise[:, :n, None] - noise[:, None, n:]).reshape(samples, -1)
-    ends = [null.rank_at(ALPHA) - 1, null.size - null.rank_at(ALPHA)]
-    low, high = np.partition(shifts, ends, axis=1)[:, ends].T
-    return float(np.quantile(-low[:samples // 2] / ((high - low)[samples // 2:] / 2), POWER))
+        shifts = (noise[:, :n, None] - noise[:, None, n:]).reshape(SIMULATED_SAMPLES, -1)
+    rank = null.rank_at(alpha)
+    centre = np.median(shifts, axis=1, keepdims=True)
+    ends = np.partition(shifts, [rank - 1, null.size - rank], axis=1)[
+        :, [rank - 1, null.size - rank]]
+    wider = 1.0 if m or independent else widenings(noise)
+    low, high = (centre + wider * (ends - centre)).T
+    return float(np.quantile(-low[:half] / ((high - low)[half:] / 2), POWER))
 
 
-def rounds_to_find(new: Sequence[float], base: Sequence[float], paired: bool, rows: int,
-                   floor: float = 1.0) -> float:
+def half_width(interval: Interval) -> float:
+    """In logarithms."""
+    return math.log(interval.high / interval.low) / 2
+
+
+def smallest_detectable(ratio: Ratio, alpha: float = ALPHA) -> float | None:
+    """The minimum detectable effect at confidence 1 - alpha, as a fraction of the base; None if
+    there are too few values for an interval."""
+    interval = ratio.interval(alpha)
+    if interval is None or ratio.shifts.null is None:
+        return None
+    sides = len(ratio.shifts.first), None if ratio.shifts.paired else len(ratio.shifts.second)
+    return math.expm1(half_width(interval) * width_factor(*sides, alpha, ratio.widening == 1))
+
+
+def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float:
     """How many rounds (unpaired: values a side) find the change that was seen, in 80 % of
-    repetitions. rows: how many rows there are, of which this one changed; floor: the noise floor,
-    which must be exceeded and shrinks as intervals do. All values are above 0."""
-    return rounds_for_shift(shift_estimate(np.log(new), np.log(base), paired), paired, rows, floor)
-
-
-def rounds_for_shift(shift: Estimate, paired: bool, rows: int, floor: float) -> float:
-    """As rounds_to_find(), for the shift of logarithms with its 95 % interval. The width of an
-    interval falls with the root of the number of rounds. For the correction, the quantile of the
-    normal distribution is that of ALPHA / rows. Infinite if no shift was seen, if it has no
-    interval, or if more than ROUNDS_ADVISED are needed."""
-    if shift.interval is None or abs(shift.value) < ROUNDING:
+    repetitions, if this one of so many rows changed. shift: another change, a logarithm. The width
+    of an interval falls with the root of the number of rounds. Infinite if no change was seen, if
+    it has no interval, or if more than ROUNDS_ADVISED are needed."""
+    interval, shift = ratio.interval(), ratio.centre if shift is None else shift
+    if interval is None or abs(shift) < ROUNDING:
         return math.inf
-    from statistics import NormalDist  # slow to import
-    rounds, half = shift.pairs, (shift.interval.high - shift.interval.low) / 2
-    longer = (NormalDist().inv_cdf(1 - ALPHA / rows / 2) + Z_POWER) / Z_INTERVAL
-    farthest = max(half * longer, math.log(floor)) / abs(shift.value)
-    needed = max(math.ceil(rounds * farthest ** 2), rounds_deciding(rows, paired))
+    normal = quantile_of(1 - ALPHA / 2)
+    longer = (quantile_of(1 - ALPHA / rows / 2) + quantile_of(POWER)) / normal
+    needed = max(math.ceil(ratio.pairs * (half_width(interval) * longer / shift) ** 2),
+                 rounds_deciding(rows, ratio.shifts.paired))
     return needed if needed <= ROUNDS_ADVISED else math.inf
 
 
-@lru_cache
-def errors_planned(rows: int) -> float:
-    """How far beyond the limit a change must be, in standard errors, so that a gate of so many rows
-    finds it in PLANNED_POWER of results. Its interval at confidence 1 - ALPHA / rows must exclude
-    the limit. The change must also exceed the noise floor: the farther end of the interval of
-    A' / A, which is as wide. Simulated for normal noise of the new runs, the runs A and A'."""
-    from statistics import NormalDist  # slow to import
-    new, base, again = np.random.default_rng(SEED).standard_normal((3, SIMULATED_SAMPLES))
-    noise, same = (new - base) / math.sqrt(2), (again - base) / math.sqrt(2)
-    reach = np.maximum(NormalDist().inv_cdf(1 - ALPHA / rows / 2), Z_INTERVAL + np.abs(same))
-    return float(np.quantile(reach - noise, PLANNED_POWER))
+def widening_expected(rounds: int) -> float:
+    """The widening of independent rounds: their correlation is 0, plus one standard error."""
+    error = 1 / math.sqrt(max(rounds, SIDES_NEEDED)) + 1 / max(rounds, SIDES_NEEDED)
+    return math.sqrt((1 + error) / (1 - error))
 
 
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     """How many rounds (unpaired: values a side) a gate of so many rows needs. With these it finds a
     row that is PLANNED_CHANGE beyond its limit, in PLANNED_POWER of results. noise: the standard
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
-    errors = noise * errors_planned(rows) / math.log(PLANNED_CHANGE)
-    needed = max(math.ceil(errors ** 2), rounds_deciding(rows, paired) + ROUNDS_SPARE)
-    return needed if needed <= ROUNDS_ADVISED else math.inf
+    errors = noise / math.log(PLANNED_CHANGE) * (
+        quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
+    needed = rounds_deciding(rows, paired) + ROUNDS_SPARE
+    while needed <= ROUNDS_ADVISED:
+        if needed >= (errors * (widening_expected(needed) if paired else 1.0)) ** 2:
+            return needed
+        needed += 1
+    return math.inf
 
 
-def noise_measured(shift: Estimate) -> float | None:
+def noise_measured(ratio: Ratio) -> float | None:
     """The noise of a round for rounds_planned(), from the width of the 95 % interval; None without
     an interval. The result is a little larger: few rounds may have been quiet by chance."""
-    if shift.interval is None:
+    interval = ratio.interval()
+    if interval is None:
         return None
-    rounds, half = math.sqrt(shift.pairs), (shift.interval.high - shift.interval.low) / 2
-    return half / Z_INTERVAL * (rounds + 0.5)
-
-
-def smallest_detectable(new: Sequence[float], base: Sequence[float], paired: bool) -> float | None:
-    """The minimum detectable effect, as a fraction of the base: the smallest change that is found
-    in 80 % of comparisons with as many values and this noise. The values are above 0, and no
-    logarithms. None below 6 rounds, or below 4 values a side. paired: both have one value for each
-    round."""
-    shift = shift_estimate(np.log(new), np.log(base), paired)
-    if shift.interval is None:
-        return None
-    factor = width_factor(len(new), None if paired else len(base))
-    return math.expm1((shift.interval.high - shift.interval.low) / 2 * factor)
+    wider = widening_expected(ratio.pairs) if ratio.shifts.paired else 1.0
+    return half_width(interval) / wider / quantile_of(1 - ALPHA / 2) * (
+        math.sqrt(ratio.pairs) + 0.5)

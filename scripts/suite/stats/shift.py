@@ -3,7 +3,7 @@
 If values are censored, only the direction of the shift.
 
 Rounds that both sides share are paired: signed ranks over Walsh averages. Other values are
-unpaired: Mann-Whitney over all pairs of one value of each side. A ratio is a shift of logarithms.
+unpaired: Mann-Whitney over all pairs of one value of each side.
 
 References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and
 Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3
@@ -17,8 +17,8 @@ rounds take the sign test, other values Mann-Whitney, which needs these signs on
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -27,78 +27,106 @@ from suite.stats.nulls import ROUNDS_NEEDED, Null, sign_null, signed_rank_null, 
 
 # Logarithms of equal ratios differ by rounding, up to 1e-14: a smaller shift than this counts as 0.
 ROUNDING = 1e-12
+STORED = 100_000  # up to so many elementary shifts are stored and sorted; more are counted
 # The lower and the upper bound of each value, float64 of shape (values,): the upper bound of a
 # censored value is infinite.
 Bounds = tuple[np.ndarray, np.ndarray]
 JUST_ABOVE, JUST_BELOW = math.nextafter(1, math.inf), math.nextafter(1, 0)
-# The indices i and j of all pairs i <= j of n values: int64 of shape (n(n+1)/2,). Cached, because
-# all cells of a result have the same n.
-pair_indices = lru_cache(maxsize=4)(np.triu_indices)
-# Elementary shifts (float64, ascending, one or more), their null, and the number of pairs.
-Shifts = tuple[np.ndarray, Null | None, int]
 
 
-def shifts_paired(differences: np.ndarray) -> Shifts:
-    """The n(n+1)/2 Walsh averages (x_i + x_j) / 2 with i <= j; with a null from 6 rounds on."""
-    n = len(differences)
-    first, second = pair_indices(n)
-    return (np.sort((differences[first] + differences[second]) / 2),
-            signed_rank_null(n) if n >= ROUNDS_NEEDED else None, n)
+@dataclass(frozen=True)
+class Shifts:
+    """The elementary shifts of two series: all sums first[i] + second[j], if paired with i <= j.
+
+    Paired: both are half the differences of rounds, so the sums are their Walsh averages, with a
+    null from 6 rounds on. Unpaired: the values of new and the negative values of base, with a null
+    from 4 values a side on. first, second: float64, ascending. pairs: rounds, or the values of the
+    smaller side.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    paired: bool
+    null: Null | None
+    pairs: int
+
+    @property
+    def size(self) -> int:
+        n = len(self.first)
+        return n * (n + 1) // 2 if self.paired else n * len(self.second)
+
+    @cached_property
+    def stored(self) -> np.ndarray | None:
+        """All shifts, ascending; None if they are too many to store."""
+        if self.size > STORED:
+            return None
+        sums = np.add.outer(self.first, self.second)
+        return np.sort(sums[np.triu_indices(len(self.first))] if self.paired else sums, axis=None)
+
+    def count(self, limit: float) -> int:
+        """The number of shifts that are at most the limit."""
+        if self.stored is not None:
+            return int(np.searchsorted(self.stored, limit, side="right"))
+        # In the square of all i and j a sum with i < j stands twice, one with i = j once.
+        found = int(np.searchsorted(self.second, limit - self.first, side="right").sum())
+        return (found + int((2 * self.first <= limit).sum())) // 2 if self.paired else found
+
+    def at(self, rank: int) -> float:
+        """The shift of this rank, from 1 on; of shifts that are not stored within ROUNDING."""
+        if self.stored is not None:
+            return float(self.stored[rank - 1])
+        low, high = self.first[0] + self.second[0], self.first[-1] + self.second[-1]
+        while high - low > ROUNDING * max(1.0, abs(low)):
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.count(middle) >= rank else (middle, high)
+        return float(high)
+
+    @cached_property
+    def centre(self) -> float:
+        """The Hodges-Lehmann estimate: the median of the shifts; 0 if it is within ROUNDING."""
+        middle = (self.at((self.size + 1) // 2) + self.at(self.size // 2 + 1)) / 2
+        return 0.0 if abs(middle) < ROUNDING else middle
+
+    def ends(self, alpha: float) -> Interval | None:
+        """The interval at confidence 1 - alpha, [c-th smallest, c-th largest]; None if there are
+        too few shifts for it."""
+        rank = self.null.rank_at(alpha) if self.null else 0
+        if not self.null or not rank:
+            return None
+        return Interval(self.at(rank), self.at(self.size + 1 - rank), self.null.level_of(rank))
+
+    def p(self, shift: float = 0.0) -> float | None:
+        """p of the hypothesis that this is the shift; None without a null. The interval excludes it
+        if fewer than c shifts are at most the shift, or at least. Equal ones count in both."""
+        if self.null is None:
+            return None
+        at_most = self.count(shift + ROUNDING)
+        at_least = self.size - self.count(shift - ROUNDING)
+        return self.null.two_sided(min(at_most, at_least))
+
+    @property
+    def p_least(self) -> float:
+        return self.null.two_sided(0) if self.null else 1.0
 
 
 def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Shifts:
-    """The elementary shifts of two series. Paired: Walsh averages of the differences of rounds.
-    Unpaired: every value of new minus every value of base; with a null from 4 values a side on."""
-    if paired:
-        return shifts_paired(np.subtract(new, base, dtype=float))
-    differences = np.subtract.outer(np.asarray(new, dtype=float), np.asarray(base, dtype=float))
+    """The elementary shifts of new - base. paired: both have one value for each round."""
     sides = len(new), len(base)
-    return np.sort(differences, axis=None), unpaired_null(*sides), min(sides)
+    if not paired:
+        return Shifts(np.sort(np.asarray(new, dtype=float)),
+                      np.sort(-np.asarray(base, dtype=float)), False, unpaired_null(*sides),
+                      min(sides))
+    halves, rounds = np.sort(np.subtract(new, base, dtype=float) / 2), sides[0]
+    return Shifts(halves, halves, True,
+                  signed_rank_null(rounds) if rounds >= ROUNDS_NEEDED else None, rounds)
 
 
-def estimate_build(ordered: np.ndarray, null: Null | None, pairs: int,
+def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
                    alpha: float = ALPHA) -> Estimate:
-    """The median of elementary shifts; with a null also p of "no shift", and the interval at
-    confidence 1 - alpha if there are enough shifts. The interval [c-th smallest, c-th largest]
-    excludes 0 if fewer than c shifts are <= 0, or >= 0. So p is that of the smaller of these two
-    numbers, and a shift of 0 counts in both."""
-    centre = float(np.median(ordered))
-    if null is None:
-        return Estimate(centre, None, pairs)
-    rank = null.rank_at(alpha)
-    interval = Interval(float(ordered[rank - 1]), float(ordered[-rank]),
-                        null.level_of(rank)) if rank else None
-    smaller = min(np.count_nonzero(ordered <= 0), np.count_nonzero(ordered >= 0))
-    return Estimate(centre, interval, pairs, null.two_sided(smaller), null.two_sided(0))
-
-
-def ratio_build(ordered: np.ndarray, null: Null | None, pairs: int,
-                alpha: float = ALPHA) -> Estimate:
-    """The estimate of a ratio from elementary shifts of its logarithm."""
-    shift = estimate_build(np.where(np.abs(ordered) < ROUNDING, 0.0, ordered), null, pairs, alpha)
-    interval = shift.interval
-    if interval is not None:
-        interval = Interval(math.exp(interval.low), math.exp(interval.high), interval.level)
-    return replace(shift, value=math.exp(shift.value), interval=interval)
-
-
-def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
-    """The estimate of new - base. paired: both have one value for each round. There is an interval
-    from 6 rounds on, or from 4 values a side on."""
-    return estimate_build(*shifts_make(new, base, paired))
-
-
-def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
-                   alpha: float = ALPHA) -> Estimate:
-    """The estimate of new / base, with an interval at confidence 1 - alpha. All values are above 0;
-    paired and interval as in shift_estimate()."""
-    return ratio_build(*shifts_make(np.log(new), np.log(base), paired), alpha)
-
-
-def geometric_mean(ratios: Sequence[Sequence[float]]) -> Estimate:
-    """The geometric mean of ratios over cells in each round, then its estimate over rounds. ratios:
-    above 0, of shape (cells, rounds). The interval holds for these cells only."""
-    return ratio_build(*shifts_paired(np.mean(np.log(ratios), axis=0)))
+    """The estimate of new - base with its interval at confidence 1 - alpha, if there are enough
+    values for it."""
+    shifts = shifts_make(new, base, paired)
+    return Estimate(shifts.centre, shifts.ends(alpha), shifts.pairs, shifts.p(), shifts.p_least)
 
 
 def signs_of(new: Bounds, base: Bounds) -> np.ndarray:
@@ -120,7 +148,8 @@ def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
     p = null.two_sided(signs.size - max(more, less))
     sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
     low, high = (0.0, math.inf) if p > alpha else sure_side
-    return Estimate(value, Interval(low, high, null.level_of(null.rank_at(alpha))), pairs, p,
+    rank = null.rank_at(alpha)
+    return Estimate(value, Interval(low, high, null.level_of(rank)) if rank else None, pairs, p,
                     null.two_sided(0), directed=True)
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Builds comparisons: of two selectors in one result, of two results, of a baseline with others."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse import verdicts
 from suite.analyse.comparison.differences import (
     builds_compare,
     cells_compare,
@@ -14,13 +13,15 @@ from suite.analyse.comparison.differences import (
     plan_facts,
     refusals_check,
 )
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
-from suite.analyse.comparison.samples import change_make, changes_geomean, sessions_of
+from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.analyse.comparison.samples import change_make, changes_geomean
 from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
+from suite.analyse.contrast import Unit, Verdict, contrast_make, sample_of, sessions_of
 from suite.analyse.frame import Cell, Matrix, rounds_common
 from suite.analyse.machines import TIMES_INVALID, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.selection import Selection, cells_select
+from suite.analyse.verdicts import Family, Judged, pair_judged, rows_opposed
 from suite.base.errors import UsageError
 from suite.base.words import words_text
 
@@ -31,17 +32,33 @@ class TimesInvalid(UsageError):
     """The user asks for times only, and the machines are emulated."""
 
 
-def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric,
-                   unit: Unit) -> tuple[dict[int, Change], Mean | None, verdicts.Family]:
+def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Metric
+                   ) -> tuple[dict[int, Change], Mean | None, Family]:
     """The changes of a metric with verdicts, by index of the row; their mean; their family."""
-    changes = {index: change for index, row in enumerate(rows)
-               if row.pair and (change := change_make(sides, row.pair, metric, unit))}
-    judged, family = changes_judge(sides, rows, changes, metric)
-    changed = any(change.verdict is verdicts.Verdict.CHANGED for change in judged.values())
-    pooled = changed and not verdicts.opposed_text(
-        ((rows[index].axes, change.ratio, change.verdict) for index, change in judged.items()),
-        metric)
-    return judged, changes_geomean(judged, len(rows)) if pooled else None, family
+    pairs = {index: row.pair for index, row in enumerate(rows) if row.pair and all(
+        len(matrix.series(cell.name, metric.name))
+        for matrix, cell in zip(sides, row.pair, strict=True))}
+    judged = changes_judge(sides, pairs, metric)
+    changes = {index: change_make(sides, pairs[index], metric, one)
+               for index, one in judged.items()}
+    family = next((one.family for one in judged.values()), Family({}))
+    changed = any(change.verdict is Verdict.CHANGED for change in changes.values())
+    opposed = any(rows_opposed(((rows[index].axes, one) for index, one in judged.items()), metric))
+    pooled = changed and not opposed
+    return changes, changes_geomean(changes, len(rows)) if pooled else None, family
+
+
+def changes_judge(sides: tuple[Matrix, Matrix], pairs: Mapping[int, tuple[Cell, Cell]],
+                  metric: Metric) -> dict[int, Judged]:
+    """The contrasts of these pairs with their family. Within one result the family has all its
+    pairs of cells, even if the comparison has few of them (analyse/verdicts.py). Contrasts between
+    results are a family of their own."""
+    if sides[0] is sides[1]:
+        return {index: pair_judged(sides[0], *pair, metric.name) for index, pair in pairs.items()}
+    family = Family({index: contrast_make(
+        sample_of(sides[0], base, metric.name), sample_of(sides[1], new, metric.name), Unit.SESSION)
+        for index, (base, new) in pairs.items()})
+    return {index: Judged(one, family) for index, one in family.members.items()}
 
 
 def geomeans_every(comparison: Comparison) -> Comparison:
@@ -50,38 +67,6 @@ def geomeans_every(comparison: Comparison) -> Comparison:
         {index: row.changes[metric.name] for index, row in enumerate(comparison.rows)
          if metric.name in row.changes}, len(comparison.rows), every=True)
         for metric in comparison.metrics})
-
-
-def changes_judge(sides: tuple[Matrix, Matrix], rows: Sequence[Row],
-                   changes: Mapping[int, Change],
-                   metric: Metric) -> tuple[dict[int, Change], verdicts.Family]:
-    """The changes with their verdicts, and their family (suite/analyse/verdicts.py). Within one
-    result the family has all its pairs of cells, even if the comparison has few of them. Changes
-    between results, or of several families, are a family of their own."""
-    matrix, name = sides[0], metric.name
-    pairs = {index: pair for index in changes if (pair := rows[index].pair)}
-    if matrix is sides[1] and pairs:
-        found = {index: verdicts.pair_family(matrix, *pair, name) for index, pair in pairs.items()}
-        family = next(iter(found.values()))[0]
-        # if one row is of boots, all are: then a ratio may differ from that of its two cells
-        if all(one is family and (
-                (ratio := changes[index].ratio) is None or ratio.p is None
-                or ratio == matrix.ratio_between(pairs[index][1], pairs[index][0], name))
-               for index, (one, _) in found.items()):
-            return {index: change_judge(changes[index], family, key,
-                                        verdicts.pair_verdict(matrix, *pairs[index], name))
-                    for index, (_, key) in found.items()}, family
-    family = verdicts.family_make({index: change.ratio for index, change in changes.items()})
-    return {index: change_judge(change, family, index) for index, change in changes.items()}, family
-
-
-def change_judge(change: Change, family: verdicts.Family, key: Hashable,
-                  known: verdicts.Verdict | None = None) -> Change:
-    """The change with its verdict. key: in its family. known: the verdict of its pair of cells."""
-    verdict = known or verdicts.verdict_of(change.ratio, change.floor, family.adjusted_of(key),
-                                           change.exact)
-    return replace(change, adjusted=family.adjusted.get(key), verdict=verdict,
-                   detectable=change.detectable if verdict is verdicts.Verdict.SAME else None)
 
 
 def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric]
@@ -104,7 +89,7 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
     unit = Unit.SESSION
     if sides[0] is sides[1]:  # all rows have one unit: one pair without shared rounds decides it
         unit = Unit.ROUND if all(map(rounds_common, pairing.good_pairs)) else Unit.BOOT
-    found = {metric.name: metric_compare(sides, rows, metric, unit) for metric in metrics}
+    found = {metric.name: metric_compare(sides, rows, metric) for metric in metrics}
     unpaired = sum(row.pair is None for row in rows)
     if unpaired:
         more.append(f"{unpaired} of {len(rows)} rows have a cell on one side only")
@@ -113,8 +98,7 @@ def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[M
         tuple(replace(row, changes={name: changes[index] for name, (changes, _, _) in found.items()
                                     if index in changes}) for index, row in enumerate(rows)),
         unit, {name: geomean for name, (_, geomean, _) in found.items()},
-        {name: family.tested for name, (_, _, family) in found.items()},
-        tuple(name for name, (_, _, family) in found.items() if family.hopeless),
+        {name: family for name, (_, _, family) in found.items()},
         tuple(differences), (*more, *notes))
 
 
@@ -157,7 +141,7 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     rows = tuple(Row(cell.axes, None, cell) for cell in cells)
     known = tuple(metric for metric in metrics if not metric.timed
                   or not all(cell.emulated for cell in cells))
-    return Comparison(side, side, matrix.axes, known, rows, Unit.ROUND, {}, {}, (), (),
+    return Comparison(side, side, matrix.axes, known, rows, Unit.ROUND, {}, {}, (),
                       (*(NO_TIMES,) * (len(known) < len(metrics)), *matrix.result.notes))
 
 

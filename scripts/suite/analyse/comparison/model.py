@@ -4,21 +4,13 @@ a change is the ratio - 1, whether higher or lower is better."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 
 from suite import stats
-from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
+from suite.analyse.contrast import Contrast, Unit, Verdict
+from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure, figure_build
-from suite.analyse.verdicts import Verdict, verdict_of
-
-
-class Unit(Enum):
-    """The unit of independent values; the value is its name."""
-
-    ROUND = "round"      # both sides ran in each round: their values of a round are a pair
-    BOOT = "boot"        # kernels of one result, booted for each round: values have no pair
-    SESSION = "session"  # two results: a value is the median of the session's rounds
+from suite.analyse.verdicts import Family, Judged
 
 
 @dataclass(frozen=True)
@@ -39,47 +31,35 @@ class Side:
 class Change:
     """One metric of one pair of cells.
 
-    ratio: new / base; None if a side has no value, or one that is not above 0.
-    adjusted: p of the ratio after the correction for its family (suite/analyse/verdicts.py).
-    detectable: the minimum detectable effect, as a fraction; only for the verdict SAME.
     outliers: the number of outliers on each side; they are counted like other rounds.
-    floor: the noise floor of the row as a ratio (stats.estimate_floor); None if unknown.
-    base_values, new_values: by round, or by session. paired: the sides share rounds, and have the
-    values of these only.
+    same: the A/A interval of the row as a ratio (contrast.same_reach); None if unknown.
     timer: a side waits for a timer of TCP with every message.
     """
 
     base: Figure
     new: Figure
-    ratio: stats.Estimate | None
-    adjusted: float | None
-    verdict: Verdict
-    detectable: float | None = None
+    judged: Judged
     outliers: tuple[int, int] = (0, 0)
-    floor: float | None = None
-    base_values: Series = field(default=NO_SERIES, compare=False)
-    new_values: Series = field(default=NO_SERIES, compare=False)
-    paired: bool = True
+    same: float | None = None
     timer: bool = False
+
+    @property
+    def contrast(self) -> Contrast:
+        return self.judged.contrast
+
+    @property
+    def ratio(self) -> stats.Estimate | None:
+        """new / base."""
+        return self.judged.estimate
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged.verdict
 
     @property
     def exact(self) -> bool:
         """Whether both sides counted the same in every run."""
-        return self.base.exact and self.new.exact
-
-    @property
-    def size(self) -> int:
-        return min(len(self.base_values), len(self.new_values))
-
-    @property
-    def positive(self) -> bool:
-        """Whether there are values on both sides, and all of them above 0."""
-        return self.base_values.positive and self.new_values.positive
-
-    @property
-    def censored(self) -> bool:
-        """Whether some value is a lower bound only, so that the ratio is a direction only."""
-        return bool(self.base_values.censored or self.new_values.censored)
+        return self.contrast.exact
 
 
 @dataclass(frozen=True)
@@ -123,19 +103,20 @@ class Difference:
 @dataclass(frozen=True)
 class Mean:
     """The geometric mean of the ratios of several rows, over the rounds (boots, sessions) that all
-    of them have. rows: their number. left_out: why other rows are not in it, by index. floor: the
-    highest known noise floor, a ratio. every: it has all rows with a ratio (geomean=all)."""
+    of them have. It is a single figure, which needs no correction for other rows. rows: their
+    number. left_out: why other rows are not in it, by index. every: it has all rows with a ratio
+    (geomean=all)."""
 
     ratio: stats.Estimate
     rows: int
     left_out: Mapping[int, str]
-    floor: float | None = None
     every: bool = False
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict of the mean: a single figure, which needs no correction for other rows."""
-        return verdict_of(self.ratio, self.floor)
+        if self.ratio.interval is None:
+            return Verdict.UNKNOWN
+        return Verdict.UNDECIDED if self.ratio.interval.contains(1.0) else Verdict.CHANGED
 
 
 @dataclass(frozen=True)
@@ -145,8 +126,7 @@ class Comparison:
     axes: the words of the rows. unit: of the independent values.
     geomeans: by metric; None if no row changed, if rows changed to opposite sides, or with too few
     rounds or rows.
-    tested: the number of ratios in the family of a metric. hopeless: the metrics whose family is
-    (verdicts.Family).
+    families: by metric.
     """
 
     base: Side
@@ -156,14 +136,13 @@ class Comparison:
     rows: tuple[Row, ...]
     unit: Unit
     geomeans: Mapping[str, Mean | None]
-    tested: Mapping[str, int]
-    hopeless: tuple[str, ...]
+    families: Mapping[str, Family]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
 
-    def floor_highest(self, metric: str) -> float | None:
-        """The highest noise floor of the rows; None if none is known."""
-        return max((change.floor for change in self.changes(metric) if change.floor is not None),
+    def same_widest(self, metric: str) -> float | None:
+        """The widest A/A interval of the rows; None if none is known."""
+        return max((change.same for change in self.changes(metric) if change.same is not None),
                    default=None)
 
     def changes(self, metric: str | None = None) -> list[Change]:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.contrast import Verdict
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict
 
 UNITS = {"s": "sec", "1": ""}  # units for which benchstat has another name, by which it scales
 
@@ -48,9 +48,9 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
 def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
     # A bound is left out: benchstat would take it for a value.
     changes = {unit_text(metric): change for metric in comparison.metrics
-               if (change := row.changes.get(metric.name)) and not change.censored}
-    return {"base": pd.DataFrame({unit: one.base_values.by_round for unit, one in changes.items()}),
-            "new": pd.DataFrame({unit: one.new_values.by_round for unit, one in changes.items()})}
+               if (change := row.changes.get(metric.name)) and not change.contrast.censored}
+    return {side: pd.DataFrame({unit: getattr(one.contrast, side).by_round
+                                for unit, one in changes.items()}) for side in ("base", "new")}
 
 
 def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:

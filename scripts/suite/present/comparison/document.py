@@ -5,19 +5,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.answers import labelled
-from suite.analyse.comparison.model import Change, Comparison, Difference, Side, Unit
+from suite.analyse.comparison.model import Change, Comparison, Difference, Side
+from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.frame import Cell
 from suite.analyse.metrics import Metric
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
 from suite.base import grouped
 from suite.base.runner_words import TARGET
-from suite.base.units import Scale, counted_text, noise_text, scale_choose, size_of_change
+from suite.base.units import Scale, counted_text, scale_choose, size_of_change
+from suite.present.answers import labelled
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
 from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
 from suite.present.heading import machine_pairs
+from suite.present.judged import withheld_note
 from suite.present.legend import DIRECTION_MEANING, WIDTH_MEANING, factor_legend
 from suite.present.table import title_text
 from suite.present.tables.model import (
@@ -58,31 +59,25 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     return [column for column in columns if column.head == side_name or not column.is_empty]
 
 
-def change_item(change: Change | None, notes: Footnotes) -> Item:
-    """A change with its mark, and a footnote if it is within the noise floor."""
-    if change is None:
-        return Item(wording.NOTHING)
-    mark = notes.mark(
-        f"within the noise floor of {noise_text(change.floor or 1.0)}: the baseline "
-        "compared with itself does not exclude it"
-    ) if change.verdict is Verdict.WITHIN_NOISE else ""
-    return Item(wording.verdict_text(change.ratio, change.verdict), mark)
-
-
-def change_columns(changes: Sequence[Change | None], notes: Footnotes
+def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes
                    ) -> tuple[list[Column], list[Column]]:
     """The columns of changes and intervals, then those of MDE and outliers, `1+0` for base and new.
-    The latter two exist only where some row has a value."""
-    detectable = ["" if change is None or change.detectable is None else
-                  size_of_change(1 + change.detectable) for change in changes]
+    The latter two exist only where some row has a value. A change that is withheld has a
+    footnote."""
+    changes = [row.changes.get(metric.name) for row in comparison.rows]
+    factors = wording.has_factors(comparison, metric)
+    texts = [wording.change_item_texts(change, factors) for change in changes]
+    marks = [notes.mark(withheld_note(change.judged, metric)) if change else ""
+             for change in changes]
+    effects = [change.judged.detectable if change else None for change in changes]
+    detectable = ["" if effect is None else size_of_change(1 + effect) for effect in effects]
     outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
                 for change in changes]
-    shown = [Column("change", tuple(change_item(change, notes) for change in changes)),
-             Column("95% CI", tuple(
-                 Item(wording.interval_or_exact_text(change) if change else wording.NOTHING)
-                 for change in changes))]
-    return shown, [Column(head, tuple(map(Item, texts)))
-                   for head, texts in (("MDE", detectable), ("outliers", outliers)) if any(texts)]
+    shown = [Column("change", tuple(Item(text, mark) for (text, _), mark in
+                                    zip(texts, marks, strict=True))),
+             Column("95% CI", tuple(Item(interval) for _, interval in texts))]
+    return shown, [Column(head, tuple(map(Item, items)))
+                   for head, items in (("MDE", detectable), ("outliers", outliers)) if any(items)]
 
 
 def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
@@ -103,13 +98,12 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
         for axis in comparison.axes or (ONLY_AXIS,)]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
-    groups: list[Sequence[Column]] = [sides, *change_columns(
-        [row.changes.get(metric.name) for row in rows], notes)]
+    groups: list[Sequence[Column]] = [sides, *change_columns(comparison, metric, notes)]
     mean = comparison.geomeans.get(metric.name)
     if mean:
         keys = mean_add(keys, {keys[0].head: Item(wording.MEAN)})
-        groups = [mean_add(group, {"change": Item(wording.verdict_text(mean.ratio, mean.verdict)),
-                                   "95% CI": Item(wording.change_interval_text(mean.ratio))})
+        texts = wording.mean_item_texts(mean, wording.has_factors(comparison, metric))
+        groups = [mean_add(group, dict(zip(("change", "95% CI"), map(Item, texts), strict=True)))
                   for group in groups]
         breaks += [len(rows)] if breaks else []
     *shown, doubts = (Group("", tuple(group)) for group in groups)
@@ -185,17 +179,16 @@ def title_of(comparison: Comparison) -> str:
 def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     verdicts = {change.verdict for change in changes}
     marks = [
-        ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.SAME in verdicts),
+        ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.UNDECIDED in verdicts),
         ("MDE", "minimum detectable effect: the smallest change that so many "
          f"{unit.value}s with this noise find in 8 of 10 comparisons",
-         any(change.detectable is not None for change in changes)),
+         any(change.judged.detectable is not None for change in changes)),
         (">0% <0%", DIRECTION_MEANING,
          any(change.ratio and change.ratio.directed for change in changes)),
-        ("()", "the interval excludes 0, but among so many rows it may be chance (Benjamini and "
-         "Hochberg)", Verdict.BRACKETED in verdicts),
-        ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds: no interval"
-         if unit is Unit.ROUND else
-         f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side: nothing can be said",
+        ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds, or too few for so many rows: no "
+         "interval" if unit is Unit.ROUND else
+         f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side, or too few for so many rows: "
+         "nothing can be said",
          any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes)),
         ("outliers", "rounds of base + new that lie far from the others of their cell; they are "
          "counted", any(any(change.outliers) for change in changes)),
@@ -233,8 +226,8 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
     pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))
     ratios = [change.ratio for change in changes if change.ratio]
     if ratios:
-        pairs += [("change", f"new / base - 1{factor_legend(ratios)}, {HOW[unit]} (Hodges-Lehmann)")
-                  for unit in units]
+        pairs += [("change", f"new / base - 1{factor_legend(ratios)}, of the two medians; its "
+                             f"interval {HOW[unit]}") for unit in units]
     for unit in units:
         pairs += marks_pairs([change for one in comparisons if one.unit is unit
                               for change in one.changes()], unit)
@@ -244,9 +237,9 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
                       f"geometric mean of new / base over rows, within each {units[0].value}"
                       + f"; {wording.EVERY}" * any(mean.every for mean in means)))
     hopeless = [
-        f"with so few {one.unit.value}s a change of {name} in so few of {one.tested[name]} rows "
+        f"with so few {one.unit.value}s a change of {name} in so few of {family.tested} rows "
         f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"
-        for one in comparisons for name in one.hopeless]
+        for one in comparisons for name, family in one.families.items() if family.hopeless]
     remarks = [note for one in comparisons for note in one.notes]
     return [*pairs, *notes.lines(),
             *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from suite import stats
-from suite.analyse.answers import labelled
-from suite.analyse.comparison.model import Comparison, Unit
-from suite.analyse.gate import GateRow, Gates, planned_text
-from suite.analyse.verdicts import GateVerdict
+from suite.analyse.comparison.model import Comparison
+from suite.analyse.contrast import Unit
+from suite.analyse.gate import GateRow, Gates, GateVerdict, planned_text
 from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
 from suite.base.words import words_text
+from suite.present.answers import labelled
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
@@ -23,9 +23,8 @@ FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "n
           "verdict", "rounds")
 MEANS = {
     GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
-    GateVerdict.REGRESSION: "the interval excludes the limit, and the noise floor does not "
-                            "explain it",
-    GateVerdict.UNDECIDED: "the interval holds the limit, or noise explains what is beyond it",
+    GateVerdict.REGRESSION: "the whole interval is beyond the limit",
+    GateVerdict.UNDECIDED: "the interval holds the limit, or a figure is not known",
 }
 OUTCOMES = {0: "every row is within its limit", 3: "undecided",
             4: "nothing was compared by a gate", 5: "a regression"}
@@ -44,10 +43,10 @@ def figure_texts(row: GateRow) -> tuple[str, str]:
     return first, "exact" if row.exact else interval_text([first, *ends]) or wording.NOTHING
 
 
-def floor_of(row: GateRow) -> float | None:
-    """The noise floor of a row, a ratio; None where it is not known, or the row is exact."""
+def same_of(row: GateRow) -> float | None:
+    """The A/A interval of a row, a ratio; None where it is not known, or the row is exact."""
     change = row.row.changes.get(row.gate.metric.name)
-    return None if row.exact or change is None else change.floor
+    return None if row.exact or change is None else change.same
 
 
 def rounds_item(row: GateRow) -> str:
@@ -69,7 +68,7 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
         keys.append(("new", [row.comparison.new.name for row in rows]))
     keys += [(axis, [row.row.axes.get(axis, "") or "none" for row in rows]) for axis in axes]
     texts = list(map(figure_texts, rows))
-    floors = [noise_text(floor) if floor else "" for floor in map(floor_of, rows)]
+    floors = [noise_text(floor) if floor else "" for floor in map(same_of, rows)]
     unit = comparisons[0].unit.value
     heads = {"change" if row.gate.relative else "value" for row in rows}
     columns = [("figure" if len(heads) > 1 else heads.pop(), [first for first, _ in texts]),
@@ -176,7 +175,7 @@ def row_json(row: GateRow) -> dict[str, Any]:
             "figure": figure.value - offset if figure and known else None,
             "interval": [end - offset if math.isfinite(end) else None for end in ends]
             if ends else None,
-            "exact": row.exact, "noise_floor": wording.floor_fraction(floor_of(row)),
+            "exact": row.exact, "noise_floor": wording.floor_fraction(same_of(row)),
             "verdict": row.verdict.value, "why": row.why or None,
             "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
 

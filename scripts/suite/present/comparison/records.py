@@ -8,12 +8,13 @@ from typing import Any
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
+from suite.present.judged import verdict_name
 from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json
 
 FIELDS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high",
-          "new_rounds", "change", "change_low", "change_high", "p", "p_adjusted", "verdict",
-          "pairs", "detectable", "base_outliers", "new_outliers", "noise_floor", "base_censored",
-          "new_censored")
+          "new_rounds", "change", "change_low", "change_high", "p", "confidence", "status",
+          "verdict", "pairs", "detectable", "base_outliers", "new_outliers", "noise_floor",
+          "base_censored", "new_censored")
 
 
 def change_ratio_fields(ratio: stats.Estimate | None) -> Fields:
@@ -26,9 +27,10 @@ def change_fields(change: Change | None) -> Fields:
     return {} if change is None else {
         **figure_fields("base", change.base), **figure_fields("new", change.new),
         **change_ratio_fields(change.ratio),
-        "p_adjusted": change.adjusted, "verdict": change.verdict.value,
-        "detectable": change.detectable, "base_outliers": change.outliers[0],
-        "new_outliers": change.outliers[1], "noise_floor": wording.floor_fraction(change.floor)}
+        "status": change.contrast.status.value, "confidence": 1 - change.judged.family.alpha,
+        "verdict": verdict_name(change.judged), "detectable": change.judged.detectable,
+        "base_outliers": change.outliers[0], "new_outliers": change.outliers[1],
+        "noise_floor": wording.floor_fraction(change.same)}
 
 
 def comparison_fields(comparisons: Sequence[Comparison]) -> list[str]:
@@ -62,9 +64,10 @@ def change_ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
 def change_json(change: Change) -> dict[str, Any]:
     return {"base": figure_json(change.base), "new": figure_json(change.new),
             "ratio": change_ratio_json(change.ratio) if change.ratio else None,
-            "p_adjusted": change.adjusted, "verdict": change.verdict.value,
-            "detectable": change.detectable,
-            "noise_floor": wording.floor_fraction(change.floor),
+            "status": change.contrast.status.value,
+            "confidence": 1 - change.judged.family.alpha, "verdict": verdict_name(change.judged),
+            "detectable": change.judged.detectable,
+            "noise_floor": wording.floor_fraction(change.same),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
 
@@ -94,11 +97,11 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
                         for one in comparison.differences],
         "metrics": {metric.name: {
             "unit": metric.unit, "better": metric.better,
-            "noise_floor": wording.floor_fraction(comparison.floor_highest(metric.name)),
+            "noise_floor": wording.floor_fraction(comparison.same_widest(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "opposed": wording.opposed_of(comparison, metric) or None,
-            "tested": comparison.tested.get(metric.name, 0),
-            "hopeless": metric.name in comparison.hopeless}
+            "tested": comparison.families[metric.name].tested,
+            "hopeless": comparison.families[metric.name].hopeless}
             for metric in comparison.metrics},
         "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),
     }

@@ -3,15 +3,17 @@
 
 from collections.abc import Collection, Sequence
 
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict, opposed_text
-from suite.base.units import change_texts, counted_text, interval_text, noise_text
+from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
 from suite.base.words import words_text
-from suite.stats import Estimate
+from suite.present.answers import opposed_text
+from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
+ROUNDS_LESS = 0.5  # rounds that count as fewer than this share of them are mentioned
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
@@ -29,18 +31,27 @@ def side_text(side: Side, known: Collection[str] = ()) -> str:
     return "; ".join(filter(None, (name, words)))
 
 
-def change_interval_text(ratio: Estimate | None) -> str:
-    """The interval of a change, `[+1.9%, +4.3%]`, or NOTHING."""
-    return ratio and interval_text(change_texts(*ratio.span)) or NOTHING
+def has_factors(comparison: Comparison, metric: Metric) -> bool:
+    """Whether a change of the column is beyond a factor of 3: then all are printed as factors."""
+    return any(is_factor(*change.ratio.span) for change in comparison.changes(metric.name)
+               if change.ratio and change.verdict is not Verdict.WITHHELD)
 
 
-def verdict_text(ratio: Estimate | None, verdict: Verdict) -> str:
-    """A change with its mark: `+3.1%`, `(+3.1%)`, `+3.1%?`, `0.12x`, `~`."""
-    return verdict.marked(change_texts(*ratio.span)[0]) if ratio else NOTHING
+def change_item_texts(change: Change | None, factors: bool) -> tuple[str, str]:
+    """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`, and its interval, `exact`
+    or NOTHING. factors: has_factors() of its column."""
+    if change is None:
+        return NOTHING, NOTHING
+    texts = change_texts(*change.ratio.span, factors=factors) if change.ratio else [NOTHING]
+    interval = NOTHING if change.verdict is Verdict.WITHHELD else (
+        "exact" if change.verdict is Verdict.EXACT else interval_text(texts) or NOTHING)
+    return judged_marked(texts[0], change.judged), interval
 
 
-def interval_or_exact_text(change: Change) -> str:
-    return "exact" if change.verdict is Verdict.EXACT else change_interval_text(change.ratio)
+def mean_item_texts(mean: Mean, factors: bool) -> tuple[str, str]:
+    """The same of a geometric mean."""
+    texts = change_texts(*mean.ratio.span, factors=factors)
+    return marked(texts[0], mean.verdict), interval_text(texts) or NOTHING
 
 
 def row_name(row: Row) -> str:
@@ -55,7 +66,7 @@ def mean_size(comparison: Comparison, mean: Mean) -> str:
 
 def opposed_of(comparison: Comparison, metric: Metric) -> str:
     """The words on which it depends whether rows got better or worse; empty without such rows."""
-    return opposed_text(((row.axes, change.ratio, change.verdict) for row in comparison.rows
+    return opposed_text(((row.axes, change.judged) for row in comparison.rows
                          if (change := row.changes.get(metric.name))), metric)
 
 
@@ -76,7 +87,7 @@ def mean_text(comparison: Comparison, metric: Metric) -> str:
 
 
 def floor_fraction(floor: float | None) -> float | None:
-    """A noise floor as a fraction: 0.05 for 1.05."""
+    """The reach of an A/A interval as a fraction: 0.05 for 1.05."""
     return None if floor is None else floor - 1
 
 
@@ -87,7 +98,7 @@ def span_text(numbers: Sequence[int]) -> str:
 
 
 def floor_text(metric: Metric, floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """`; A/A max 5.3%`, the highest noise floor of the rows; empty for a count without one. Where
+    """`; A/A max 5.3%`, the widest A/A interval of the rows; empty for a count without one. Where
     kernels are booted it is that within a boot, which has both runs of the baseline."""
     if floor is None and metric.counts:
         return ""
@@ -108,7 +119,7 @@ def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
 
 
 def rounds_text(comparison: Comparison, metric: Metric) -> str:
-    """Rounds, order, test, correction and the highest noise floor, in one line."""
+    """Rounds, order, test, correction and the widest A/A interval, in one line."""
     changes = comparison.changes(metric.name)
     if not changes:
         return "no row has it on both sides: nothing to compare"
@@ -118,8 +129,15 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     known = any(change.ratio and change.ratio.interval for change in changes)
     test = "signed-rank" if comparison.paired else "rank-sum"
     parts.append(f"{test} CI" if known else "no CI")
-    tested = comparison.tested.get(metric.name, 0)
-    if tested > 1:
-        parts.append(f"BH over {tested} rows")
-    return ", ".join(parts) + floor_text(metric, comparison.floor_highest(metric.name),
+    few = [change.contrast.sessions for change in changes
+           if change.contrast.ratio and change.contrast.ratio.spread]
+    if few:
+        parts.append(f"{max(few)} sessions")
+    counts = [change.contrast.ratio.independent for change in changes if change.contrast.ratio]
+    if comparison.paired and counts and min(counts) < ROUNDS_LESS * changes[0].contrast.size:
+        parts.append(f"as {min(counts):.0f} independent")
+    family = comparison.families[metric.name]
+    if family.tested > 1:
+        parts.append(f"FCR over {family.tested} rows")
+    return ", ".join(parts) + floor_text(metric, comparison.same_widest(metric.name),
                                          comparison.unit)

@@ -33,11 +33,10 @@ def side_texts(figure: Figure | None, metric: Metric, scale: Scale) -> tuple[str
 
 def row_texts(comparison: Comparison, row: Row, metric: Metric, scale: Scale) -> tuple[str, ...]:
     """The figures of one row: both sides, the change and its interval; NOTHING where unknown."""
-    change = row.changes.get(metric.name)
     return (*(text for figure in comparison.figures(row, metric)
               for text in side_texts(figure, metric, scale)),
-            wording.verdict_text(change.ratio, change.verdict) if change else wording.NOTHING,
-            wording.interval_or_exact_text(change) if change else wording.NOTHING)
+            *wording.change_item_texts(row.changes.get(metric.name),
+                                       wording.has_factors(comparison, metric)))
 
 
 def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
@@ -80,9 +79,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     for metric in filter(comparison.is_known, comparison.metrics):
         scale, mean = scale_of(comparison, metric), comparison.geomeans.get(metric.name)
         rows = [(row.axes, row_texts(comparison, row, metric, scale)) for row in comparison.rows]
-        total = (wording.mean_size(comparison, mean),
-                 wording.verdict_text(mean.ratio, mean.verdict),
-                 wording.change_interval_text(mean.ratio)) if mean else None
+        total = (wording.mean_size(comparison, mean), *wording.mean_item_texts(
+            mean, wording.has_factors(comparison, metric))) if mean else None
         tables.append(table_make(
             wording.metric_title(metric, scale.unit), comparison.axes, (SIDES, CHANGE), rows,
             total, line_shorten(wording.rounds_text(comparison, metric))))
@@ -102,5 +100,5 @@ def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) 
                 for name, figure in figures.items()]
         tables.append(table_make(
             wording.metric_title(metric, scale.unit), axes, (MEDIAN,), rows, None,
-            table_rounds_text(known, summary.floors[metric.name].values(), metric)))
+            table_rounds_text(known, summary.same[metric.name].values(), metric)))
     return tables

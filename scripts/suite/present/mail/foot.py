@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.analyse.comparison.build import NO_TIMES
 from suite.analyse.comparison.model import Comparison
+from suite.analyse.contrast import Contrast, reach_of
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
-from suite.analyse.metrics import Metric
+from suite.analyse.metrics import METRICS, Metric
 from suite.analyse.replays import replays_decide
 from suite.analyse.summary import Figure
 from suite.analyse.systems import claim_head
-from suite.analyse.verdicts import Verdict
 from suite.base.lab_words import lab_wanted
 from suite.base.units import counted_text
 from suite.present import heading
 from suite.present.claims import origin_text
 from suite.present.comparison import wording
 from suite.present.comparison.document import KIND_MOST, kinds_texts
+from suite.present.judged import withheld_note
 from suite.present.mail.rules import COLUMNS
 from suite.present.tables.model import Pair, Table
 from suite.result.machine import Machine
@@ -33,14 +34,18 @@ BLOCK_SIGNS = (
     ("+/-", r"\+/-", "farther end of the 95% CI"),
     ("r", r".*%r", "minimum and maximum, too few rounds for a CI"),
     ("~", "~", "undecided, its CI contains 0% (1x)"),
-    ("( )", r"\([-+<>\d].*\)", "within the noise (A/A) of its row, or chance among so many"),
+    ("mixed", "mixed", "two groups of rounds contradict each other, no change is claimed"),
+    ("timing", "timing", "emulated, and not the same count in every run"),
+    ("zero", "zero", "a figure is 0 in some round, no ratio"),
+    ("disturbed", "disturbed", "unexpected connections reached a data port"),
+    ("A/A", "A/A", "the two runs of the baselines differ, no change is claimed"),
     ("?", r"[-+<>\d].*[%x]\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
-    ("change", "change", "Hodges-Lehmann ratio, base and new are medians"),
+    ("change", "change", "ratio of the two medians"),
     ("2x", r"\(?\d\S*x\)?\??|\[\S+x, \S+x\]", "new is 2 times base"),
     ("exact", "exact", "the same count in every run"),
     ("-", "-", "no figure"),
-    ("BH", r".*\bBH (over )?\d.*", "Benjamini-Hochberg, 5% of all rows of the metric"),
+    ("FCR", r".*\bFCR (over )?\d.*", "5% of the CIs of changed rows may miss, over all rows"),
     ("A/A", r".*\bA/A\b.*", "baseline against itself, the farther end of its CI"),
 )
 # parts of a processor's name that say nothing about it
@@ -49,7 +54,7 @@ LOOPBACK = "lo"  # the loopback device of every system begins so
 NO_NETWORK = {"null": "none, nothing is sent", "unix": "Unix sockets"}  # by transport
 LINE_WIDTH = COLUMNS - 2  # the md style begins a line with `- `
 # in the order in which a line of rounds that is too long is shortened
-ABBREVIATIONS = (("BH over", "BH"), ("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"),
+ABBREVIATIONS = (("FCR over", "FCR"), ("signed-rank CI", "rank CI"), ("rank-sum CI", "rank CI"),
                  (" a side,", ","), (" in turns,", ""))
 
 
@@ -60,25 +65,24 @@ def line_shorten(line: str) -> str:
     return line
 
 
-def table_rounds_text(figures: Sequence[Figure], floors: Iterable[float], metric: Metric) -> str:
+def table_rounds_text(figures: Sequence[Figure], sames: Iterable[Contrast], metric: Metric
+                      ) -> str:
     """The line of rounds below a table without a comparison."""
     rounds = wording.span_text([figure.rounds for figure in figures])
     parts = [f"n={rounds} round{'s' if rounds != '1' else ''}, medians"]
     if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
-    return ", ".join(parts) + wording.floor_text(metric, max(floors, default=None))
+    return ", ".join(parts) + wording.floor_text(
+        metric, max(filter(None, map(reach_of, sames)), default=None))
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
     """What a reader must not overlook, in few words: failed runs, and doubts about figures."""
-    changes, sessions = comparison.changes(), len(comparison.base.sessions)
+    sessions = len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
-    noise = sum(change.verdict is Verdict.WITHIN_NOISE for change in changes)
-    chance = sum(change.verdict is Verdict.BRACKETED for change in changes)
-    few = any(comparison.tested.get(name, 0) for name in comparison.hopeless)
+    few = any(family.hopeless for family in comparison.families.values())
     geomean_all = any(mean and mean.every for mean in comparison.geomeans.values())
-    doubts = {f"{noise} within A/A": noise > 0, f"{chance} may be chance": chance > 0,
-              f"{sessions} sessions": comparison.within and sessions > 1,
+    doubts = {f"{sessions} sessions": comparison.within and sessions > 1,
               "too few rounds for so many rows": few,
               f"{wording.MEAN}={wording.EVERY}": geomean_all}
     coverage = [text for side in comparison.sides for text in coverage_remarks(
@@ -90,6 +94,9 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
               if mean and any(why.startswith("n=") for why in mean.left_out.values())),
             *(f"{metric.name} {opposed}" for metric in comparison.metrics
               if (opposed := wording.opposed_of(comparison, metric))),
+            *dict.fromkeys(filter(None, (
+                withheld_note(change.judged, METRICS[name])
+                for row in comparison.rows for name, change in row.changes.items()))),
             *dict.fromkeys(coverage),
             *(note for note in comparison.notes if note != NO_TIMES),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]

@@ -9,7 +9,7 @@ from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 
-from suite.analyse.comparison.model import Unit
+from suite.analyse.contrast import Unit
 from suite.analyse.metrics import METRICS
 from suite.present.mail.command import RESULTS, RUN_COMMAND
 from suite.present.mail.figures import NO_FIGURES, WIDTH

@@ -55,8 +55,8 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
         return {"unsupported": "- (unsupported)", "failed": "failed",
                 "missing": "not run"}.get(cell.status, "n/a")
     text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
-    ratio = f", {verdict_item(ratio_text(figure.ratio.value), figure.verdict)}" if (
-        figure.ratio) else ""
+    ratio = f", {verdict_item(ratio_text(figure.ratio.value), figure.judged)}" if (
+        figure.ratio and figure.judged) else ""
     beyond = f", up to {median_text(high, metric, scale)}" if high is not None else ""
     return text + ratio + ", bar cut" * cut + beyond
 

@@ -7,14 +7,15 @@ from itertools import product
 from suite import stats
 from suite.analyse.comparison.build import compare_baseline
 from suite.analyse.comparison.model import Change, Comparison, Row, Side
+from suite.analyse.contrast import Status, Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict
 from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.heading import coverage_text
+from suite.present.judged import marked
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Canvas
 from suite.scenario.scenario import Picture
@@ -63,13 +64,14 @@ def absent_signs(texts: Iterable[str]) -> list[str]:
     return ["-: unsupported"] if "-" in texts else []
 
 
-def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
+def estimate_marked(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK) -> str:
     """A change with its mark and interval, or an arrow if only the direction is known."""
     if estimate.directed:
-        return verdict.marked("larger ->" if estimate.value > 1 else
-                              "<- smaller" if estimate.value < 1 else "either")
+        return marked("larger ->" if estimate.value > 1 else
+                      "<- smaller" if estimate.value < 1 else "either", verdict, status)
     texts = change_texts(*estimate.span)
-    return f"{verdict.marked(texts[0])} {interval_text(texts)}".rstrip()
+    interval = "" if verdict is Verdict.WITHHELD else interval_text(texts)
+    return f"{marked(texts[0], verdict, status)} {interval}".rstrip()
 
 
 def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:

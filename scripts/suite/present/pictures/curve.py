@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import Any
 
 from suite import stats
+from suite.analyse.contrast import same_reach
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import optima_build, optimum_of
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
 from suite.present.pictures import parts
@@ -126,7 +126,7 @@ def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, ce
              for label, (values, found) in zip(labels, series.items(), strict=True)}
     floors = {axis.at(cell): floor
               for cell in ([*series.values()][bases[0] - 1] if bases else ())
-              if (floor := matrix.noise_floor(cell, metric.name))}
+              if (floor := same_reach(matrix, cell, metric.name))}
     ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
             *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
               for end in figure.ratio.span)]
@@ -168,11 +168,11 @@ def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, ce
 
 
 def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[str]]:
-    """A block with the noise floor at each position: from, to, low, high. Empty without any."""
+    """A block with the A/A interval at each position: from, to, low, high. Empty without any."""
     edges = [math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
              for one, two in pairwise(sorted(floors))]
     spans = zip([axes["left"], *edges], [*edges, axes["right"]], sorted(floors), strict=False)
-    return [["# noise floor", *(parts.data_line(begin, end, 1 / floors[at], floors[at])
+    return [["# A/A interval", *(parts.data_line(begin, end, 1 / floors[at], floors[at])
                                 for begin, end, at in spans)]] if floors else []
 
 
@@ -211,7 +211,7 @@ def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure
 
 
 def is_change(figure: Figure) -> bool:
-    return figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
+    return figure.verdict is not None and figure.verdict.claims
 
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Forest plot: the ratio of each row with its interval; its noise floor is shaded. Pure."""
+"""Forest plot: the ratio of each row with its interval; its A/A interval is shaded. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.contrast import Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Verdict
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
 from suite.present.pictures.canvas import LETTER, LINE, TEXT_COLUMNS, Canvas, canvas_of, lines_of
@@ -24,7 +24,7 @@ TIC_COLUMNS = 9  # the width of a tic in characters
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One line. text: the ratio as text, or why there is none. floor: the noise floor."""
+    """One line. text: the ratio as text, or why there is none. floor: the A/A interval."""
 
     name: str
     estimate: stats.Estimate | None
@@ -45,10 +45,10 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     change = compared.change_of(row, metric)
     if change is None or change.ratio is None:
         return ForestRow(name, None, 0, compared.absent_text(row, metric))
-    marked = compared.estimate_marked(change.ratio, change.verdict)
-    if change.ratio.directed:
+    marked = compared.estimate_marked(change.ratio, change.verdict, change.contrast.status)
+    if change.ratio.directed or change.verdict is Verdict.WITHHELD:
         return ForestRow(name, None, 0, marked, verdict=change.verdict)
-    return ForestRow(name, change.ratio, parts.POINT_SIGNS[change.verdict][0], marked, change.floor,
+    return ForestRow(name, change.ratio, parts.POINT_SIGNS[change.verdict][0], marked, change.same,
                      change.verdict)
 
 
@@ -75,7 +75,7 @@ def groups_join(groups: Sequence[ForestGroup]) -> Sequence[ForestGroup]:
 
 def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
     """A .dat, and its height in lines, including those between groups. short: as in drawn()."""
-    rows, heads, bands, at = ["# rows"], ["# headings"], ["# noise floors"], 0
+    rows, heads, bands, at = ["# rows"], ["# headings"], ["# A/A intervals"], 0
     for head, lines in groups:
         if head:
             heads.append(parts.data_line(at, head))
@@ -92,8 +92,8 @@ def groups_data(groups: Sequence[ForestGroup], short: bool) -> tuple[str, int]:
 
 
 def ratios_axis(groups: Sequence[ForestGroup], room: Sequence[float]) -> dict[str, object]:
-    """Range and tics of the axis: it holds all ratios, and noise floors up to FLOOR_WIDE. room: the
-    length of the axis in characters, drawn and in text."""
+    """Range and tics of the axis: it holds all ratios, and A/A intervals up to FLOOR_WIDE. room:
+    the length of the axis in characters, drawn and in text."""
     rows = [row for _, lines in groups for row in lines]
     ends = [1.0, *parts.floor_ends(row.floor for row in rows if row.floor),
             *(end for row in rows if row.estimate for end in row.estimate.span)]

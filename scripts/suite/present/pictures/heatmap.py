@@ -9,11 +9,12 @@ from itertools import product
 from typing import Any
 
 from suite.analyse.comparison.model import Comparison, Row
+from suite.analyse.contrast import Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio
-from suite.analyse.verdicts import Verdict
 from suite.base.units import number_text, size_parse
+from suite.present.judged import judged_marked
 from suite.present.pictures import compared, parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture
@@ -42,7 +43,8 @@ class Tile:
     @property
     def direction(self) -> int:
         """1 if the tile is blue, -1 if orange, else 0."""
-        known = self.times if self.verdict is not Verdict.SAME else None
+        known = self.times if self.verdict not in (
+            Verdict.UNDECIDED, Verdict.WITHHELD) else None
         return (known > 1) - (known < 1) if known else 0
 
 
@@ -55,7 +57,7 @@ def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     text = number_text(times)
     if change.ratio.directed:
         text, times = ("better", DARKEST_LEAST) if times > 1 else ("worse", 1 / DARKEST_LEAST)
-    return Tile(place, change.verdict.marked(text), times, change.verdict)
+    return Tile(place, judged_marked(text, change.judged), times, change.verdict)
 
 
 def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
@@ -70,7 +72,7 @@ def colour_of(tile: Tile, darkest: float) -> int:
     """The colour of a tile: the farther from 1, the darker, on a logarithmic scale."""
     if tile.times is None:
         return ABSENT_COLOUR
-    if tile.verdict is Verdict.SAME:
+    if tile.verdict in (Verdict.UNDECIDED, Verdict.WITHHELD):
         return MIDDLE_COLOUR
     share = min(abs(math.log(tile.times)) / math.log(darkest), 1.0)
     end = BETTER_COLOUR if tile.times > 1 else WORSE_COLOUR
@@ -119,7 +121,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
             lines = [f"# {down or '-'} down, {across or '-'} across"]
             for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
-                tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.SAME))
+                tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.UNDECIDED))
                 colour = colour_of(tile, darkest)
                 lines.append(parts.data_line(c, r, colour, text_colour(colour), tile.text))
             signs = [*parts.verdict_signs({tile.verdict for tile in shown_tiles}),

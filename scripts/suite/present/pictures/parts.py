@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suite import stats
+from suite.analyse.contrast import Verdict
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
-from suite.analyse.verdicts import Verdict
 from suite.base.client import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
+from suite.present.judged import marked
 from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
@@ -34,14 +35,13 @@ POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
 VARIANTS = {"write": "strategy", "read": "reading"}
 # For each verdict: the point of a forest plot, for gnuplot and in words, and the meaning.
 POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
-               Verdict.WITHIN_NOISE: (6, "hollow", "within the noise floor"),
-               Verdict.BRACKETED: (6, "hollow", "may be chance among so many"),
-               Verdict.SAME: (6, "hollow", "undecided"),
+               Verdict.UNDECIDED: (6, "hollow", "undecided"),
                Verdict.UNKNOWN: (2, "cross", "too few rounds"),
+               Verdict.WITHHELD: (2, "cross", "no change is claimed"),
                Verdict.EXACT: (5, "square", "the same count in every run")}
 WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
-FLOOR_WIDE = 1.5  # an axis is not extended for a noise floor above this; its shade is cut off
+FLOOR_WIDE = 1.5  # an axis is not extended for an A/A interval above this; its shade is cut off
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
 KEY_LETTER = 9.2  # the width of a letter of a key in units, at most
@@ -246,10 +246,10 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
-    """The legend of these verdicts, `(): within the noise floor`. points: of a forest plot too."""
+    """The legend of these verdicts, `~: undecided`. points: of a forest plot too."""
     named: dict[str, list[str]] = {}
     for verdict, (_, point, meaning) in POINT_SIGNS.items():
-        mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
+        mark = "" if verdict in (Verdict.EXACT, Verdict.WITHHELD) else marked("", verdict)
         sign = " ".join(filter(None, (point * points, mark)))
         if verdict in verdicts and sign:
             named.setdefault(sign, []).append(meaning)
@@ -335,13 +335,13 @@ def dots_signs(shown: bool, beyond: int) -> list[str]:
 
 
 def floor_ends(floors: Iterable[float]) -> list[float]:
-    """Both ends of the shades of noise floors, except those above FLOOR_WIDE."""
+    """Both ends of the shades of A/A intervals, except those above FLOOR_WIDE."""
     return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
-    """The legend of the noise floors of a picture; empty without any."""
-    return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
+    """The legend of the A/A intervals of a picture; empty without any."""
+    return [f"A/A interval, at most {noise_text(max(floors))}"] if floors else []
 
 
 def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.answers import OUTCOMES, deciding_pairs
 from suite.analyse.claims import ClaimVerdict
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.machines import machines_group
 from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary
 from suite.base.by_hand import by_hand_lines
+from suite.present.answers import OUTCOMES, deciding_pairs
 from suite.present.columns import Footnotes
 from suite.present.comparison import document
 from suite.present.heading import machine_text

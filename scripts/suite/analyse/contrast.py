@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: MIT
+"""A contrast: one metric of two cells, compared. The only place where two figures become a ratio.
+
+Its ratio is that of the two figures that are printed, and its status says what the ratio is good
+for. It is never missing without a reason. Consumers (tables, gates, answers, claims) ask it for an
+estimate at the confidence of their family, and for the verdict on that.
+
+The unit of independent values (Unit) is a round if both sides ran in the same rounds, a boot if
+kernels were booted for each round, a session if the sides are two results. Rounds of a few sessions
+have an interval that also contains what the sessions differ by; SESSIONS_ALONE or more are the
+units themselves (docs/methodology.md, "What varies").
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from suite import stats
+from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series, rounds_common, rounds_join
+from suite.analyse.metrics import METRICS
+from suite.scenario.scenario import LABEL_REPEAT
+
+SESSIONS_ALONE = stats.ROUNDS_NEEDED  # so many sessions on a side are the units
+SAME_ALPHA = 0.01  # of all baselines of a metric: below it A and A' differ, and nothing is claimed
+
+
+class Unit(Enum):
+    """The unit of independent values; the value is its name."""
+
+    ROUND = "round"      # both sides ran in each round: their values of a round are a pair
+    BOOT = "boot"        # kernels of one result, booted for each round: values have no pair
+    SESSION = "session"  # a value is the median of the session's rounds
+
+
+class Status(Enum):
+    """What the ratio of a contrast is good for; the value is its name in JSON and CSV. Nothing is
+    claimed but from OK and CENSORED."""
+
+    OK = "ok"
+    CENSORED = "censored"          # some values are only lower bounds: the direction may be known
+    ABSENT = "absent"              # a side has no value, or the sides share no round
+    ZERO = "zero"                  # a value is not above 0: there is no ratio
+    TIMING = "timing"              # emulated, and not the same count in every run
+    DISTURBED = "disturbed"        # unexpected connections reached a data port meanwhile
+    MIXED = "mixed"                # two groups of rounds contradict each other
+    INCOMPARABLE = "incomparable"  # the two runs of the baselines differ
+
+
+class Verdict(Enum):
+    """What follows from a contrast; the value is its name in JSON and CSV."""
+
+    CHANGED = "changed"      # the interval excludes 1
+    EXACT = "exact"          # counts that were the same in every run of each side
+    UNDECIDED = "undecided"  # the interval contains 1
+    UNKNOWN = "unknown"      # too few rounds, or sessions, for so many rows
+    WITHHELD = "withheld"    # the status allows no claim
+
+    @property
+    def claims(self) -> bool:
+        return self in (Verdict.CHANGED, Verdict.EXACT)
+
+
+class Mixture(NamedTuple):
+    """Two groups of rounds of one side, or of the ratio: `base`, `new` or `ratio`."""
+
+    side: str
+    regimes: stats.Regimes
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """base, new: the values that are compared, by round, boot or session. exact: both sides counted
+    the same in every run. ratio: None if there is none, or only a direction. mixture: two groups of
+    rounds, if there are two; they contradict each other only if the status is MIXED. sessions: how
+    many are in it."""
+
+    base: Series
+    new: Series
+    status: Status
+    unit: Unit = Unit.ROUND
+    exact: bool = False
+    ratio: stats.Ratio | None = None
+    mixture: Mixture | None = None
+    sessions: int = 1
+
+    @property
+    def paired(self) -> bool:
+        return self.unit is Unit.ROUND
+
+    @property
+    def size(self) -> int:
+        return min(len(self.base), len(self.new))
+
+    @property
+    def censored(self) -> bool:
+        return bool(self.base.censored or self.new.censored)
+
+    @property
+    def testable(self) -> bool:
+        """Whether it is in a family: whether a claim from it needs an interval, and may be made."""
+        return not self.exact and self.status in (Status.OK, Status.CENSORED) and self.p is not None
+
+    def estimate(self, alpha: float = stats.ALPHA) -> stats.Estimate | None:
+        """The ratio with its interval at confidence 1 - alpha, or its direction. None without."""
+        if self.ratio:
+            return self.ratio.estimate(alpha)
+        if self.exact:
+            base, new = self.base.median, self.new.median
+            return stats.Estimate(1.0 if new == base else new / base, None, self.size) if (
+                base or new == base) else None
+        if self.status in (Status.ABSENT, Status.ZERO) or not self.censored:
+            return None
+        return stats.ratio_directed((self.new.bounds, self.new.values),
+                                    (self.base.bounds, self.base.values), self.paired, alpha)
+
+    @property
+    def p(self) -> float | None:
+        """p of "no change"; None if there are too few values, or no ratio."""
+        if self.ratio:
+            return self.ratio.p
+        found = None if self.exact else self.estimate()
+        return found.p if found else None
+
+    @property
+    def p_least(self) -> float:
+        """The smallest p that so many values can have."""
+        found = None if self.exact else self.estimate()
+        return found.p_least if found else 1.0
+
+    def verdict(self, alpha: float = stats.ALPHA) -> Verdict:
+        if self.exact:
+            return Verdict.EXACT
+        if self.status not in (Status.OK, Status.CENSORED):
+            return Verdict.WITHHELD
+        found = self.estimate(alpha)
+        if found is None or found.interval is None:
+            return Verdict.UNKNOWN
+        return Verdict.UNDECIDED if found.interval.contains(1.0) else Verdict.CHANGED
+
+
+NO_CONTRAST = Contrast(NO_SERIES, NO_SERIES, Status.ABSENT)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One side: a metric of a cell. series: of its rounds."""
+
+    matrix: Matrix
+    cell: Cell
+    metric: str
+    series: Series = field(compare=False)
+
+    @property
+    def exact(self) -> bool:
+        return self.matrix.is_exact(self.cell.name, self.metric)
+
+    @property
+    def disturbed(self) -> bool:
+        return any(one.strangers for one in self.matrix.traits_of(self.cell.name))
+
+
+def sample_of(matrix: Matrix, cell: Cell, metric: str) -> Sample:
+    return Sample(matrix, cell, metric, matrix.series(cell.name, metric))
+
+
+def sessions_of(matrix: Matrix) -> dict[str, range]:
+    """The counted rounds of every session, by its id."""
+    return {session.name: session.rounds for session in matrix.result.plan.sessions}
+
+
+def session_places(matrix: Matrix, rounds: np.ndarray) -> dict[str, np.ndarray]:
+    """The positions of these rounds by session; only of sessions that have some."""
+    found = {name: np.flatnonzero(np.isin(rounds, span)) for name, span in
+             sessions_of(matrix).items()}
+    return {name: places for name, places in found.items() if len(places)}
+
+
+def session_medians(matrix: Matrix, series: Series) -> Series:
+    """The median of each session that has values, by session."""
+    places = session_places(matrix, series.rounds)
+    return Series(np.array(list(places)),
+                  np.array([np.median(series.values[at]) for at in places.values()]),
+                  np.array([np.median(series.bounds[at]) for at in places.values()]))
+
+
+def mixture_find(base: Series, new: Series, paired: bool) -> Mixture | None:
+    """Two groups of rounds: of the ratio if the sides share rounds, else of a side."""
+    sides = [("new", new.values), ("base", base.values)]
+    if paired:
+        sides.insert(0, ("ratio", new.values / base.values))
+    return next((Mixture(name, found) for name, values in sides
+                 if (found := stats.regimes_of(values))), None)
+
+
+def contradicts(mixture: Mixture, ratio: stats.Ratio) -> bool:
+    """Whether two groups of rounds say different things: their ratios are on different sides of 1,
+    or the groups differ by more than the sides do, and the ratio of the medians is beyond the
+    interval of the rank test."""
+    low, high = mixture.regimes.low, mixture.regimes.high
+    if mixture.side == "ratio" and low * stats.REGIME_TIMES ** 0.5 < 1 < (
+            high / stats.REGIME_TIMES ** 0.5):
+        return True
+    ends = ratio.shifts.ends(stats.ALPHA)
+    beyond = ends is not None and not ends.low <= ratio.centre <= ends.high
+    return beyond and abs(ratio.centre) < math.log(high / low)
+
+
+def ratio_make(base: Sample, new: Sample, pair: Sequence[Series], unit: Unit) -> stats.Ratio:
+    """The ratio of values above 0 that are not censored. pair: base and new, joined if the unit is
+    a round. Its centre is the ratio of the medians of the whole series."""
+    values = pair[1].values, pair[0].values
+    if unit is not Unit.ROUND:
+        return stats.ratio_make(*values, False, independent=True)
+    centre = new.series.median / base.series.median
+    places = list(session_places(new.matrix, pair[1].rounds).values())
+    if len(places) < SESSIONS_ALONE:
+        return stats.ratio_make(*values, True, centre, places)
+    ratios = values[0] / values[1]
+    medians = np.array([np.median(ratios[at]) for at in places])
+    return stats.ratio_make(medians, np.ones(len(medians)), True, centre, independent=True)
+
+
+def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
+    """The contrast of two samples, new against base."""
+    pair = [base.series, new.series]
+    if unit is Unit.ROUND:
+        pair = list(rounds_join(*pair))
+    elif unit is Unit.SESSION:
+        pair = [session_medians(side.matrix, side.series) for side in (base, new)]
+    sessions = len(session_places(new.matrix, new.series.rounds))
+
+    def made(status: Status, **more: Any) -> Contrast:
+        return Contrast(pair[0], pair[1], status, unit, sessions=sessions, **more)
+
+    if not all(map(len, pair)):
+        return made(Status.ABSENT)
+    if base.exact and new.exact:
+        return made(Status.OK, exact=True)
+    if base.cell.emulated or new.cell.emulated:
+        return made(Status.TIMING)
+    if not all(side.positive for side in (base.series, new.series, *pair)):
+        return made(Status.ZERO)
+    withheld = (Status.DISTURBED if base.disturbed or new.disturbed else
+                Status.INCOMPARABLE if base.cell is not new.cell and any(
+                    same_differ(side.matrix, side.metric) for side in (base, new)) else None)
+    if any(side.censored for side in (base.series, new.series)):
+        return made(withheld or Status.CENSORED)
+    ratio = ratio_make(base, new, pair, unit)
+    sides = pair if unit is Unit.ROUND else [base.series, new.series]
+    mixture = mixture_find(sides[0], sides[1], unit is Unit.ROUND)
+    mixed = Status.MIXED if mixture and contradicts(mixture, ratio) else Status.OK
+    return made(withheld or mixed, ratio=ratio, mixture=mixture)
+
+
+def contrast_of(matrix: Matrix, base: Cell, new: Cell, metric: str) -> Contrast:
+    """The contrast of two cells of one result, new against base."""
+    key = ("contrast", base.name, new.name, metric)
+    if key not in matrix.memo:
+        unit = Unit.ROUND if rounds_common((base, new)) else Unit.BOOT
+        matrix.memo[key] = contrast_make(sample_of(matrix, base, metric),
+                                         sample_of(matrix, new, metric), unit)
+    return matrix.memo[key]
+
+
+def same_contrast(matrix: Matrix, cell: Cell, metric: str) -> Contrast:
+    """The contrast of the second run of a cell with its first, A' against A."""
+    key = ("same", cell.name, metric)
+    if key not in matrix.memo:
+        first, again = (Sample(matrix, cell, metric, series)
+                        for series in matrix.runs_paired(cell.name, metric))
+        matrix.memo[key] = contrast_make(first, again, Unit.ROUND)
+    return matrix.memo[key]
+
+
+def same_contrasts(matrix: Matrix, metric: str) -> dict[str, Contrast]:
+    """A' against A of every cell that runs twice in a round and has both, by cell."""
+    key = ("sames", metric)
+    if key not in matrix.memo:
+        columns = matrix.result.runs.columns
+        doubled = set(columns["cell"][columns["label"] == LABEL_REPEAT])
+        found = {name: same_contrast(matrix.whole, cell, metric)
+                 for name, cell in matrix.whole.cells.items() if name in doubled}
+        matrix.memo[key] = {name: one for name, one in found.items() if one.p is not None}
+    return matrix.memo[key]
+
+
+def same_differ(matrix: Matrix, metric: str) -> bool:
+    """Whether A and A' of the baselines differ more than chance allows. Then something else than
+    the words of the cells changes figures, and nothing is claimed from this metric."""
+    ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
+    return METRICS[metric].timed and bool(ps) and (
+        min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
+
+
+def same_reach(matrix: Matrix, cell: Cell, metric: str) -> float | None:
+    """The A/A interval of a cell's row as a ratio, 1 or above: the end of the 95 % interval of
+    A' / A of its baseline that is farther from 1. None without an interval."""
+    base = matrix.baseline_find(cell) or cell
+    found = same_contrasts(matrix, metric).get(base.name)
+    return reach_of(found) if found else None
+
+
+def reach_of(same: Contrast) -> float | None:
+    """The farther end of the 95 % interval of A' / A from 1, as a ratio; None without one."""
+    interval = same.ratio.interval() if same.ratio else None
+    return max(interval.high, 1 / interval.low) if interval else None

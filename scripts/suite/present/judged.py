@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""Verdicts as signs and short texts, the same in tables, blocks and pictures. Pure."""
+
+from suite.analyse.contrast import Mixture, Status, Verdict
+from suite.analyse.metrics import Metric
+from suite.analyse.verdicts import Judged
+from suite.base.units import ratio_text, value_text
+
+# In place of a change, by the status that withholds it: its sign, and what it means.
+WITHHELD_SIGNS = {
+    Status.ABSENT: "-", Status.ZERO: "zero", Status.TIMING: "timing",
+    Status.DISTURBED: "disturbed", Status.MIXED: "mixed", Status.INCOMPARABLE: "A/A"}
+WITHHELD_WHY = {
+    Status.ABSENT: "a side has no figure, or the sides share no round",
+    Status.ZERO: "a figure is 0 in some round, so there is no ratio",
+    Status.TIMING: "emulated, and not the same count in every run",
+    Status.DISTURBED: "unexpected connections reached a data port in some run",
+    Status.MIXED: "two groups of rounds contradict each other",
+    Status.INCOMPARABLE: "the two runs of the baselines differ, so the machine changes figures"}
+
+
+def verdict_name(judged: Judged) -> str:
+    """The verdict in JSON and CSV; if it is withheld, the status that says why."""
+    return (judged.contrast.status if judged.verdict is Verdict.WITHHELD else judged.verdict).value
+
+
+def marked(text: str, verdict: Verdict, status: Status = Status.OK) -> str:
+    """A change with the mark of its verdict: `+3.1%`, `~`, `+3.1%?`, `mixed`."""
+    if verdict is Verdict.WITHHELD:
+        return WITHHELD_SIGNS[status]
+    return "~" if verdict is Verdict.UNDECIDED else text + "?" * (verdict is Verdict.UNKNOWN)
+
+
+def judged_marked(text: str, judged: Judged) -> str:
+    return marked(text, judged.verdict, judged.contrast.status)
+
+
+def mixture_text(mixture: Mixture, metric: Metric) -> str:
+    """`mixed: 45 of 60 rounds near 170 us, 15 near 3 ms`, of a side or of the ratio."""
+    regimes = mixture.regimes
+    low, high = (ratio_text(one) if mixture.side == "ratio" else value_text(one, metric.unit)
+                 for one in (regimes.low, regimes.high))
+    rounds = regimes.lower + regimes.upper
+    # the larger group first
+    groups = [(regimes.lower, low), (regimes.upper, high)]
+    (most, near), (fewer, other) = sorted(groups, key=lambda group: -group[0])
+    of = {"ratio": "the ratio", "new": "the row", "base": "the baseline"}[mixture.side]
+    return f"mixed: {of} has {most} of {rounds} rounds near {near}, {fewer} near {other}"
+
+
+def withheld_note(judged: Judged, metric: Metric) -> str:
+    """Why a change is withheld; empty if it is not, or if the sign says enough."""
+    contrast = judged.contrast
+    if judged.verdict is not Verdict.WITHHELD or contrast.status is Status.ABSENT:
+        return ""
+    if contrast.status is Status.MIXED and contrast.mixture:
+        return mixture_text(contrast.mixture, metric)
+    if contrast.status is Status.ZERO:
+        zero = [f"{name} in {int((series.values <= 0).sum())} of {len(series)}"
+                for name, series in (("the baseline", contrast.base), ("the row", contrast.new))
+                if not series.positive]
+        return f"no ratio: 0 of {' and '.join(zero)} rounds" if zero else ""
+    return WITHHELD_WHY[contrast.status]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Rounds that depend on each other, and values in two groups.
+
+Neighbouring rounds may have a state of the machine in common. With a correlation r of neighbours, n
+rounds say as much as n (1 - r) / (1 + r) independent ones: the variance of their mean under an
+autoregressive process of order 1 (Bartlett 1946). The sample correlation is too small by about
+(1 + 4 r) / n (Marriott and Pope 1954), and few rounds know it badly. So intervals are wider by the
+correlation plus one standard error of it. docs/methodology.md has the simulations.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+CORRELATION_MOST = 0.9  # of a series that drifts: its interval is 4.4 times as wide
+REGIME_SHARE, REGIME_ROUNDS = 0.1, 3  # the smaller group has this share of the rounds, and so many
+REGIME_TIMES = 1.5  # how many times the centre of one group is that of the other, at least
+REGIME_SPREADS = 4.0  # how many standard deviations the centres are apart, at least
+BY_MEDIAN = 1.4826  # the standard deviation of normal noise, divided by its median deviation
+
+
+def ranks_of(values: np.ndarray) -> np.ndarray:
+    """Twice the mean rank of each value, equal values alike: int64."""
+    ordered = np.sort(values)
+    return np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+
+
+def correlation_neighbours(values: np.ndarray) -> float:
+    """The rank correlation of neighbouring values, at lag 1; 0 if all are equal."""
+    ranks = ranks_of(values).astype(float)
+    apart = ranks - ranks.mean()
+    square = float(apart @ apart)
+    return float(apart[1:] @ apart[:-1]) / square if square else 0.0
+
+
+def widening_of(values: np.ndarray) -> float:
+    """How many times wider the interval of these rounds is than that of independent ones, at least
+    1. values: of shape (rounds,), in the order in which they ran."""
+    n = len(values)
+    if n < 2 or not np.ptp(values):
+        return 1.0
+    sample = correlation_neighbours(values)
+    likely = sample + (1 + 4 * max(sample, 0.0)) / n
+    error = math.sqrt((1 - min(max(likely, 0.0), CORRELATION_MOST) ** 2) / n)
+    most = min(max(likely + error, 0.0), CORRELATION_MOST)
+    return math.sqrt((1 + most) / (1 - most))
+
+
+@dataclass(frozen=True)
+class Regimes:
+    """Two groups of values: their medians, how many each has, and the limit between them."""
+
+    low: float
+    high: float
+    lower: int
+    upper: int
+    limit: float
+
+
+def regimes_of(values: np.ndarray) -> Regimes | None:
+    """The two groups of values above 0, if there are two: the split whose groups have the least
+    variance within (k-means with two means, exact in one dimension, of logarithms). The spread of a
+    group is by its median deviation. The separation is that of Ashman, Bird and Zepf (1994), who
+    call two groups separate above 2; two halves of normal noise have 2.3."""
+    logs = np.sort(np.log(values))
+    n = len(logs)
+    least = max(REGIME_ROUNDS, math.ceil(REGIME_SHARE * n))
+    if n < 2 * least or not logs[-1] - logs[0] > math.log(REGIME_TIMES):
+        return None
+    sizes, sums = np.arange(least, n - least + 1), np.cumsum(logs)
+    means = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (n - sizes)
+    split = int(sizes[np.argmax((means[1] - means[0]) ** 2 * sizes * (n - sizes))])
+    groups = logs[:split], logs[split:]
+    low, high = (float(np.median(group)) for group in groups)
+    spread = BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
+                                            for group in groups]))
+    if high - low < max(math.log(REGIME_TIMES), REGIME_SPREADS * spread):
+        return None
+    return Regimes(math.exp(low), math.exp(high), split, n - split,
+                   math.exp((logs[split - 1] + logs[split]) / 2))

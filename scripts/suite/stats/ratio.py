@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The ratio of two series of values above 0, which agrees with the medians that are printed.
+
+- Its value is the ratio of the two medians.
+- Its interval is that of the rank test of the logarithms (stats/shift.py), wider where rounds
+  depend on each other (stats/dependence.py), where sessions differ, and up to the value itself.
+- p is of the same test: it is at most alpha exactly if the interval at confidence 1 - alpha
+  excludes 1.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from suite.stats.dependence import widening_of
+from suite.stats.estimate import ALPHA, Estimate, Interval
+from suite.stats.nulls import student_p, student_quantile
+from suite.stats.shift import ROUNDING, Shifts, shifts_make
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The mean of a few sessions, in logarithms, and its standard error."""
+
+    mean: float
+    error: float
+    sessions: int
+
+    @property
+    def p(self) -> float:
+        if not self.error:
+            return 0.0 if abs(self.mean) > ROUNDING else 1.0
+        return student_p(abs(self.mean) / self.error, self.sessions - 1)
+
+    def reach(self, alpha: float) -> tuple[float, float]:
+        half = student_quantile(1 - alpha / 2, self.sessions - 1) * self.error
+        return self.mean - half, self.mean + half
+
+
+def spread_of(sessions: Sequence[np.ndarray]) -> Spread:
+    """The spread of two sessions or more. sessions: the logarithms of the rounds of each."""
+    means = [float(np.median(one)) for one in sessions]
+    return Spread(float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(len(means))),
+                  len(means))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A ratio, before it is known how many others are tested with it. centre: the logarithm of its
+    value. shifts: of logarithms. widening: as of widening_of(). spread: of its sessions, if it has
+    a few: None if it has one, or if sessions are the units."""
+
+    centre: float
+    shifts: Shifts
+    widening: float = 1.0
+    spread: Spread | None = None
+
+    @property
+    def pairs(self) -> int:
+        return self.shifts.pairs
+
+    @property
+    def independent(self) -> float:
+        """As how many independent rounds these count."""
+        return self.pairs / self.widening ** 2
+
+    @cached_property
+    def p(self) -> float | None:
+        """p of "no change"; None if there are too few values."""
+        shift = self.shifts.centre
+        # The interval, made wider about its centre, excludes 0 if before it excludes this.
+        p = self.shifts.p(shift * (1 - 1 / self.widening))
+        sides = [shift, self.centre, *([self.spread.mean] if self.spread else [])]
+        if p is None or not (min(sides) > ROUNDING or max(sides) < -ROUNDING):
+            return None if p is None else 1.0
+        return max(p, self.spread.p) if self.spread else p
+
+    def interval(self, alpha: float = ALPHA) -> Interval | None:
+        """The interval at confidence 1 - alpha; None if there are too few values."""
+        ends = self.shifts.ends(alpha)
+        if ends is None:
+            return None
+        shift = self.shifts.centre
+        lows = [shift + self.widening * (ends.low - shift), self.centre]
+        highs = [shift + self.widening * (ends.high - shift), self.centre]
+        if self.spread:
+            low, high = self.spread.reach(alpha)
+            lows, highs = [*lows, low], [*highs, high]
+        low, high = (0.0 if abs(end) < ROUNDING else end for end in (min(lows), max(highs)))
+        return Interval(math.exp(low), math.exp(min(high, 700.0)), ends.level)
+
+    def estimate(self, alpha: float = ALPHA) -> Estimate:
+        return Estimate(math.exp(self.centre), self.interval(alpha), self.pairs, self.p,
+                        self.shifts.p_least)
+
+
+def ratio_make(new: Sequence[float], base: Sequence[float], paired: bool,
+               centre: float | None = None,
+               sessions: Sequence[np.ndarray] = (), independent: bool = False) -> Ratio:
+    """The ratio new / base; all values are above 0.
+
+    paired: both have one value for each round, in the order in which they ran.
+    centre: the ratio of the printed figures, if they are not the medians of these values.
+    sessions: the positions of the rounds of each session, if there are a few.
+    independent: the values are of sessions or boots, which share no state of the machine.
+    """
+    logs = np.log(new), np.log(base)
+    value = math.log(centre or np.median(new) / np.median(base))
+    rounds = logs[0] - logs[1] if paired else None
+    widening = 1.0 if rounds is None or independent else widening_of(rounds)
+    spread = spread_of([rounds[places] for places in sessions]) if (
+        rounds is not None and len(sessions) > 1) else None
+    return Ratio(0.0 if abs(value) < ROUNDING else value, shifts_make(*logs, paired), widening,
+                 spread)
+
+
+def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
+                   alpha: float = ALPHA) -> Estimate:
+    """The estimate of new / base of a single pair of series, at confidence 1 - alpha."""
+    return ratio_make(new, base, paired).estimate(alpha)
