@@ -8,6 +8,7 @@
 #include "environment.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 struct answer {
@@ -162,25 +163,35 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
     }
 }
 
-/* Prints a quantile only if a sample lies above it, as the tables do. */
-static void print_histogram(const struct answer *answer, const char *name, const char *key)
+/* Prints a quantile only if a request ranks above it, as the tables do. `unsent` requests were due
+ * and never sent: they rank behind all others, so a quantile among them is only known to be above
+ * the maximum. */
+static void print_histogram(const struct answer *answer, const char *name, const char *key, uint64_t unsent)
 {
-    static struct histogram merged; /* static: 16 KiB */
+    static struct histogram merged; /* static: 30 KiB */
     static const struct {
         double share;
         const char *name;
-    } quantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}};
+    } quantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}, {1, "max"}};
+    const char *between = " ";
+    double total;
 
     merge_histograms(&merged, answer->ends[answer->driver], key);
+    total = (double)(merged.count + unsent);
     if (!merged.count)
         return;
-    printf("  %s ", name);
+    printf("  %s", name);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        if ((double)merged.count * (1 - quantiles[i].share) < 1 - 1e-9)
-            break;
-        printf("%s %s, ", quantiles[i].name, TIME(histogram_quantile(&merged, quantiles[i].share) / 1e9));
+        double share = quantiles[i].share, rank = ceil(share * total - 1e-9);
+        bool is_known = rank <= (double)merged.count;
+        double ns = is_known && share < 1 ? histogram_value(&merged, (uint64_t)rank) : (double)merged.maximum;
+
+        if (share < 1 && total * (1 - share) < 1 - 1e-9)
+            continue;
+        printf("%s%s %s%s", between, quantiles[i].name, is_known ? "" : "> ", TIME(ns / 1e9));
+        between = ", ";
     }
-    printf("max %s\n", TIME((double)merged.maximum / 1e9));
+    putchar('\n');
 }
 
 static void print_per_second(const struct answer *answer, const char *unit)
@@ -229,15 +240,16 @@ static void print_closed_loop(const struct answer *answer)
 static void print_request(const struct answer *answer)
 {
     bool is_closed = record_word_is(answer->record, "rate", "closed");
+    uint64_t late = record_sum(answer->ends[answer->driver], "late");
 
     if (elapsed_seconds(answer->ends[answer->driver]) <= 0)
         return;
     (is_closed ? print_closed_loop : print_open_loop)(answer);
-    print_histogram(answer, is_closed ? "latency" : "latency from the intended start", "latency");
-    print_histogram(answer, "service from the send", "service");
-    print_histogram(answer, "late start", "late_start");
-    print_histogram(answer, "handshake", "handshake");
-    print_histogram(answer, "hand-over to the sender", "handover");
+    print_histogram(answer, is_closed ? "latency" : "latency from the intended start", "latency", late);
+    print_histogram(answer, "service from the send", "service", 0);
+    print_histogram(answer, "late start", "late_start", late);
+    print_histogram(answer, "handshake", "handshake", 0);
+    print_histogram(answer, "hand-over to the sender", "handover", 0);
 }
 
 /* Bytes per second, by the clock of the end. A receiver starts its clock at the first arrival, so

@@ -6,7 +6,8 @@
 
 void histogram_reset(struct histogram *histogram)
 {
-    memset(histogram, 0, sizeof *histogram);
+    if (histogram->count)
+        memset(histogram, 0, sizeof *histogram);
     histogram->minimum = UINT64_MAX;
 }
 
@@ -29,14 +30,12 @@ uint64_t histogram_width(uint32_t bin)
     return UINT64_C(1) << shift_of(bin);
 }
 
-double histogram_quantile(const struct histogram *histogram, double q)
+double histogram_value(const struct histogram *histogram, uint64_t rank)
 {
-    uint64_t rank = (uint64_t)fmax(1, ceil(q * (double)histogram->count)), seen = histogram->bins[0];
+    uint64_t seen = histogram->bins[0];
     uint32_t bin = 0;
     double middle;
 
-    if (!histogram->count)
-        return 0;
     while (seen < rank && bin < HISTOGRAM_BINS - 1)
         seen += histogram->bins[++bin];
     middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: MIT */
-/* A latency histogram: log-linear, 1 ns to 100 s.
+/* A latency histogram: log-linear, with a bin for every uint64_t.
  *
  * Each value below 128 has a bin of its own. Above, every power of two is divided into 64 bins of
  * the same width. A bin is at most 1/64 of its lower bound wide, so its middle is within 0.8 % of
- * every value counted in it. */
+ * every value counted in it. Only pages with counts need memory: 4 KiB for eight powers of two. */
 #pragma once
 
 #include <jansson.h>
 #include <stdint.h>
 
-#define HISTOGRAM_STEP_BITS 6                   /* 64 bins to a power of two */
-#define HISTOGRAM_TOP_NS UINT64_C(100000000000) /* 2^36 <= 100 s < 2^37 ns */
-#define HISTOGRAM_BINS ((37 - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS)
+#define HISTOGRAM_STEP_BITS 6 /* 64 bins to a power of two */
+#define HISTOGRAM_BINS ((64 - HISTOGRAM_STEP_BITS + 1) << HISTOGRAM_STEP_BITS)
 
 struct histogram {
     uint64_t count, sum, minimum, maximum; /* ns, exact */
     uint64_t bins[HISTOGRAM_BINS];
 };
 
+/* Empties a histogram. Before the first call it must be all zero. Writes no bin if nothing was
+ * recorded: a histogram that is never used then needs no memory. */
 void histogram_reset(struct histogram *histogram);
 
-/* The bin of a value; all values above 100 s are in the last bin. */
 static inline uint32_t histogram_bin(uint64_t ns)
 {
     uint32_t shift;
 
-    if (ns > HISTOGRAM_TOP_NS)
-        ns = HISTOGRAM_TOP_NS;
     if (ns < 2u << HISTOGRAM_STEP_BITS)
         return (uint32_t)ns;
     shift = 63u - (uint32_t)__builtin_clzll(ns) - HISTOGRAM_STEP_BITS;
@@ -48,9 +46,9 @@ static inline void histogram_record(struct histogram *histogram, uint64_t ns)
 uint64_t histogram_low(uint32_t bin);
 uint64_t histogram_width(uint32_t bin);
 
-/* The value in ns at quantile q (0 to 1): the middle of the bin with the value of rank ceil(q *
- * count) (nearest rank), limited to the exact minimum and maximum. 0 if nothing was recorded. */
-double histogram_quantile(const struct histogram *histogram, double q);
+/* The value in ns of that rank (1 to count): the middle of its bin, limited to the exact minimum and
+ * maximum. */
+double histogram_value(const struct histogram *histogram, uint64_t rank);
 
 /* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New
  * reference, NULL when nothing was recorded. */

@@ -234,3 +234,18 @@ def test_what_is_due_beyond_the_capacity_is_not_sent_after_the_end() -> None:
     assert record_sum(client, "due") == 3000
     assert record_sum(client, "late") == 3000 - record_sum(client, "messages_sent") > 0
     assert max(thread["elapsed_ns"] for thread in client["threads"]) < 1.5e9
+
+
+def test_the_text_of_the_client_ranks_requests_that_were_never_sent_behind_all_others() -> None:
+    done = client_run("spin=10ms", "rate=1000", "duration=100ms", "warmup=0s", "place=free")
+    assert done.returncode == 0, done.stderr
+    unsent = int(re.findall(r"100 requests were due, (\d+) of them never sent", done.stdout)[0])
+    assert unsent >= 89  # a request takes 10 ms
+    for name in ("latency from the intended start", "late start"):
+        (line,) = re.findall(f"^  {name} (.*)$", done.stdout, re.MULTILINE)
+        p50, p90, p99, largest = line.split(", ")
+        bound = largest.removeprefix("max ")
+        assert bound.startswith("> ")
+        assert [p50, p90, p99] == [f"p50 {bound}", f"p90 {bound}", f"p99 {bound}"], line
+    (service,) = re.findall("^  service from the send (.*)$", done.stdout, re.MULTILINE)
+    assert ">" not in service, "the service time is of requests that were sent"

@@ -24,7 +24,7 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict
 from suite.scenario.scenario import Claim
 from suite.stats import Beyond
-from suite.stats.histogram import Histogram
+from suite.stats.histogram import Histogram, histogram_read, histograms_merge
 
 P50, P99 = METRICS["latency_p50"], METRICS["latency_p99"]
 ROUNDS = 10
@@ -93,6 +93,36 @@ def test_requests_that_were_never_sent_rank_behind_all_others() -> None:
         histogram(sent, 39).quantile(0.99) is None
         and histogram(sent, 40).quantile(0.99) is not None
     )
+
+
+TOP = (99857989632, 1 << 30, 3)  # the last bin of older records: from 99.9 s, all above 100 s
+
+
+def older(maximum: int, count: int = 3) -> Histogram:
+    """As an older record has it: 7 values of 5 ns, and these at the top."""
+    return histogram_read({"unit": "ns", "count": 7 + count, "minimum": 5, "maximum": maximum,
+                           "sum": 10**12, "bins": [[5, 1, 7], [*TOP[:2], count]]})
+
+
+def test_a_quantile_in_the_last_bin_of_an_older_record_is_a_bound_and_its_maximum_exact() -> None:
+    read = older(400 * 10**9)
+    assert read.quantile(0.7) == 5 and not isinstance(read.quantile(0.7), Beyond)
+    p90 = read.quantile(0.9)
+    assert isinstance(p90, Beyond) and p90 == TOP[0]
+    assert read.largest() == 400e9 and not isinstance(read.largest(), Beyond)
+    within = older(TOP[0] + TOP[1] - 1).quantile(0.9)
+    assert within == pytest.approx(100.4e9, rel=0.008) and not isinstance(within, Beyond)
+
+
+def test_merged_with_a_record_that_has_longer_bins_no_value_from_the_bound_on_is_exact() -> None:
+    long = Histogram(10, 300 * 10**9, 7, 10**12, ((7, 1, 2), (200 * 10**9, 1 << 31, 8)))
+    for parts in ([older(150 * 10**9), long], [long, older(150 * 10**9), older(400 * 10**9)]):
+        merged = histograms_merge(parts)
+        assert merged is not None and merged.quantile(0.3) == 5
+        for share in (0.6, 0.75, 0.9, 0.95):
+            value = merged.quantile(share)
+            assert isinstance(value, Beyond) and value == TOP[0]
+        assert merged.largest() == max(part.maximum for part in parts)
 
 
 def test_a_quantile_that_some_round_does_not_know_is_none_of_the_cell(short: Path) -> None:

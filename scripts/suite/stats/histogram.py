@@ -11,12 +11,14 @@ from suite.base.units import Beyond
 
 HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
 FROM_INTENDED = ("latency", "late_start")  # these begin at the time when a request is due
+OPEN = 2**64  # the width of a bin without an upper end
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Values in ns. bins: (low, width, count), ascending. maximum, minimum and sum are exact.
-    beyond: the number of censored values: each is only known to be larger than all others."""
+    """Values in ns. bins: (low, width, count), by their upper ends. maximum, minimum and sum are
+    exact. beyond: the number of censored values: each is only known to be larger than all others.
+    """
 
     count: int
     maximum: float
@@ -31,14 +33,17 @@ class Histogram:
 
     def quantile(self, share: float) -> float | None:
         """The value, in ns, at rank ceil(share * total): the middle of its bin; if it is censored,
-        Beyond(maximum). None if there are fewer than 1 / (1 - share) values: too few for the
-        tail."""
+        Beyond(maximum); in an open bin, or above its low, Beyond(low). None if there are fewer than
+        1 / (1 - share) values: too few for the tail."""
         if self.total * (1 - share) < 1 - 1e-9:
             return None
         rank, seen = math.ceil(share * self.total - 1e-9), 0
+        last = self.bins[-1][0] if self.bins and self.bins[-1][1] == OPEN else math.inf
         for low, width, count in self.bins:
             seen += count
             if seen >= rank:
+                if low >= last:
+                    return Beyond(max(last, self.minimum))
                 return min(max(low + (width - 1) / 2, self.minimum), self.maximum)
         return Beyond(self.maximum)
 
@@ -48,13 +53,15 @@ class Histogram:
 
 
 def histogram_read(part: dict[str, Any]) -> Histogram:
-    return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"],
-                     tuple((low, width, count) for low, width, count in part["bins"]))
+    """Older records count all values above 100 s in their last bin, which ends below maximum."""
+    bins = [(low, width, count) for low, width, count in part["bins"]]
+    if bins and sum(bins[-1][:2]) <= part["maximum"]:
+        bins[-1] = (bins[-1][0], OPEN, bins[-1][2])
+    return Histogram(part["count"], part["maximum"], part["minimum"], part["sum"], tuple(bins))
 
 
 def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
-    """One histogram of several; None if none has a value. Bins with the same low have the same
-    width."""
+    """One histogram of several; None if none has a value."""
     parts = [part for part in parts if part.total]
     if len(parts) < 2:
         return parts[0] if parts else None
@@ -62,7 +69,8 @@ def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
     for part in parts:
         for low, width, count in part.bins:
             counts[low, width] = counts.get((low, width), 0) + count
-    bins = tuple((low, width, count) for (low, width), count in sorted(counts.items()))
+    bins = tuple((low, width, count) for (low, width), count
+                 in sorted(counts.items(), key=lambda item: sum(item[0])))
     counted = [part for part in parts if part.count] or parts
     return Histogram(sum(part.count for part in parts), max(part.maximum for part in counted),
                      min(part.minimum for part in counted), sum(part.sum for part in parts), bins,
