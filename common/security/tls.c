@@ -91,13 +91,18 @@ void tls_note_handshake(struct connection *connection, const char *cipher, int h
 int tls_fail(const struct tls_wire *wire, const char *doing, const char *why)
 {
     const struct connection *connection = wire->connection;
+    const char *end;
+    size_t length;
 
     if (wire->error)
         return -wire->error;
     if (wire->ended)
         why = "the connection was closed without a close_notify";
+    end = strstr(why, ". "); /* the full stop of a library's first sentence, not that of "TLS 1.3" */
+    length = end ? (size_t)(end - why) : strlen(why);
+    length -= length && why[length - 1] == '.';
     problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s: %.*s",
                     end_names[connection->end], doing, end_names[connection->peer],
-                    connection->security->variant.name, (int)strcspn(why, "."), why);
+                    connection->security->variant.name, (int)length, why);
     return -EPROTO;
 }

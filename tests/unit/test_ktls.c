@@ -2,6 +2,7 @@
 /* TLS by the kernel at one side. GnuTLS at the other side sends what a peer should not send. */
 #include "unit.h"
 
+#include "connection/layer.h"
 #include "connection/security.h"
 #include "transport/transport.h"
 
@@ -57,6 +58,7 @@ static void open_side(size_t number, int fd)
     connection->peer = number ? END_CLIENT : END_SERVER;
     connection->security = plan.ends[connection->end].security;
     connection->calls = (struct calls){.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT};
+    layer_set_transport(connection, &layer_socket, NULL);
     assert_int_equal(security_open_context(&side->shared, connection->peer, &terms), 0);
     assert_int_equal(security_begin(connection), 0);
 }

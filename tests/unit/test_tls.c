@@ -136,6 +136,10 @@ TEST(the_error_of_a_library_stands_without_its_full_stop)
     assert_int_equal(tls_fail(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
     assert_string_equal(shared.problem.text,
                         "the client could not complete the TLS handshake with the server: named: No cipher");
+    shared.problem = (struct problem){0};
+    assert_int_equal(tls_fail(&wire, "receive from", "this is no TLS 1.3 record."), -EPROTO);
+    assert_string_equal(shared.problem.text,
+                        "the client could not receive from the server: named: this is no TLS 1.3 record");
 }
 
 /* ---- the time of a handshake ---- */
