@@ -34,7 +34,7 @@ from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, p
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
-from suite.measure.progress import Bar, Log, round_text
+from suite.measure.progress import MatrixProgress, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
@@ -139,10 +139,10 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
-    how = (len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
-           plan.session.last, sys.stderr)
     try:
-        with (Bar(*how, plan.axes, record_figure) if sys.stderr.isatty() else Log(*how)) as watch:
+        with MatrixProgress(
+                len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
+                plan.session.last, sys.stderr, plan.axes, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
