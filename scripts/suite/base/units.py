@@ -120,13 +120,13 @@ def change_texts(ratio: float, *ends: float) -> list[str]:
     return list(map(percent_signed, (ratio, *ends)))
 
 
-def ratio_text(ratio: float, more: int = 0) -> str:
+def ratio_text(ratio: float, more: int = 0, unit: str = "x") -> str:
     """A ratio: 0.42x, 17.3x; `>1x` or `<1x` if only the direction is known (infinite or 0)."""
     if math.isinf(ratio) or ratio == 0:
-        return ">1x" if ratio else "<1x"
+        return f"{'>' if ratio else '<'}1{unit}"
     if 0.095 <= ratio < 9.995:
-        return f"{ratio:.{2 + more}f}x"
-    return f"{number_text(ratio, 3 if ratio > 1 else 2)}x"
+        return f"{ratio:.{2 + more}f}{unit}"
+    return f"{number_text(ratio, 3 if ratio > 1 else 2)}{unit}"
 
 
 def ratio_texts(ratio: float, *ends: float,

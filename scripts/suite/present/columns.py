@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
@@ -116,10 +117,11 @@ def ratio_item(figure: Figure | None, is_base: bool) -> Item:
     """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; the baseline: `base`."""
     if figure is None or figure.ratio is None:
         return Item("base" if figure and is_base else "")
-    texts = units.ratio_texts(*figure.ratio.span)
+    text, *_ = units.ratio_texts(*figure.ratio.span)
     # The interval has no `x`, to save the width of the column.
-    interval = f" {units.interval_text(texts)}".rstrip().replace("x", "")
-    return verdict_item(texts[0], figure.verdict,
+    bare = units.ratio_texts(*figure.ratio.span, text=partial(units.ratio_text, unit=""))
+    interval = f" {units.interval_text(bare)}".rstrip()
+    return verdict_item(text, figure.verdict,
                         interval if figure.verdict is not Verdict.EXACT else "")
 
 
