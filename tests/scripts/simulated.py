@@ -99,8 +99,8 @@ def matrix_simulated(first: np.ndarray, again: np.ndarray) -> Matrix:
     planned = tuple(PlannedCell(cell_name(group, place),
                                 {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
                     for group in range(groups) for place in range(cells))
-    plan = Plan("simulated", ("group", "write"), planned, rounds, 1, f"write={BASE}",
-                "client").with_session(Boots("simulated"))
+    plan = Plan("simulated", ("group", "write"), planned, rounds=rounds, seed=1,
+                baseline=f"write={BASE}").with_session(Boots("simulated"))
     result = Result(Path("simulated"), Scenario("simulated"), plan, {},
                     runs_simulated(first, again), ())
     return matrix_build(result)

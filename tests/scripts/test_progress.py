@@ -91,7 +91,7 @@ def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
 def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
     timed, fixed = (PlannedCell(name, {}, {}, planned_s=seconds)
                     for name, seconds in (("timed", 2.0), ("fixed", None)))
-    plan = Plan("words", (), (timed, fixed), 2, 1, "", "client")
+    plan = Plan("words", (), (timed, fixed), rounds=2)
 
     def text(*cells: PlannedCell) -> str:
         return estimate_text(plan, [Run(cell, "A", 1, 0) for cell in cells], 3)

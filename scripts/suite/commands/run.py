@@ -27,7 +27,7 @@ from suite.base.client import (
     server_options_choose,
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARM, TARGET, starts_from_here
+from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
@@ -38,7 +38,7 @@ from suite.measure.progress import MatrixProgress, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
-from suite.measure.words import RUN_WORDS, scenario_choose
+from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.result.checks import Damaged
 from suite.result.files import (
