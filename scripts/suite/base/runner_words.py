@@ -13,7 +13,6 @@ from typing import Any
 from suite.base.words import words_text
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class RunWords:
     """The words of a run, as a plan has them. A new one is a line here and a line of the client's
