@@ -29,7 +29,7 @@ from suite.base.client import (
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT
-from suite.commands import CLAIMS_PARTS, COMMANDS, LAB_PARTS, parser_make
+from suite.commands import COMMANDS, parser_make
 from suite.result.record import ENDS
 
 Candidates = Iterable[tuple[str, str]]  # each with its meaning
@@ -188,6 +188,9 @@ class Line:
             return named(map(str, previous.choices or ()))  # the shell completes files
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
+        parts = COMMANDS[self.command].parts
+        if parts and not self.before:
+            return [(part, text) for part, (_, text) in parts.items()]
         own = {"lab": self.lab_candidates, "claims": self.claims_candidates,
                "exec": self.exec_candidates, "setup": self.setup_candidates,
                "list": self.name_candidates}
@@ -230,8 +233,6 @@ class Line:
         return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
 
     def lab_candidates(self) -> Candidates:
-        if not self.before:
-            return [(part, text) for part, (_, text) in LAB_PARTS.items()]
         if self.before[0] != "up":
             return ()
         return self.value_candidates({}, False) if "=" in self.last else [
@@ -239,8 +240,6 @@ class Line:
             if key in self.vocabulary.words]
 
     def claims_candidates(self) -> Candidates:
-        if not self.before:
-            return [(part, text) for part, (_, text) in CLAIMS_PARTS.items()]
         return self.results() if self.before[0] == "report" else [
             *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
 

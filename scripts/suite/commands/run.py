@@ -62,18 +62,16 @@ from suite.scenario.subject import is_parameter, parameter_values, programs_used
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
     """UsageError if the tables, pictures, claims or answers of a scenario name an unknown metric or
     word."""
-    for figure in scenario.published:
-        metric_find(figure.metric, f"{path}: [published] metric")
-    for question in scenario.answers:
-        metric_find(question.metric, f"{path}: [answer] metric")
-    for column in scenario.table.columns:
-        if column not in scenario.sweep:  # a word that varies has a column for each value
-            metric_find(column, f"{path}: [table] columns")
-    if scenario.table.gain:
-        metric_find(scenario.table.gain, f"{path}: [table] gain")
-    for picture in scenario.pictures:
-        if picture.metric:
-            metric_find(picture.metric, f"{path}: [picture] metric")
+    for where, names in (
+        ("[published] metric", [figure.metric for figure in scenario.published]),
+        ("[answer] metric", [question.metric for question in scenario.answers]),
+        # a word that varies has a column for each value
+        ("[table] columns", [one for one in scenario.table.columns if one not in scenario.sweep]),
+        ("[table] gain", [scenario.table.gain]),
+        ("[picture] metric", [picture.metric for picture in scenario.pictures]),
+    ):
+        for name in filter(None, names):
+            metric_find(name, f"{path}: {where}")
     words = vocabulary.words
     try:
         selectors, axes = dict(selectors_of(scenario)), tuple(axes_of(scenario))

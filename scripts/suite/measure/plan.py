@@ -11,7 +11,6 @@
 import contextlib
 import itertools
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,17 +166,6 @@ def combinations_exclude(client: Client, rows: list[dict[str, str]],
     return rows
 
 
-def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str],
-                 path: Path | None) -> str:
-    """Why a client refuses a line: with the scenario (path), the line if there are several, and the
-    words that select the client. row: of the first line."""
-    text, named = str(error), words_text(words_for_runner(row))
-    match = re.fullmatch(r"standard input:(\d+): (.*)", text)
-    if match:
-        text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
-    return (f"{path}: " if path else "") + text + (f" ({named})" if named else "")
-
-
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers for all rows, in order, each from the client of its build on its target. Every
@@ -195,7 +183,9 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
         try:
             answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
-            raise UsageError(refusal_text(error, lines, rows[mine[0]], path)) from None
+            named = words_text(words_for_runner(rows[mine[0]]))
+            raise UsageError((f"{path}: " if path else "") + str(error)
+                             + (f" ({named})" if named else "")) from None
     return [answer_complete(targets.target(row), row, addresses[number], answers[number])
             for number, row in enumerate(rows)]
 
