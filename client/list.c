@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "list.h"
 
+#include "base/option.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
+#include "override/shared.h"
 #include "strategy/strategy.h"
 #include "support/support.h"
 #include "transport/transport.h"
@@ -101,6 +103,35 @@ static json_t *list_axis(const struct axis *axis)
     return entries;
 }
 
+static json_t *list_options(const struct option_help *options)
+{
+    json_t *entries = json_array();
+
+    for (; options->help; options++)
+        if (options->name)
+            json_array_append_new(entries,
+                                  json_pack("{s:s, s:s, s:s%}", "name", strstr(options->name, "--"), "value",
+                                            options->value, "help", options->help,
+                                            strcspn(options->help, "\n")));
+    return entries;
+}
+
+/* The changes of override= and of uncork-exec. */
+static json_t *list_changes(void)
+{
+#define CHANGE_ENTRY(name, bit, sized, means) {name, (sized) ? "SIZE" : NULL, means},
+    static const struct {
+        const char *name, *takes, *help;
+    } changes[] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
+#undef CHANGE_ENTRY
+    json_t *entries = json_array();
+
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
+        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i].name, "takes",
+                                                 changes[i].takes, "help", changes[i].help));
+    return entries;
+}
+
 json_t *list_make(void)
 {
     static const struct {
@@ -117,9 +148,11 @@ json_t *list_make(void)
         json_array_append_new(words, list_word(&word_list[i]));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
-    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o}", "uncork", UNCORK_VERSION, "schema", RECORD_SCHEMA,
-                     "revision", version_revision, "homepage", version_homepage, "words", words, "variants",
-                     variants);
+    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
+                     "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
+                     "words", words, "variants", variants, "changes", list_changes(), "options",
+                     "uncork-client", list_options(client_options), "uncork-server",
+                     list_options(server_options));
 }
 
 /* ---- for a person ---- */

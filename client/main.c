@@ -3,6 +3,7 @@
 #include "answer.h"
 #include "base/atomic_file.h"
 #include "base/cleanup.h"
+#include "base/option.h"
 #include "base/version.h"
 #include "list.h"
 #include "placement/scheduling.h"
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
+#define HELP_COLUMN 18
 #define BATCH_END "end" /* last line of the input: it may stay open for --with-parent */
 
 static const char help[] =
@@ -32,35 +34,7 @@ static const char help[] =
     "otherwise.\n"
     "\n"
     "  uncork-client message=15x2 reply=2 write=cork\n"
-    "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n"
-    "\n"
-    "OPTIONS for a server or a proxy that runs already\n"
-    "  --psk FILE      connect to it by TLS, with the first key of FILE (IDENTITY:KEY, as psktool writes "
-    "it)\n"
-    "  --insecure      connect to it without TLS, although it is on another machine\n"
-    "\n"
-    "OPTION for subject=\n"
-    "  --subjects FILE definitions of the programs that its server may start, as uncork run makes them\n"
-    "\n"
-    "OPTION for capture=on\n"
-    "  --pcap FILE     write the packets to FILE, for tcpdump and others\n"
-    "\n"
-    "OPTIONS for lab=on: this process is in one network namespace of a lab\n"
-    "  --server-in ADDRESS@FILE\n"
-    "                  start its server in the network namespace FILE, listening on ADDRESS\n"
-    "  --proxy-in ADDRESS@FILE\n"
-    "                  the same for its proxy, with workload=proxy\n"
-    "\n"
-    "  --json [FILE]   print the whole record, or write it to FILE\n"
-    "  --batch FILE    run the words of each line and print a record for each, then {\"end\": N}\n"
-    "                  (FILE ends at a line \"end\", so that - may stay open for --with-parent)\n"
-    "  --with-parent   end the run when standard input, or descriptor FD, closes\n"
-    "  --check FILE    print for each line which words it uses and whether this machine supports it\n"
-    "  --list[=json]   print words, values, and what this machine supports\n"
-    "  --expand        print every value of lists and ranges of words\n"
-    "  --facts         print facts about the machines of both ends\n"
-    "  --version       print the version\n"
-    "  -h, --help      print this\n";
+    "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n";
 
 /* ---- output ---- */
 
@@ -343,10 +317,12 @@ static void do_list(const struct options *options, struct problem *problem)
 static void do_print(const struct options *options, struct problem *problem)
 {
     (void)problem;
-    if (options->action == ACTION_HELP)
+    if (options->action == ACTION_HELP) {
         fputs(help, stdout);
-    else
+        option_print(client_options, HELP_COLUMN);
+    } else {
         printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+    }
 }
 
 static void (*const actions[])(const struct options *options, struct problem *problem) = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/clock.h"
+#include "base/option.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
@@ -20,30 +21,14 @@ static const char help[] =
     "\n"
     "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
     "ready.\n"
-    "\n"
-    "  --listen ADDRESS   HOST:PORT, [IPV6]:PORT or unix:PATH; port 0 takes a free one\n"
-    "  --proxy            be the proxy of runs of workload=proxy, for via=ADDRESS\n"
-    "  --allow-sink PREFIX\n"
-    "                     addresses that a proxy may connect to, in place of this machine: like 10.0.0.0/8,\n"
-    "                     fd00::/8 or unix; may be given again\n"
-    "  --serve PROTOCOL   answer real clients of nbd, nbd-structured, http, memcached or resp; words like\n"
-    "                     reply_write=cork say how replies leave\n"
-    "  --size SIZE        bytes of its content, 64M unless given: the export of nbd, the longest reply of "
-    "others\n"
-    "  --plain SERVICE    serve other programs, without a control channel; see below\n"
-    "  --psk FILE         accept only clients that prove a key of FILE by TLS (lines IDENTITY:KEY, as "
-    "psktool\n"
-    "                     writes them); may listen where other machines can reach it\n"
-    "  --insecure         allow an address that other machines can reach, without any protection\n"
-    "  --subjects FILE    start the programs that FILE defines when a client asks for one (uncork subjects)\n"
-    "  --with-parent      end when standard input closes\n"
-    "  --idle DURATION    end after this time without a client, like 1800s\n"
-    "  --version          print the version\n"
-    "  -h, --help         print this\n"
+    "\n";
+
+static const char services[] =
     "\n"
     "Services for other programs; a connection ends when the client half-closes it:\n"
     "\n";
 
+#define HELP_COLUMN 21
 #define SIZE_LEAST (UINT64_C(4) << 10)
 #define SIZE_MOST (UINT64_C(64) << 30)
 #define IDLE_MAX_NS (UINT64_C(24) * 3600 * NS_PER_S)
@@ -51,6 +36,8 @@ static const char help[] =
 static void print_help(void)
 {
     fputs(help, stdout);
+    option_print(server_options, HELP_COLUMN);
+    fputs(services, stdout);
     for (size_t i = 0; i < plain_axis.count; i++)
         printf("  %-18s %s\n", plain_axis.variants[i]->name, plain_axis.variants[i]->help);
 }

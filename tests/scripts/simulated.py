@@ -118,8 +118,8 @@ def matrix_simulated(first: np.ndarray, again: np.ndarray, sessions: int = 1) ->
     planned = tuple(PlannedCell(cell_name(group, place),
                                 {"group": f"{group:05}", "write": f"w{place}"}, {}, place == 0)
                     for group in range(groups) for place in range(cells))
-    plan = Plan("simulated", ("group", "write"), planned, rounds // sessions, 1, f"write={BASE}",
-                "client")
+    plan = Plan("simulated", ("group", "write"), planned, rounds=rounds // sessions, seed=1,
+                baseline=f"write={BASE}")
     for _ in range(sessions):
         plan = plan.with_session(Boots("simulated"))
     result = Result(Path("simulated"), Scenario("simulated"), plan, {},

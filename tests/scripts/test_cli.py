@@ -277,8 +277,7 @@ for words in json.loads(sys.argv[1]):
         status = main(words)
     except SystemExit as end:  # --help
         status = end.code
-    heavy = [*{"pandas", "rich"} & sys.modules.keys()]
-    assert status in (0, 2, None) and not heavy, (words, status, heavy)
+    assert status in (0, 2, None) and "pandas" not in sys.modules, (words, status)
 """
 LIGHT = (
     (), ("--help",), ("--version",), ("help",), ("list",), ("list", "write"), ("rnu",), ("table",),
@@ -287,7 +286,7 @@ LIGHT = (
 )
 
 
-def test_help_lists_and_mistakes_wait_for_neither_pandas_nor_rich(uncork: Uncork) -> None:
+def test_help_lists_and_mistakes_do_not_wait_for_pandas(uncork: Uncork) -> None:
     done = subprocess.run([sys.executable, "-c", HEAVY, json.dumps(LIGHT)], env=uncork.environment,
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

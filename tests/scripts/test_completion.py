@@ -30,7 +30,7 @@ NODELAY = str(ROOT / "tests/scripts/data/nodelay")
 COMPLETION = ROOT / "scripts/completion"
 ANSWER_SECONDS = 60
 HEAVY = ("import sys; from suite.__main__ import main; main(sys.argv[1:]); "
-         "print(*{'pandas', 'numpy', 'rich'} & sys.modules.keys(), file=sys.stderr)")
+         "print(*{'pandas', 'numpy'} & sys.modules.keys(), file=sys.stderr)")
 
 
 def offered(uncork: Uncork, line: str) -> list[str]:

@@ -98,7 +98,7 @@ def test_a_word_of_any_length_reaches_the_shell_whole(word):
 
 def test_a_scenario_that_ships_otherwise_now_is_written_out():
     scenario = shipped_of("nodelay")
-    plan = Plan("nodelay", ("place", "write"), (), 10, 7, "", "client")
+    plan = Plan("nodelay", ("place", "write"), (), rounds=10, seed=7, timer="client")
     assert command_words(scenario, plan, scenario) == ["nodelay", "seed=7"]
     older = replace(scenario, sweep={"write": scenario.sweep["write"]})
     assert command_words(older, plan, scenario)[0] == "workload=request"

@@ -65,16 +65,16 @@ def test_every_kind_of_picture_is_a_module_that_draws():
 STRANGER = '''
 """Rounds: how many rounds there are, as one bar of each cell."""
 
-from suite.present.pictures.bars import Panel, bars_drawing
-from suite.present.pictures.parts import data_line, picture_name
+from suite.present.pictures.bars import Bar, Panel, bars_drawing
+from suite.present.pictures.parts import picture_name
 
 
 def draw(matrix, picture):
     rows = tuple((name, cell) for name, cell in matrix.cells.items())
-    lines = ["# rounds", *(data_line(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "",
-                                     "rounds", name) for row, (name, _) in enumerate(rows))]
+    bars = [Bar(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "", "rounds", name)
+            for row, (name, _) in enumerate(rows)]
     return [bars_drawing(matrix, picture_name(picture, "all"), "how many rounds", ("rounds", ""),
-                         {}, [Panel("", "", rows)], [matrix.rounds], [lines])]
+                         {}, [Panel("", "", rows)], [matrix.rounds], [bars])]
 '''
 
 

@@ -17,7 +17,7 @@ from drawn_readers import blocks_of
 from suite.analyse.measured import MeasuredRun
 from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
-from suite.present.pictures.bars import Panel, panel_block, panel_limit, panels_group
+from suite.present.pictures.bars import Panel, panel_bars, panel_limit, panels_group
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS
@@ -339,9 +339,9 @@ def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes(
     (panel,) = [Panel("", "", (("a", cell),)) for cell in [next(iter(
         matrix_of(NODELAY).cells.values()))]]
     found = {panel.rows[0][1].name: figure(1.0, 0.5, 9.0)}
-    extent, (_, line) = panel_block(panel, found, METRICS["time_per_message"],
-                                    scale_choose([1.0], "s"), 1.0, {})
-    assert extent == 2 and line.split()[3:5] == ["2", "2"] and "up to 9" in line
+    extent, (bar,) = panel_bars(panel, found, METRICS["time_per_message"],
+                                scale_choose([1.0], "s"), 1.0, {})
+    assert (extent, bar.high, bar.last) == (2, 2, 2) and "up to 9" in bar.label
 
 
 @needs_gnuplot

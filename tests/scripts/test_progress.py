@@ -11,13 +11,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
 from conftest import Uncork
 from suite.measure.dry_run import estimate_text
-from suite.measure.progress import Bar, Log, MatrixProgress
+from suite.measure.progress import MatrixProgress
 from suite.measure.schedule import Run
 from suite.result.plan import Plan, PlannedCell
 
@@ -40,9 +40,7 @@ class Terminal:
 
 
 @pytest.fixture
-def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
-    """A terminal that can move its cursor."""
-    monkeypatch.setenv("TERM", "xterm")
+def terminal() -> Iterator[Terminal]:
     outside, inside = os.openpty()
     with open(inside, "w") as stream:
         yield Terminal(stream, outside)
@@ -60,6 +58,11 @@ def status_of(record: Mapping[str, Any]) -> str:
     return str(record["status"])
 
 
+def progress(stream: TextIO, runs: int, planned_s: float | None = 1.0) -> MatrixProgress:
+    """The progress of so many runs in one round."""
+    return MatrixProgress(runs, planned_s, None, 1, stream, ("write",), status_of)
+
+
 FAILED = {"status": "failed", "reason": "out of luck"}
 
 
@@ -67,7 +70,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
     terminal: Terminal,
 ) -> None:
     before = threading.active_count()
-    with Bar(3, 1.0, None, 1, terminal.inside, ("write",), status_of) as watch:
+    with progress(terminal.inside, 3) as watch:
         for number in range(3):
             terminal.read()
             watch.begin(run_of(number))
@@ -79,7 +82,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
 
 
 def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
-    fixed, timed = (Log(4, planned_s, None, 1, io.StringIO()) for planned_s in (None, 5.0))
+    fixed, timed = (progress(io.StringIO(), 4, planned_s) for planned_s in (None, 5.0))
     assert fixed.left_text == "time left not known yet"
     fixed.done, fixed.spent_s = 1, 20.0
     assert (fixed.left_text, timed.left_text) == ("1:00 left", "0:20 left")
@@ -88,7 +91,7 @@ def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
 def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
     timed, fixed = (PlannedCell(name, {}, {}, planned_s=seconds)
                     for name, seconds in (("timed", 2.0), ("fixed", None)))
-    plan = Plan("words", (), (timed, fixed), 2, 1, "", "client")
+    plan = Plan("words", (), (timed, fixed), rounds=2)
 
     def text(*cells: PlannedCell) -> str:
         return estimate_text(plan, [Run(cell, "A", 1, 0) for cell in cells], 3)
@@ -99,30 +102,34 @@ def test_the_time_of_fixed_work_is_not_estimated_before_it_runs() -> None:
                                   "yet")
 
 
-def watches(terminal: Terminal) -> list[MatrixProgress]:
-    """A bar and a log on the same terminal."""
-    return [Bar(2, 1.0, None, 1, terminal.inside, ("write",), status_of),
-            Log(2, 1.0, None, 1, terminal.inside)]
-
-
 def test_a_failure_within_a_batch_is_written_when_the_batch_is_over(terminal: Terminal) -> None:
-    line = "uncork: write=w0: failed: out of luck"
-    for watch in watches(terminal):
-        with watch:
+    line, log = "uncork: write=w0: failed: out of luck", io.StringIO()
+    for stream, read in ((terminal.inside, terminal.read), (log, log.getvalue)):
+        with progress(stream, 2) as watch:
             watch.begin(run_of(0))
-            terminal.read()
+            before = read()
             watch.end(run_of(0), FAILED)
             watch.end(run_of(1), {"status": "unsupported"})
-            assert terminal.read() == ""
+            assert line not in before and read() in (before, "")
             watch.begin(run_of(2))
-            assert terminal.read().count(line) == 1
+            assert read().count(line) == 1
             watch.end(run_of(0), FAILED)
-        assert terminal.read().count(line) == 1
+        assert read().count(line) == (2 if stream is log else 1)
+
+
+def test_a_line_of_a_terminal_is_as_wide_as_it_and_covers_the_line_before(
+        terminal: Terminal) -> None:
+    with progress(terminal.inside, 2) as watch:
+        watch.begin(run_of(0))
+        watch.begin(run_of(10**80))
+    _, short, _, long, last = filter(None, terminal.read().split("\r"))
+    assert short.rstrip() == "0/2  0:02 left  round 1 of 1: write=w0"
+    assert (len(short), len(long), last) == (79, 79, " " * 79)
 
 
 def test_a_matrix_on_a_terminal_draws_once_for_each_run(uncork: Uncork, terminal: Terminal) -> None:
     words = ("run", "write=nodelay,writev", "place=free", "rounds=1", "duration=1s", "warmup=0s")
-    with subprocess.Popen(uncork.command(*words), env=uncork.environment | {"TERM": "xterm"},
+    with subprocess.Popen(uncork.command(*words), env=uncork.environment,
                           stdout=subprocess.DEVNULL, stderr=terminal.inside) as process:
         text = ""
         while process.poll() is None:

@@ -28,7 +28,8 @@ def names_of(runs: list[Run]) -> list[tuple[str, str]]:
 def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
     """The runs of a session with so many rounds."""
     session = Session("", Boots(""), 0, 1, rounds)
-    return list(session_schedule(Plan("x", (), tuple(cells), rounds, seed, "", ""), session))
+    plan = Plan("x", (), tuple(cells), rounds=rounds, seed=seed)
+    return list(session_schedule(plan, session))
 
 
 def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:

@@ -30,8 +30,7 @@ from suite.commands import (
 )
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
-from suite.scenario.keys import PARTS, TOP, part_keys
-from suite.scenario.scenario import PICTURES, Scenario, keys_of
+from suite.scenario.scenario import PARTS, PICTURES, TOP, Scenario, keys_of, part_keys
 from suite.stats.histogram import HISTOGRAMS
 
 PAGE = ROOT / "docs/stability.md"

@@ -130,7 +130,7 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
     ('"inherited"', '"port"', "listens must be inherited or address, not \"port\""),
     ('program = "served"\n', "", "program is missing"),
     ('["nbd"]', '"nbd"', 'protocols must be a list of text, as in protocols = ["..."'),
-    ('["nbd"]', "[]", "protocols is missing: name at least one"),
+    ('["nbd"]', "[]", "protocols is missing"),
     ('"-s", "{size}"', '"-s", "{sice}"',
      "arguments: {sice} is no parameter: did you mean size?"),
     ('"-s", "{size}"', '"-s", 7', "arguments must be a list of text, as in arguments = ["),

@@ -94,7 +94,7 @@ def test_many_cells_that_missed_are_counted_and_only_the_widest_named() -> None:
 
 
 def test_rounds_are_added_by_tenths_up_to_ten_times_as_many() -> None:
-    plan = Plan("x", (), (), 10, 1, "", "client", until="1%")
+    plan = Plan("x", (), (), rounds=10, seed=1, until="1%")
     assert plan.rounds_max == 100 and replace(plan, until=None).rounds_max == 10
     done, looks = 10, 0
     while done < 100:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -66,9 +67,9 @@ class Client:
         return self.place.command(self.folder / "uncork-client", arguments, given)
 
     def retry(self) -> Client | None:
-        """The client for a second attempt; None if there is no second attempt."""
-        return None if self.retry_place is None else replace(self, place=self.retry_place,
-                                                             retry_place=None)
+        """The client for a second attempt, if there is one."""
+        again = replace(self, place=self.retry_place, retry_place=None)
+        return again if self.retry_place else None
 
 
 @dataclass(frozen=True)
@@ -242,7 +243,6 @@ def client_ask_object(client: Client, arguments: Sequence[str], key: str) -> dic
 
 
 def client_list(client: Client) -> Vocabulary:
-    """Asks for all words and variants: `--list=json`."""
     document = client_ask_object(client, ["--list=json"], "words")
     return Vocabulary(document, {word["key"]: word for word in document["words"]})
 
@@ -256,8 +256,16 @@ def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]
 
 
 def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
-    """Checks each line of words: `--check`, one call for all lines."""
-    answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
+    """Checks each line of words: `--check`, one call for all lines. UsageError names the line that
+    the client refuses, if there are several."""
+    try:
+        answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
+    except UsageError as error:
+        found = re.fullmatch(r"standard input:(\d+): (.*)", str(error))
+        if found is None:
+            raise
+        line = f", as in {lines[int(found[1]) - 1]}" if len(lines) > 1 else ""
+        raise UsageError(found[2] + line) from None
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
         raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
     return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),
@@ -339,7 +347,6 @@ def server_named(words: Iterable[str]) -> bool:
 
 
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
-    """The options, if the words of a cell name a server; else none."""
     return tuple(options) if server_named(words) else ()
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from suite.base.errors import Failure
+
 GRACE_S = 6.0  # the client needs up to 5 s to end its server; then both are killed
 PIECE_BYTES = 1 << 16
 SUITE = (sys.executable, "-P", "-m", "suite")  # the command that starts uncork from uncork
@@ -104,6 +106,15 @@ def process_run(argv: Sequence[str], given: str, limit_s: float,
             process_end(child)
         raise
     return subprocess.CompletedProcess(argv, child.returncode, stdout, errors)
+
+
+def process_require(argv: Sequence[str], limit_s: float, where: str
+                    ) -> subprocess.CompletedProcess[str]:
+    """Runs a program. Failure, which begins with where, if it does not start or hangs."""
+    try:
+        return process_run(argv, "", limit_s)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failure(f"{where}: {' '.join(argv)}: {error}") from None
 
 
 def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> str | None:

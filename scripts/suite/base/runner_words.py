@@ -1,15 +1,41 @@
 # SPDX-License-Identifier: MIT
-"""The words for the runner, which the client does not get: which programs run a cell, and where.
+"""The words on which the runner acts: those of a run, and those for it alone, which say which
+programs run a cell, and where.
 
 A client is always `build=this target=local` to itself, and one of an older version may not know
 these words.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 from suite.base.words import words_text
 
+
+@dataclass(frozen=True, kw_only=True)
+class RunWords:
+    """The words of a run, as a plan has them. A new one is a line here and a line of the client's
+    list (common/words/word.c), which has its values, its default and its help. seed: None until one
+    is drawn. until: the width of intervals to reach, `1%`; None: a session has `rounds` rounds.
+    baseline: words of the baseline cells. hosts: the inventory whose pairs run the cells at the
+    same time."""
+
+    rounds: int
+    seed: int | None = None
+    until: str | None = None
+    baseline: str = ""
+    timer: str = ""
+    hosts: str | None = None
+
+    @property
+    def run_words(self) -> dict[str, Any]:
+        """The words that have a value."""
+        values = {key: getattr(self, key) for key in RUN_WORDS}
+        return {key: value for key, value in values.items() if value not in (None, "")}
+
+
+RUN_WORDS = tuple(field.name for field in fields(RunWords))
 BUILD, THIS = "build", "this"  # its default: $UNCORK_BIN or build/release
 TARGET, LOCAL = "target", "local"  # its default: this machine
 ARM = "arm"  # a named set of words of a scenario, into which the runner expands it

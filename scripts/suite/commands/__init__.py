@@ -305,14 +305,16 @@ COMPARE_WORDS = {"columns": "metrics", "axis": "differences", "geomean": "all"}
 
 class Command(NamedTuple):
     """help: one line. exit: its exit statuses. text: examples below the options. own: its words
-    that select no cells, each with the kind of names it takes, which completion offers. in_order:
-    its arguments may look like options, so that its own options stand before them."""
+    that select no cells, each with the kind of names it takes, which completion offers. parts: each
+    with its arguments and what it does. in_order: its arguments may look like options, so that its
+    own options stand before them."""
 
     help: str
     arguments: Callable[[ArgumentParser], object]
     exit: str = EXIT
     text: str = ""
     own: Mapping[str, str] = {}
+    parts: Mapping[str, tuple[str, str]] = {}
     in_order: bool = False
 
 
@@ -354,12 +356,12 @@ COMMANDS = {
                       claims_arguments,
                       f"{EXIT}; of claims run and report 0 none is contradicted or undecided, 1 "
                       "one is contradicted, 3 one is undecided, 4 nothing could run",
-                      in_order=True),
+                      parts=CLAIMS_PARTS, in_order=True),
     "export": Command("write the latencies of cells as HdrHistogram text (.hgrm), for other "
                       "plotters", export_arguments),
     "lab": Command("make three network namespaces A - B - C with links of a given rate, MTU, delay "
                    "and loss", lab_arguments, f"{EXIT}; lab run: the status of the command", LAB,
-                   in_order=True),
+                   parts=LAB_PARTS, in_order=True),
     "exec": Command("run any program and report how its messages leave; override= changes that "
                     "from outside", exec_arguments,
                     f"{EXIT}; the status of the program if it ran; else 125 refused, 126 cannot be "

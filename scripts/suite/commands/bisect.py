@@ -9,7 +9,6 @@ import argparse
 import fcntl
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -28,8 +27,11 @@ from suite.base.process import SUITE, process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
+from suite.measure.plan import plan_make
 from suite.measure.resume import folder_name
 from suite.measure.runner import signals_handle
+from suite.measure.words import scenario_choose
+from suite.places.targets import Targets
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, results_folder
 
@@ -113,15 +115,22 @@ def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
     sides = [*map(work.word, work.trees)]
     words = [*(word for word in work.words if TREE not in word), *rounds]
     words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
-    done = run_in(work.cwd, *SUITE, "run", *words, *(["-o", str(folder)] if work.gates else ["-n"]))
-    if done.returncode >= 128:
-        raise Failure(f"uncork run: {complaint_text(done.stderr)}")
-    if (folder / RECORDS).exists():
-        return result_judge(folder, work.gates, sides)
-    if found := re.search(r"(^# unsupported: .*?|\bunsupported): (.*)$", done.stdout + done.stderr,
-                          re.MULTILINE):
-        return BAD, f"{UNSUPPORTED}: {found[2]}"
-    return (SKIP, complaint_text(done.stderr)) if done.returncode else (GOOD, "supported")
+    judged = GOOD, "supported"
+    if work.gates:
+        done = run_in(work.cwd, *SUITE, "run", *words, "-o", str(folder))
+        if done.returncode >= 128:
+            raise Failure(f"uncork run: {complaint_text(done.stderr)}")
+        if (folder / RECORDS).exists():
+            return result_judge(folder, work.gates, sides)
+        judged = SKIP, complaint_text(done.stderr)
+    os.chdir(work.cwd)
+    try:
+        with Targets(client_open()) as targets:
+            cells = plan_make(targets, *scenario_choose(words)).plan.cells
+    except UncorkError as error:
+        return SKIP, str(error)
+    reason = next((cell.unsupported for cell in cells if cell.unsupported is not None), None)
+    return judged if reason is None else (BAD, f"{UNSUPPORTED}: {reason}")
 
 
 def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:

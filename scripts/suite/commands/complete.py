@@ -28,12 +28,10 @@ from suite.base.client import (
 )
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
-from suite.base.process import process_run
-from suite.base.runner_words import ARM, LOAD, SUBJECT
-from suite.commands import CLAIMS_PARTS, COMMANDS, LAB_PARTS, parser_make
+from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT
+from suite.commands import COMMANDS, parser_make
 from suite.result.record import ENDS
 
-HELP_SECONDS = 5
 Candidates = Iterable[tuple[str, str]]  # each with its meaning
 
 
@@ -52,13 +50,6 @@ def named(names: Iterable[str]) -> Candidates:
     return [(name, "") for name in names]
 
 
-def program_options(program: Path) -> list[tuple[str, str, str]]:
-    """The options of a program from its help: name, value (empty if it takes none), meaning."""
-    text = process_run([str(program), "--help"], "", HELP_SECONDS).stdout
-    return re.findall(r"^  (?:-h, )?(--[a-z-]+)\S*(?: ([A-Z]\S*)| \S+)?(?:  +|\n +)(.*)$", text,
-                      re.MULTILINE)
-
-
 class Line:
     """A command line of uncork while it is typed. last: the word at the cursor; before: the words
     between the command and last."""
@@ -73,6 +64,12 @@ class Line:
             return client_list(client_place())
         except (OSError, UncorkError):
             return Vocabulary({}, {})
+
+    @property
+    def changes(self) -> Candidates:
+        """The values of override=."""
+        return [(f"{one['name']}:" if one["takes"] else one["name"], one["help"])
+                for one in self.vocabulary.document.get("changes", ())]
 
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
@@ -142,6 +139,8 @@ class Line:
         word = self.vocabulary.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
+        if key == OVERRIDE:
+            return [(NOT_LOADED, "not loaded"), *self.changes]
         own = self.scenario.get("sweep", {}).get(key, self.scenario.get("fixed", {}).get(key, []))
         names = [str(value) for value in (own if isinstance(own, list) else [own])]
         names += [*word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
@@ -189,6 +188,9 @@ class Line:
             return named(map(str, previous.choices or ()))  # the shell completes files
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
+        parts = COMMANDS[self.command].parts
+        if parts and not self.before:
+            return [(part, text) for part, (_, text) in parts.items()]
         own = {"lab": self.lab_candidates, "claims": self.claims_candidates,
                "exec": self.exec_candidates, "setup": self.setup_candidates,
                "list": self.name_candidates}
@@ -224,17 +226,13 @@ class Line:
         """The changes that `uncork exec` takes before the command that it runs."""
         if not self.last or any("=" not in text for text in self.before):
             return ()
-        done = process_run([str(client_place().folder / "uncork-exec"), "--help"], "", HELP_SECONDS)
-        return [(f"override={name}{':' if size else ''}", means) for name, size, means in
-                re.findall(r"^  ([a-z]+)(:SIZE)?\n +(.+)$", done.stdout, re.MULTILINE)]
+        return [(f"{OVERRIDE}={name}", means) for name, means in self.changes]
 
     def setup_candidates(self) -> Candidates:
         table = (ROOT / "scripts/setup/targets").read_text()
         return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
 
     def lab_candidates(self) -> Candidates:
-        if not self.before:
-            return [(part, text) for part, (_, text) in LAB_PARTS.items()]
         if self.before[0] != "up":
             return ()
         return self.value_candidates({}, False) if "=" in self.last else [
@@ -242,8 +240,6 @@ class Line:
             if key in self.vocabulary.words]
 
     def claims_candidates(self) -> Candidates:
-        if not self.before:
-            return [(part, text) for part, (_, text) in CLAIMS_PARTS.items()]
         return self.results() if self.before[0] == "report" else [
             *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
 
@@ -260,12 +256,11 @@ class Line:
 
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
     line = Line("run", before, last)
-    previous = before[-1] if before else ""
-    options = program_options(client_place().folder / program) if "-" in (
-        previous[:1], last[:1]) else []
+    options = line.vocabulary.document.get("options", {}).get(program, ())
     if last.startswith("-"):
-        return [(name, means) for name, _, means in options]
-    if program == "uncork-server" or any(name == previous and value for name, value, _ in options):
+        return [(one["name"], one["help"]) for one in options]
+    takers = [one["name"] for one in options if one["value"].strip()[:1].isupper()]
+    if program == "uncork-server" or (before and before[-1] in takers):
         return ()
     if "=" in last:
         return line.value_candidates({}, False)

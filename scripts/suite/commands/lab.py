@@ -18,17 +18,13 @@ def words_read(texts: Sequence[str]) -> Mapping[str, str]:
     for key in words_split(texts):
         if key not in known:
             raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')
-    try:
-        (checked,) = client_check(client_open(), [" ".join(["lab=on", *texts])])
-    except UsageError as error:
-        raise UsageError(str(error).removeprefix("standard input:1: ")) from None
+    (checked,) = client_check(client_open(), [" ".join(["lab=on", *texts])])
     return checked.words
 
 
 def up(texts: Sequence[str]) -> None:
     words = words_read(texts)
-    reason = lab_refusal(words)
-    if reason is not None:
+    if reason := lab_refusal(words):
         raise Failure(reason)
     lab_up(words)
     print("\n".join(lab_status()))

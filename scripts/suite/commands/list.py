@@ -30,8 +30,7 @@ from suite.places.lab.lab import lab_refusal
 from suite.places.targets import targets_require
 from suite.result.files import reference_names
 from suite.result.record import ENDS
-from suite.scenario.keys import part_keys
-from suite.scenario.scenario import Scenario, scenario_load
+from suite.scenario.scenario import Scenario, part_keys, scenario_load
 from suite.scenario.subject import programs_read
 
 WIDTH_MAX = 100

@@ -27,18 +27,18 @@ from suite.base.client import (
     server_options_choose,
 )
 from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
-from suite.base.runner_words import ARM, TARGET, starts_from_here
+from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
-from suite.measure.progress import Bar, Log, round_text
+from suite.measure.progress import MatrixProgress, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
-from suite.measure.words import RUN_WORDS, scenario_choose
+from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.result.checks import Damaged
 from suite.result.files import (
@@ -62,18 +62,16 @@ from suite.scenario.subject import is_parameter, parameter_values, programs_used
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
     """UsageError if the tables, pictures, claims or answers of a scenario name an unknown metric or
     word."""
-    for figure in scenario.published:
-        metric_find(figure.metric, f"{path}: [published] metric")
-    for question in scenario.answers:
-        metric_find(question.metric, f"{path}: [answer] metric")
-    for column in scenario.table.columns:
-        if column not in scenario.sweep:  # a word that varies has a column for each value
-            metric_find(column, f"{path}: [table] columns")
-    if scenario.table.gain:
-        metric_find(scenario.table.gain, f"{path}: [table] gain")
-    for picture in scenario.pictures:
-        if picture.metric:
-            metric_find(picture.metric, f"{path}: [picture] metric")
+    for where, names in (
+        ("[published] metric", [figure.metric for figure in scenario.published]),
+        ("[answer] metric", [question.metric for question in scenario.answers]),
+        # a word that varies has a column for each value
+        ("[table] columns", [one for one in scenario.table.columns if one not in scenario.sweep]),
+        ("[table] gain", [scenario.table.gain]),
+        ("[picture] metric", [picture.metric for picture in scenario.pictures]),
+    ):
+        for name in filter(None, names):
+            metric_find(name, f"{path}: {where}")
     words = vocabulary.words
     try:
         selectors, axes = dict(selectors_of(scenario)), tuple(axes_of(scenario))
@@ -139,10 +137,10 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
-    how = (len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
-           plan.session.last, sys.stderr)
     try:
-        with (Bar(*how, plan.axes, record_figure) if sys.stderr.isatty() else Log(*how)) as watch:
+        with MatrixProgress(
+                len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
+                plan.session.last, sys.stderr, plan.axes, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))

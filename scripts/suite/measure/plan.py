@@ -11,17 +11,19 @@
 import contextlib
 import itertools
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+from suite.base.by_hand import TIMER
 from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import (
     ARM,
     DEFAULT_WORD,
     OWN_ENDS,
+    RUN_WORDS,
     RUNNER_WORDS,
     TARGET,
     THIS,
@@ -34,7 +36,7 @@ from suite.base.runner_words import (
 )
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
-from suite.measure.words import RUN_WORDS, Word, Words, quick_apply, words_collect, words_expand
+from suite.measure.words import Word, Words, quick_apply, words_collect, words_expand
 from suite.places.lab.lab import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
@@ -164,17 +166,6 @@ def combinations_exclude(client: Client, rows: list[dict[str, str]],
     return rows
 
 
-def refusal_text(error: UsageError, lines: Sequence[str], row: Mapping[str, str],
-                 path: Path | None) -> str:
-    """Why a client refuses a line: with the scenario (path), the line if there are several, and the
-    words that select the client. row: of the first line."""
-    text, named = str(error), words_text(words_for_runner(row))
-    match = re.fullmatch(r"standard input:(\d+): (.*)", text)
-    if match:
-        text = match[2] + (f", as in {lines[int(match[1]) - 1]}" if len(lines) > 1 else "")
-    return (f"{path}: " if path else "") + text + (f" ({named})" if named else "")
-
-
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers for all rows, in order, each from the client of its build on its target. Every
@@ -192,7 +183,9 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
         try:
             answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
-            raise UsageError(refusal_text(error, lines, rows[mine[0]], path)) from None
+            named = words_text(words_for_runner(rows[mine[0]]))
+            raise UsageError((f"{path}: " if path else "") + str(error)
+                             + (f" ({named})" if named else "")) from None
     return [answer_complete(targets.target(row), row, addresses[number], answers[number])
             for number, row in enumerate(rows)]
 
@@ -276,6 +269,15 @@ def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence
     return selector_expand(client, default, where) if default else {}, notes
 
 
+def run_words_read(words: Words, vocabulary: Vocabulary) -> dict[str, Any]:
+    """The words of the run: as given, else the default of the client."""
+    given = values_of(words, "run")
+    texts = {key: given[key][0] if key in given else vocabulary.words[key]["default"]
+             for key in RUN_WORDS}
+    return {key: int(text) if vocabulary.words[key]["kind"] == "count" else text
+            for key, text in texts.items() if text is not None}
+
+
 def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iterable[str]
                     ) -> Scenario:
     """The plan as a scenario, with all that the shell changed, and without the targets that hosts=
@@ -284,14 +286,13 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
     cells = {key: word for key, word in words.items() if key != TARGET or plan.hosts is None}
     fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
                      for role in ("fixed", "timing"))
-    run = {"rounds": str(plan.rounds), "seed": None if plan.seed is None else str(plan.seed),
-           "until": plan.until, "baseline": plan.baseline,
-           "timer": plan.timer if "timer" in words else None, "hosts": plan.hosts}
+    run = {key: str(value) for key, value in plan.run_words.items()
+           if key != "timer" or key in words}
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
         scenario, fixed=fixed, sweep=values_of(cells, "sweep"),
-        run=timing | {key: value for key, value in run.items() if value},
+        run=timing | run,
         exclude=tuple(dict.fromkeys(excludes)),
         published=tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
                         for figure in scenario.published))
@@ -322,16 +323,12 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     selector, baseline_notes = baseline_choose(client, cells, axes, words)
     cells = tuple(replace(cell, baseline=selector_matches(selector, cell.words)) for cell in cells)
     notes += baseline_notes + ([f"--quick: {quick_text(changes)}"] if changes is not None else [])
-    run = {key: str(word["default"]) for key, word in vocabulary.words.items()
-           if word.get("default") is not None}
-    run |= {key: value for key, (value,) in values_of(words, "run").items()}
-    counts = {key: int(text) for key, text in run.items() if re.fullmatch(r"\d+", text)}
-    if run.get("timer") == "hyperfine":
+    run = run_words_read(words, vocabulary)
+    run["baseline"] = words_text({key: ",".join(values) for key, values in selector.items()})
+    plan = Plan(scenario.name, axes, cells, changes, **run)
+    if plan.timer == TIMER:
         for cell in cells:
             hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
-    plan = Plan(scenario.name, axes, cells, counts["rounds"], counts.get("seed"),
-                words_text({key: ",".join(values) for key, values in selector.items()}),
-                run.get("timer", ""), run.get("until"), changes, run.get("hosts"))
     if len(cells) * plan.rounds_max > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

@@ -7,14 +7,12 @@ from pathlib import Path
 
 from suite.base.client import Client, Vocabulary, client_expand, scenario_names, scenario_path
 from suite.base.errors import Failure, UsageError, synonyms_read
-from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT, TARGET
+from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, RUN_WORDS, SUBJECT, TARGET
 from suite.base.units import SECONDS
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 from suite.scenario.subject import is_parameter, name_check, parameter_values
 
-# words of a run, on which this runner acts; the client lists them too
-RUN_WORDS = ("rounds", "seed", "until", "baseline", "timer", "hosts")
 WORDS_NAME = "words"  # the name of a run without a scenario
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "10", "duration": "100ms", "warmup": "50ms"}

@@ -19,7 +19,7 @@ from typing import Any
 from suite.base.client import Client
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
-from suite.base.process import Place, PlacedCommand, process_run
+from suite.base.process import Place, PlacedCommand, process_require
 from suite.places.target import Target
 
 RUNSC = "runsc"
@@ -41,12 +41,7 @@ class Sandbox:
 
 
 def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs runsc with these arguments. Failure where it does not start or hangs."""
-    command = [RUNSC, *arguments]
-    try:
-        return process_run(command, "", START_LIMIT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"target=gvisor: {' '.join(command)}: {error}") from None
+    return process_require([RUNSC, *arguments], START_LIMIT_S, "target=gvisor")
 
 
 class Gvisor(Target):

@@ -25,7 +25,7 @@ from typing import Any
 from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
-from suite.base.process import Place, PlacedCommand, process_run
+from suite.base.process import Place, PlacedCommand, process_require, process_run
 from suite.base.runner_words import subject_of
 from suite.base.text import say
 from suite.places.target import Target
@@ -200,17 +200,6 @@ def search_path() -> str:
     return path
 
 
-def vng_version(path: str, where: str) -> str:
-    """The release of virtme-ng; Failure where it does not start or hangs."""
-    command = ["env", f"PATH={path}", VNG, "--version"]
-    try:
-        return (process_run(command, "", SMOKE_LIMIT_S).stdout.split() or ["unknown"])[-1]
-    except OSError as error:
-        raise Failure(f"{where}: {command[0]} does not start: {error.strerror}") from None
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{where}: {shlex.join(command)} did not end in {SMOKE_LIMIT_S} s") from None
-
-
 def share_options(image: Image, where: str) -> tuple[str, ...]:
     """How the guest shares this machine's files: virtiofs where both have it, else 9p."""
     if "virtiofs" in image.shares and (
@@ -238,7 +227,9 @@ def guest_open(value: str) -> Guest:
     """The guest for a value of `target`, emulated where the processor runs no guests."""
     where = f"target={value}"
     image, path = image_find(value.partition(":")[2], where), search_path()
-    guest = Guest(image, path, vng_version(path, where), share_options(image, where))
+    printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
+    version = (printed.stdout.split() or ["unknown"])[-1]
+    guest = Guest(image, path, version, share_options(image, where))
     if hardware_works(guest):
         return guest
     say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, so that counts "

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from suite.base.runner_words import RUNNER_WORDS, THIS, build_of
+from suite.base.runner_words import RUN_WORDS, RUNNER_WORDS, THIS, RunWords, build_of
 from suite.base.words import words_split
 from suite.result.checks import (
     FLAG,
@@ -155,22 +155,14 @@ def baseline_default(cells: Sequence[PlannedCell], axes: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A planned or measured matrix. axes: the words that vary, in order. baseline: words of the
-    baseline cells. seed: None until one is drawn. until: the width of intervals to reach, `1%`;
-    None: a session has `rounds` rounds. quick: what --quick changed, by word. hosts: the inventory
-    whose pairs run the cells at the same time. programs: empty texts until they are known."""
+class Plan(RunWords):
+    """A planned or measured matrix. axes: the words that vary, in order. quick: what --quick
+    changed, by word. programs: empty texts until they are known."""
 
     name: str
     axes: tuple[str, ...]
     cells: tuple[PlannedCell, ...]
-    rounds: int
-    seed: int | None
-    baseline: str
-    timer: str
-    until: str | None = None
     quick: Mapping[str, WordChange] | None = None
-    hosts: str | None = None
     programs: Programs = Programs("", "", "")
     sessions: tuple[Session, ...] = ()
 
@@ -226,12 +218,12 @@ class Plan:
         for cell in self.cells:
             for key, value in cell.given.items():
                 values.setdefault(key, {})[value] = None
-        run = {"rounds": self.rounds, "until": self.until, "timer": self.timer,
-               "hosts": self.hosts, "seed": self.seed,
-               "baseline": self.baseline and f'"{self.baseline}"'}
+        run = self.run_words
+        if self.baseline:
+            run["baseline"] = f'"{self.baseline}"'
         return {"scenario": f"scenario {self.name}",
                 **{key: f"{key}={','.join(each)}" for key, each in values.items()},
-                **{key: f"{key}={value}" for key, value in run.items() if value not in (None, "")},
+                **{key: f"{key}={value}" for key, value in run.items()},
                 **({} if self.quick is None else {"quick": "--quick"})}
 
     def difference(self, other: Plan) -> str:
@@ -286,10 +278,9 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
     sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})),
                              entry["started_unix_ns"], *entry["rounds"])
                      for entry in document["sessions"])
-    return Plan(
-        document["name"], tuple(document["axes"]), cells, document["rounds"], document["seed"],
-        document.get("baseline") or "", document.get("timer") or "", document.get("until"),
-        document.get("quick"), document.get("hosts"), programs, sessions)
+    run = {key: document[key] for key in RUN_WORDS if document.get(key) is not None}
+    return Plan(document["name"], tuple(document["axes"]), cells, document.get("quick"), programs,
+                sessions, **run)
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:

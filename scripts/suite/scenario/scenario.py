@@ -11,13 +11,13 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
-from suite.stats.histogram import histogram_find
+from suite.stats.histogram import HISTOGRAMS, histogram_find
 
 # The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
 PICTURES = {
@@ -46,14 +46,16 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,[^:/]+")}
 
 
-# Reads the value of a key of a table. `where` begins messages: "FILE: " or "FILE: [table] ".
-KeyReader = Callable[[dict[str, Any], str, str], Any]
+# Reads the value of a key, which is in the file. `where` begins messages: "FILE: [table] ".
+KeyReader = Callable[[Any, str, str], Any]
 
 
-def key_field(reader: KeyReader, means: str = "", key: str = "", **default: Any) -> Any:
-    """The dataclass field of a key. means: for `uncork list` and uncork-scenario(5); without it the
-    key is a part of its own. key: its name in the file, where the field has another."""
-    return field(metadata={"reader": reader, "means": means, "key": key}, **default)
+def key_field(reader: KeyReader, type: str = "", means: str = "", key: str = "",
+              **default: Any) -> Any:
+    """The dataclass field of a key; without a default the key is required. type, means: for
+    `uncork list` and uncork-scenario(5); without them the key is a part of its own. key: its name
+    in the file, where the field has another."""
+    return field(metadata={"reader": reader, "type": type, "means": means, "key": key}, **default)
 
 
 def keys_of(kind: Any) -> dict[str, Field[Any]]:
@@ -61,85 +63,85 @@ def keys_of(kind: Any) -> dict[str, Field[Any]]:
     return {one.metadata["key"] or one.name: one for one in fields(kind) if one.metadata}
 
 
-def string_read(table: dict[str, Any], key: str, where: str, required: bool = False) -> str:
-    """A string on one line; absent is the empty string unless required."""
-    if key not in table and not required:
-        return ""
-    value = table.get(key)
-    if not isinstance(value, str) or (required and not value.strip()):
-        wrong = "is missing" if value is None else "must be text"
-        raise UsageError(f"{where}{key} {wrong}")
+def is_required(key: Field[Any]) -> bool:
+    return key.default is key.default_factory is MISSING
+
+
+def string_read(value: Any, key: str, where: str) -> str:
+    """A string on one line."""
+    if not isinstance(value, str):
+        raise UsageError(f"{where}{key} must be text")
     return " ".join(value.split())
 
 
-string_require = partial(string_read, required=True)
-
-
-def string_or_none(table: dict[str, Any], key: str, where: str) -> str | None:
-    """A string on one line; None where it is absent or empty."""
-    return string_read(table, key, where) or None
-
-
-def strings_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    """A list of strings, none twice; absent is empty."""
-    value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+def strings_read(value: Any, key: str, where: str, repeat: bool = False) -> tuple[str, ...]:
+    """A list of strings, none of them empty or twice unless they may repeat."""
+    if not isinstance(value, list) or not all(
+            isinstance(item, str) and (item or repeat) for item in value):
         raise UsageError(f'{where}{key} must be a list of text, as in {key} = ["...", "..."]')
     twice = next((item for item in value if value.count(item) > 1), None)
-    if twice is not None:
+    if twice is not None and not repeat:
         raise UsageError(f'{where}{key} names "{twice}" twice')
     return tuple(value)
 
 
-def numbers_read(table: dict[str, Any], key: str, where: str) -> list[float] | float:
+def numbers_read(value: Any, key: str, where: str) -> list[float] | float:
     """A finite number above zero, or a list of them: every metric that can be published is one."""
-    value: Any = table.get(key)
     numbers: list[Any] = value if isinstance(value, list) and value else [value]
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | float):
-            wrong = "is missing" if number is None else "must be a number"
-            raise UsageError(f"{where}{key} {wrong}")
+            raise UsageError(f"{where}{key} must be a number")
         if not math.isfinite(number) or number <= 0:
             raise UsageError(
                 f"{where}{key} = {number} is impossible: it must be finite and above 0")
     return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
-def table_read(table: dict[str, Any], key: str, where: str) -> dict[str, Any]:
-    """A table, `[key]`; absent is empty."""
-    value = table.get(key, {})
+def table_check(value: Any, key: str, where: str) -> dict[str, Any]:
+    """The value, which must be a table, `[key]`."""
     if not isinstance(value, dict):
         raise UsageError(f"{where}{key} must be a table, [{key}]")
     return value
 
 
-def tables_read(table: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
-    """A list of tables, `[[key]]`; absent is empty."""
-    value = table.get(key, [])
+def tables_check(value: Any, key: str, where: str) -> list[dict[str, Any]]:
+    """The value, which must be a list of tables, `[[key]]`."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
     return value
 
 
 def entry_read(entry: dict[str, Any], kind: type, where: str) -> dict[str, Any]:
-    """The value of every key of this kind, by field; UsageError for a key that it does not have."""
-    keys = keys_of(kind)
+    """The values of a table by field, empty texts left out. UsageError for a key that this kind
+    does not have, and for a required one that is missing or empty."""
+    keys, values = keys_of(kind), {}
     for key in entry:
         if key not in keys:
             raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, keys)}")
-    return {one.name: one.metadata["reader"](entry, key, where) for key, one in keys.items()}
+    for key, one in keys.items():
+        value = one.metadata["reader"](entry[key], key, where) if key in entry else ""
+        if is_required(one) and value in ("", ()):
+            raise UsageError(f"{where}{key} is missing")
+        if value != "":
+            values[one.name] = value
+    return values
 
 
-def part_read(kind: type, table: dict[str, Any], key: str, where: str) -> Any:
-    """A table, `[key]`, as an object of this kind; absent is None."""
-    return kind(**entry_read(table_read(table, key, where), kind, f"{where}[{key}] ")
-                ) if key in table else None
+def part_make(kind: Any, entry: dict[str, Any], where: str) -> Any:
+    """A table as an object of this kind, which may find itself wrong."""
+    part = kind(**entry_read(entry, kind, where))
+    if wrong := getattr(part, "wrong", ""):
+        raise UsageError(f"{where}{wrong}")
+    return part
 
 
-def parts_read(kind: type, table: dict[str, Any], key: str, where: str) -> tuple[Any, ...]:
-    """A list of tables, `[[key]]`, as a tuple of this kind; absent is empty."""
-    return tuple(kind(**entry_read(entry, kind, f"{where}[{key}] "))
-                 for entry in tables_read(table, key, where))
+def part_read(kind: type, value: Any, key: str, where: str) -> Any:
+    return part_make(kind, table_check(value, key, where), f"{where}[{key}] ")
+
+
+def parts_read(kind: type, value: Any, key: str, where: str) -> tuple[Any, ...]:
+    return tuple(part_make(kind, entry, f"{where}[{key}] ")
+                 for entry in tables_check(value, key, where))
 
 
 def word_value(value: Any, where: str) -> str:
@@ -162,59 +164,47 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield prefix + key, value
 
 
-def table_words_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
+def table_words_read(value: Any, key: str, where: str) -> dict[str, str]:
     words = {}
-    for word, value in words_flatten(table_read(table, key, where)):
-        if isinstance(value, list):
+    for word, text in words_flatten(table_check(value, key, where)):
+        if isinstance(text, list):
             raise UsageError(
                 f"{where}[{key}] {word} has several values: it belongs under [sweep]")
-        words[word] = word_value(value, f"{where}[{key}] {word}")
+        words[word] = word_value(text, f"{where}[{key}] {word}")
     return words
 
 
-def sweep_read(table: dict[str, Any], key: str, where: str) -> dict[str, tuple[str, ...]]:
+def sweep_read(value: Any, key: str, where: str) -> dict[str, tuple[str, ...]]:
     """The words of `[sweep]` in order, each with a list of values, or with a range as in the
     shell."""
     sweep = {}
-    for word, value in words_flatten(table_read(table, key, where)):
-        if value == []:
+    for word, texts in words_flatten(table_check(value, key, where)):
+        if texts == []:
             raise UsageError(f"{where}[{key}] {word} has no values")
         sweep[word] = tuple(word_value(item, f"{where}[{key}] {word}")
-                            for item in (value if isinstance(value, list) else [value]))
+                            for item in (texts if isinstance(texts, list) else [texts]))
     return sweep
 
 
-def choice_read(choices: tuple[str, ...], table: dict[str, Any], key: str, where: str,
-                required: bool = False, absent: str = "") -> str:
-    """A text that is one of choices. absent: the value if there is none, unless required."""
-    value = string_read(table, key, where, required) or absent
-    if value not in ("", *choices):
-        raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{value}"')
-    return value
+def choice_read(choices: tuple[str, ...], value: Any, key: str, where: str) -> str:
+    """A text that is one of choices, or empty."""
+    text = string_read(value, key, where)
+    if text not in ("", *choices):
+        raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{text}"')
+    return text
 
 
-claim_kind_read, fidelity_read = partial(choice_read, CLAIM_KINDS), partial(choice_read, (IN_KIND,))
-hand_read = partial(choice_read, READ, required=True)
-label_read = partial(choice_read, (LABEL, LABEL_REPEAT), absent=LABEL)
-
-
-def kind_read(table: dict[str, Any], key: str, where: str) -> str:
-    """A kind of picture. UsageError if the table has the key metric or of, but the kind another."""
-    kind = string_require(table, key, where)
+def kind_read(value: Any, key: str, where: str) -> str:
+    kind = string_read(value, key, where)
     if kind not in PICTURES:
         raise UsageError(
             f'{where}{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
-    right = PICTURES[kind]
-    strange = next((other for other in ("metric", "of") if other in table and other != right), None)
-    if strange:
-        instead = f'"{right}" instead' if right else f'no "{strange}"'
-        raise UsageError(f'{where}{strange}: "{kind}" takes {instead}')
     return kind
 
 
-def histogram_name_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    name = string_or_none(table, key, where)
-    return histogram_find(name, f"{where}{key}") if name else None
+def histogram_name_read(value: Any, key: str, where: str) -> str:
+    name = string_read(value, key, where)
+    return name and histogram_find(name, f"{where}{key}")
 
 
 def look_check(key: str, value: str, where: str) -> str:
@@ -227,27 +217,29 @@ def look_check(key: str, value: str, where: str) -> str:
     return value
 
 
-def size_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    value = string_or_none(table, key, where)
-    return look_check(key, value, where) if value else None
+def look_read(value: Any, key: str, where: str) -> str:
+    text = string_read(value, key, where)
+    return text and look_check(key, text, where)
 
 
-shown_read = partial(size_read)  # of title, note and points; it has a type of its own
-
-
-def name_read(table: dict[str, Any], key: str, where: str) -> str:
-    name = string_read(table, key, where)
+def name_read(value: Any, key: str, where: str) -> str:
+    name = string_read(value, key, where)
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(f'{where}{key} = "{name}" must be letters, digits, "_", "-", "."')
     return name
 
 
-# The fields of texts, of lists of texts, and of parts of a picture that are shown or not.
-required = partial(key_field, string_require)
-optional = partial(key_field, string_read, default="")
-or_none = partial(key_field, string_or_none, default=None)
-listed = partial(key_field, strings_read, default=())
-shown = partial(key_field, shown_read, default=None)
+# The fields of texts, of lists of texts, of one of several texts, and of parts of a picture that
+# are shown or not.
+required = partial(key_field, string_read, "text")
+optional = partial(required, default="")
+or_none = partial(required, default=None)
+listed = partial(key_field, strings_read, "list of texts", default=())
+shown = partial(key_field, look_read, "yes or no", default=None)
+
+
+def choice(choices: tuple[str, ...], type: str, means: str, **default: Any) -> Any:
+    return key_field(partial(choice_read, choices), type, means, **default)
 
 
 @dataclass(frozen=True)
@@ -257,13 +249,14 @@ class Origin:
     title: str = required("title under which it was published")
     who: str = required("who published it")
     reference: str = required("where it can be read: a project with a commit, an issue, a page")
-    read: str = key_field(hand_read, "whether that text was read, or a text that cites it")
+    read: str = choice(READ, " or ".join(READ),
+                       "whether that text was read, or a text that cites it")
     date: str = optional("when it was published")
     machine: str = optional("machine on which it was measured")
     kernel: str = optional("kernel of that machine")
     conditions: str = optional("what was measured, and how")
-    fidelity: str = key_field(fidelity_read, f"{IN_KIND} if a whole program was measured there; "
-                              "only its socket work runs here", default="")
+    fidelity: str = choice((IN_KIND,), IN_KIND, f"{IN_KIND} if a whole program was measured there; "
+                           "only its socket work runs here", default="")
     differs: str = optional("what the replay does differently")
     needs: str = optional("what the replay needs and an idle machine lacks, such as other load on "
                           "the CPU")
@@ -285,12 +278,13 @@ class Published:
                           "a list as long")
     metric: str = required("metric of the figure")
     value: float = key_field(
-        numbers_read, "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
+        numbers_read, "number above 0, or a list of them",
+        "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
     source: str = required("where the figure is, as FILE:PLACE; for a list of figures PLACE ends "
                            "with a list as long", "from")
     set: str = optional("name of a series, if several series have the same cells")
-    label: str = key_field(
-        label_read, f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
+    label: str = choice((LABEL, LABEL_REPEAT), f"{LABEL} or {LABEL_REPEAT}",
+                        f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
     unit: str = optional("unit in which it was printed")
     about: str = optional("why the figure is approximate: rounded, or given in words")
 
@@ -301,8 +295,8 @@ class Claim:
 
     says: str = required("the claim as a sentence")
     that: str = required("the comparison that decides it, see EXPRESSIONS")
-    kind: str = key_field(claim_kind_read, "what was published: a count, the direction of a "
-                          "change, a ratio, or a stall", default="")
+    kind: str = choice(CLAIM_KINDS, f"one of {', '.join(CLAIM_KINDS)}", "what was published: a "
+                       "count, the direction of a change, a ratio, or a stall", default="")
     because: str = optional("why another verdict was seen, as a sentence")
     evidence: str = optional("the comparison that shows it, in the same result")
 
@@ -333,53 +327,69 @@ class TableLayout:
     best: str | None = or_none(
         "word whose best value by the first metric is marked; not with gain")
 
+    @property
+    def wrong(self) -> str:
+        return "best: a table has gain or best, not both" if self.gain and self.best else ""
+
 
 @dataclass(frozen=True)
 class Picture:
     """One picture; where a field is None, the plotter chooses."""
 
-    kind: str = key_field(kind_read, "kind of the picture")
+    kind: str = key_field(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
     metric: str | None = or_none("metric that it shows; not for " + ", ".join(
         kind for kind, key in PICTURES.items() if key != "metric"))
-    of: str | None = key_field(histogram_name_read, "histogram that it shows; only for "
-                               + ", ".join(kind for kind, key in PICTURES.items() if key == "of"),
-                               default=None)
+    of: str | None = key_field(
+        histogram_name_read, f"one of {', '.join(HISTOGRAMS)}", "histogram that it shows; only for "
+        + ", ".join(kind for kind, key in PICTURES.items() if key == "of"), default=None)
     x: str | None = or_none("word along which bars and curves run, columns of a heat map, lines of "
                             "other kinds")
     name: str | None = or_none(
         "name of the files of the picture; none: metric or histogram, and kind")
-    size: str | None = key_field(size_read, "size in print, column (3.3 in), page (6.9 in) or any "
-                                 "other; none: a screen", default=None)
+    size: str | None = key_field(
+        look_read, "column, page or WIDTHxHEIGHT with in, mm or px",
+        "size in print, column (3.3 in), page (6.9 in) or any other; none: a screen", default=None)
     title: str | None = shown("whether the title is shown; none: yes")
     points: str | None = shown(
         "whether each round is shown, as a dot or in a band; none: where there is room")
     note: str | None = shown(
         "whether the small print about rounds and machines is shown; none: yes")
 
+    @property
+    def wrong(self) -> str:
+        """A text about a key that another kind of picture takes."""
+        right = PICTURES[self.kind]
+        for other in ("metric", "of"):
+            if getattr(self, other) is not None and other != right:
+                instead = f'"{right}" instead' if right else f'no "{other}"'
+                return f'{other}: "{self.kind}" takes {instead}'
+        return ""
 
-def arms_read(table: dict[str, Any], key: str, where: str) -> tuple[Arm, ...]:
-    """The arms, each `[[arm]]` with a name of its own and one or more words; absent is empty."""
+
+def arms_read(value: Any, key: str, where: str) -> tuple[Arm, ...]:
+    """The arms, each `[[arm]]` with a name of its own and one or more words."""
     arms = dict[str, Arm]()
-    for entry in tables_read(table, key, where):
-        name = string_require(entry, "name", f"{where}[{key}] ")
+    for entry in tables_check(value, key, where):
+        named = {"name": entry["name"]} if "name" in entry else {}
+        name = entry_read(named, Arm, f"{where}[{key}] ")["name"]
         place = f'{where}[{key}] "{name}": '
         if not NAME_PATTERN.fullmatch(name) or name in arms:
             wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
             raise UsageError(f"{place}the name {wrong}")
-        words = table_words_read({key: {word: text for word, text in entry.items()
-                                        if word != "name"}}, key, where)
+        words = table_words_read({word: text for word, text in entry.items() if word != "name"},
+                                 key, where)
         if not words:
             raise UsageError(f"{place}it has no words")
         arms[name] = Arm(name, words)
     return tuple(arms.values())
 
 
-def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Published, ...]:
+def published_read(value: Any, key: str, where: str) -> tuple[Published, ...]:
     """The figures of each `[[published]]`. Where `value` is a list, `words` and `from` each have a
     list that is as long: a figure gets its value, its word and its place of them."""
     figures = []
-    for table_entry in tables_read(table, key, where):
-        entry = entry_read(table_entry, Published, f"{where}[{key}] ")
+    for table in tables_check(value, key, where):
+        entry = entry_read(table, Published, f"{where}[{key}] ")
         values = entry["value"]
         parts = [entry]
         if isinstance(values, list):
@@ -388,25 +398,19 @@ def published_read(table: dict[str, Any], key: str, where: str) -> tuple[Publish
                 if [text.count(",") + 1 for text in found] != [len(values)]:
                     raise UsageError(f"{where}[{key}] {'words' if name == 'words' else 'from'} "
                                      f'"{entry[name]}" has no list of {len(values)}, as value has')
-            parts = [entry | {"value": value} | {
+            parts = [entry | {"value": number} | {
                 name: entry[name].replace(found[0], found[0].split(",")[place])
-                for name, found in lists.items()} for place, value in enumerate(values)]
+                for name, found in lists.items()} for place, number in enumerate(values)]
         figures += [Published(**part) for part in parts]
     return tuple(figures)
-
-
-def layout_read(table: dict[str, Any], key: str, where: str) -> TableLayout:
-    layout: TableLayout = part_read(TableLayout, table, key, where) or TableLayout()
-    if layout.gain and layout.best:
-        raise UsageError(f"{where}[{key}] best: a table has gain or best, not both")
-    return layout
 
 
 @dataclass(frozen=True)
 class Scenario:
     """A scenario as written; values of words are text exactly as in the shell."""
 
-    name: str = key_field(name_read, "name of the scenario, and of its results")
+    name: str = key_field(name_read, "letters, digits, _, - and .",
+                          "name of the scenario, and of its results")
     question: str = optional("the question that the scenario answers, one sentence")
     source: str = optional("where the question, or the published figures, come from")
     exclude: tuple[str, ...] = listed(
@@ -422,9 +426,35 @@ class Scenario:
     claims: tuple[Claim, ...] = key_field(partial(parts_read, Claim), key="claim", default=())
     answers: tuple[Question, ...] = key_field(
         partial(parts_read, Question), key="answer", default=())
-    table: TableLayout = key_field(layout_read, default=TableLayout())
+    table: TableLayout = key_field(partial(part_read, TableLayout), default=TableLayout())
     pictures: tuple[Picture, ...] = key_field(
         partial(parts_read, Picture), key="picture", default=())
+
+
+TOP = ""  # the keys in front of the first table
+PARTS = {  # the dataclass of each part that has keys
+    TOP: Scenario, "origin": Origin, "arm": Arm, "published": Published, "claim": Claim,
+    "answer": Question, "table": TableLayout, "picture": Picture,
+}
+
+
+class Key(NamedTuple):
+    """A key of a part of a scenario, for `uncork list` and uncork-scenario(5). default: None where
+    the key is required."""
+
+    name: str
+    type: str
+    default: str | None
+    means: str
+
+
+def part_keys(part: str) -> list[Key]:
+    """The keys of a part, in the order of their fields; none of a part that has only words."""
+    keys = keys_of(PARTS[part]) if part in PARTS else {}
+    defaults: dict[Any, str | None] = {"": "empty", (): "empty", None: "none",
+                MISSING: "the name of the file without .toml" if part == TOP else None}
+    return [Key(name, one.metadata["type"], defaults.get(one.default, str(one.default)), means)
+            for name, one in keys.items() if (means := one.metadata["means"])]
 
 
 def words_check(scenario: Scenario, path: Path) -> None:

@@ -7,6 +7,7 @@ uncork-server and uncork-client start them: they get the definitions as JSON by 
 what this machine lacks.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -15,6 +16,7 @@ import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -30,11 +32,9 @@ from suite.scenario.scenario import (
     entry_read,
     key_field,
     keys_of,
-    string_or_none,
     string_read,
-    string_require,
     strings_read,
-    table_read,
+    table_check,
 )
 
 FOLDER = ROOT / "scenarios" / "subjects"
@@ -58,33 +58,18 @@ SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the
 BLANK = re.compile(r"[\s,]")
 
 
-def texts_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...] | None:
-    """A list of texts, which may repeat; None where it is absent."""
-    value = table.get(key)
-    if value is not None and (not isinstance(value, list)
-                              or not all(isinstance(item, str) for item in value)):
-        raise UsageError(f'{where}{key} must be a list of text, as in {key} = ["-f", "{{size}}"]')
-    return None if value is None else tuple(value)
-
-
-def texts_require(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    if not (found := strings_read(table, key, where)):
-        raise UsageError(f"{where}{key} is missing: name at least one")
-    return found
-
-
-def needs_read(table: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
-    found = strings_read(table, key, where)
+def needs_read(value: Any, key: str, where: str) -> tuple[str, ...]:
+    found = strings_read(value, key, where)
     if unknown := next((name for name in found if name not in NEEDS), None):
         raise UsageError(f"{where}{key} must name {' or '.join(NEEDS)}, not {unknown}")
     return found
 
 
-def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, str]:
-    """A table of texts, `[files]` or `[parameters]`; absent is empty."""
-    found = table_read(table, key, where)
-    for name, value in found.items():
-        if not isinstance(value, str):
+def named_texts_read(value: Any, key: str, where: str) -> dict[str, str]:
+    """A table of texts, `[files]` or `[parameters]`."""
+    found = table_check(value, key, where)
+    for name, text in found.items():
+        if not isinstance(text, str):
             raise UsageError(f"{where}[{key}] {name} must be text")
         if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
             raise UsageError(f"{where}[{key}] {name}: a parameter is letters, digits and _, and "
@@ -94,23 +79,25 @@ def named_texts_read(table: dict[str, Any], key: str, where: str) -> dict[str, s
     return found
 
 
-def counts_read(table: dict[str, Any], key: str, where: str) -> str | None:
-    """A pattern with one group; None where it is absent."""
-    value = string_or_none(table, key, where)
-    try:
-        if value is None or re.compile(value).groups == 1:
-            return value
-    except re.error:
-        pass
+def counts_read(value: Any, key: str, where: str) -> str:
+    """A pattern with one group."""
+    pattern = string_read(value, key, where)
+    with contextlib.suppress(re.error):
+        if re.compile(pattern).groups == 1:
+            return pattern
     raise UsageError(f'{where}{key} must be a pattern with one group, as in "([0-9]+) requests"')
 
 
-def limit_read(table: dict[str, Any], key: str, where: str) -> int:
-    """Seconds; absent is LIMIT_S."""
-    value = table.get(key, LIMIT_S)
+def limit_read(value: Any, key: str, where: str) -> int:
     if type(value) is not int or value < 1:
         raise UsageError(f"{where}{key} must be seconds, a whole number from 1 on")
     return value
+
+
+required, optional = partial(key_field, string_read), partial(key_field, string_read, default="")
+texts = partial(key_field, strings_read)
+list_field = partial(key_field, partial(strings_read, repeat=True), default=None)
+named_texts = partial(key_field, named_texts_read, default_factory=dict)
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
@@ -124,7 +111,7 @@ def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | N
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Program:
     """The file of a subject or a load; docs/real-programs.md explains the keys."""
 
@@ -132,19 +119,19 @@ class Program:
     placed: ClassVar[tuple[str, ...]]  # names that uncork replaces, such as {folder} and {host}
     folders: ClassVar[str | None]  # where its program is searched; None: on PATH
     name: str
-    says: str = key_field(string_require)
-    program: str = key_field(string_require)
-    apt: str = key_field(string_require)
-    dnf: str = key_field(string_require)
-    protocols: tuple[str, ...] = key_field(texts_require)
-    transports: tuple[str, ...] = key_field(texts_require)
-    version: str = key_field(string_require)
-    arguments: tuple[str, ...] | None = key_field(texts_read)
-    arguments_tls: tuple[str, ...] | None = key_field(texts_read)
-    arguments_tcp: tuple[str, ...] | None = key_field(texts_read)
-    arguments_unix: tuple[str, ...] | None = key_field(texts_read)
-    needs: tuple[str, ...] = key_field(needs_read)
-    parameters: Mapping[str, str] = key_field(named_texts_read)
+    says: str = required()
+    program: str = required()
+    apt: str = required()
+    dnf: str = required()
+    protocols: tuple[str, ...] = texts()
+    transports: tuple[str, ...] = texts()
+    version: str = required()
+    arguments: tuple[str, ...] | None = list_field()
+    arguments_tls: tuple[str, ...] | None = list_field()
+    arguments_tcp: tuple[str, ...] | None = list_field()
+    arguments_unix: tuple[str, ...] | None = list_field()
+    needs: tuple[str, ...] = key_field(needs_read, default=())
+    parameters: Mapping[str, str] = named_texts()
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -161,27 +148,27 @@ class Program:
         return program_find(program or self.program, self.folders)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Subject(Program):
     """A server. uncork-server searches its program in PROGRAM_FOLDERS."""
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = key_field(functools.partial(choice_read, LISTENS, required=True))
-    arguments_command: tuple[str, ...] | None = key_field(texts_read)
-    files: Mapping[str, str] = key_field(named_texts_read)
+    listens: str = key_field(partial(choice_read, LISTENS))
+    arguments_command: tuple[str, ...] | None = list_field()
+    files: Mapping[str, str] = named_texts()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Load(Program):
     """A client. {size} is a parameter of its subject. version: empty if it prints no version."""
 
     kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
-    version: str = key_field(string_read)
-    moves: str = key_field(string_require)
-    limit_s: int = key_field(limit_read)
-    counts: str | None = key_field(counts_read)
+    version: str = optional()
+    moves: str = required()
+    limit_s: int = key_field(limit_read, default=LIMIT_S)
+    counts: str | None = key_field(counts_read, default=None)
 
     @property
     def defaults(self) -> dict[str, str]:

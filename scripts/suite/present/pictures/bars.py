@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from types import MappingProxyType
+from typing import NamedTuple
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
@@ -38,6 +39,22 @@ class Panel:
     rows: tuple[tuple[str, Cell], ...]
 
 
+class Bar(NamedTuple):
+    """One bar, as a line of a .dat. last: where bar, whisker and dots end. sign: is drawn at `end`
+    of a bar that is cut or ends at a bound."""
+
+    row: int
+    length: float
+    low: float | None
+    high: float | None
+    last: float
+    colour: int
+    end: float
+    sign: str
+    label: str
+    name: str
+
+
 def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> float:
     """The longest bar of a panel that is not cut, in the unit of scale; 1 for an empty panel."""
     values = [scale.apply(figures[cell.name].median) for _, cell in panel.rows
@@ -61,16 +78,16 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
     return text + ratio + ", bar cut" * cut + beyond
 
 
-def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
-                limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
-                ) -> tuple[float, list[str]]:
-    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its block in
-    a .dat. limit: panel_limit(). base: the words of the baseline."""
+def panel_bars(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
+               limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
+               ) -> tuple[float, list[Bar]]:
+    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its bars.
+    limit: panel_limit(). base: the words of the baseline."""
     whole = {name: figure for name, figure in figures.items()
              if scale.apply(figure.median) <= limit}
     ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
             if (figure := whole.get(cell.name)) and figure.interval]
-    lines, extent = [f"# {panel.head}".rstrip()], min(max([*ends, 1.1 * limit]), 2 * limit)
+    bars, extent = [], min(max([*ends, 1.1 * limit]), 2 * limit)
     for row, (name, cell) in enumerate(panel.rows):
         figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
         length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
@@ -78,7 +95,7 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
         low, high = map(scale.apply, interval[:2]) if interval else (None, None)
         beyond = interval.high if interval and scale.apply(interval.high) > extent else None
         high = high if beyond is None else extent
-        end = (limit * 1.03, "//") if cut else (0, "")
+        end = (limit * 1.03, "//") if cut else (0.0, "")
         if figure and isinstance(figure.median, stats.Beyond):
             end = (0.96 * length, BOUND_ARROW)
         colour = parts.strategy_colour(cell.axes)
@@ -87,9 +104,9 @@ def panel_block(panel: Panel, figures: Mapping[str, Figure], metric: Metric, sca
             colour = BASE_COLOUR if is_base else BAR_COLOUR
         last = max([length, high or 0.0, *(
             value for value, _ in dots.get(cell.name, ()) if value <= extent)])
-        lines.append(parts.data_line(row, length, low, high, last, colour, *end,
-                                     bar_label(cell, figure, metric, scale, cut, beyond), name))
-    return extent, lines
+        bars.append(Bar(row, length, low, high, last, colour, *end,
+                        bar_label(cell, figure, metric, scale, cut, beyond), name))
+    return extent, bars
 
 
 def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
@@ -141,8 +158,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         if max(limits) <= 2 * min(limits):
             limits = [max(limits)] * len(limits)
         apart = len(set(limits)) > 1
-        extents, blocks = zip(*(
-            panel_block(panel, figures, metric, scale, limit, matrix.baseline, dots)
+        extents, bars = zip(*(
+            panel_bars(panel, figures, metric, scale, limit, matrix.baseline, dots)
             for panel, limit in zip(panels, limits, strict=True)), strict=True)
         extents = extents if apart else (max(extents),) * len(extents)
         rounds = [dots_block(panel, dots, extent)
@@ -153,23 +170,24 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             matrix, parts.picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
             headline, (parts.measure_text(metric.text, scale.unit),
                        "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents, blocks, canvas, rounds,
+            {metric: figures}, panels, extents, bars, canvas, rounds,
             parts.dots_signs(bool(dots), beyond)))
     return drawings
 
 
 def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
                  shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], blocks: Sequence[Sequence[str]],
+                 extents: Sequence[float], bars: Sequence[Sequence[Bar]],
                  canvas: Canvas = Canvas(), rounds: Sequence[Sequence[str]] = (),
                  dots: Sequence[str] = ()) -> parts.Drawing:
     """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
-    figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
+    figures of each metric. bars: of each panel. rounds: a block of dots for each panel. dots:
+    their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(matrix.baseline.values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)
     room = 0.97 * canvas.width - 24 - LETTER * widest
-    tops = [top_of(block, extent, room) for extent, block in zip(extents, blocks, strict=True)]
+    tops = [top_of(own, extent, room) for extent, own in zip(extents, bars, strict=True)]
     tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
     text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
     drawn, in_text = lines_of(text, room / LETTER), lines_of(text, TEXT_WIDTH - widest)
@@ -177,6 +195,8 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
     around = PANEL_UNITS * len(panels) + foot
     signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()
                                  for cell in cells if cell.name in figures})
+    blocks = [[f"# {panel.head}".rstrip(), *(parts.data_line(*bar) for bar in own)]
+              for panel, own in zip(panels, bars, strict=True)]
     return parts.Drawing(parts.name_safe(name), "bars", parts.data_text([*blocks, *rounds]), {
         **canvas.titles(ROW_UNITS * sum(counts) + around, headline,
                       parts.note_text(matrix, cells, parts.medians_text(matrix, cells, *shown)),
@@ -191,11 +211,9 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
         "label_foot": foot, "widest": widest})
 
 
-def top_of(block: Sequence[str], extent: float, room: float) -> float:
+def top_of(bars: Sequence[Bar], extent: float, room: float) -> float:
     """The end of the axis of a panel, chosen so that each label has room behind bar and whisker.
-    block: the lines of the panel. room: the length of the axis in units."""
-    top = 1.02 * extent
-    for line in block[1:]:
-        share = (LETTER * len(line.split('"')[-4]) + 14) / room
-        top = max(top, float(line.split()[4]) / (1 - min(share, 0.9)))
-    return top
+    room: the length of the axis in units."""
+    shares = [(LETTER * len(bar.label) + 14) / room for bar in bars]
+    return max([1.02 * extent, *(bar.last / (1 - min(share, 0.9))
+                                 for bar, share in zip(bars, shares, strict=True))])

@@ -9,7 +9,7 @@ from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError
 from suite.base.units import Scale
 from suite.present.pictures import parts
-from suite.present.pictures.bars import bars_drawing, panel_block, panel_limit, panels_make
+from suite.present.pictures.bars import bars_drawing, panel_bars, panel_limit, panels_make
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 
@@ -39,12 +39,12 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         if not shown:
             continue
         panels = [replace(place, head=metric.text) for metric in shown]
-        extents, blocks = zip(*(
-            panel_block(panel, figures, metric, COUNT, panel_limit(panel, figures, COUNT), base)
+        extents, bars = zip(*(
+            panel_bars(panel, figures, metric, COUNT, panel_limit(panel, figures, COUNT), base)
             for panel, (metric, figures) in zip(panels, shown.items(), strict=True)), strict=True)
         values = [word.partition("=")[2] for word in place.head.split()]
         drawings.append(bars_drawing(
             matrix, parts.place_name(parts.picture_name(picture, ""), values),
             parts.headline_text(matrix, "what was counted", place.head), ("how many", ""), shown,
-            panels, extents, blocks, canvas))
+            panels, extents, bars, canvas))
     return drawings
