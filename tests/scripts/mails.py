@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field, replace
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
+from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.analyse.contrast import NO_CONTRAST, Contrast, Status, Unit, Verdict
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Family
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make
 from suite.present.mail.block import blocks_build
@@ -34,11 +36,11 @@ def figure_random(chance, whole):
     """A figure that nobody measured."""
     median = 10 ** chance.uniform(-9, 9)
     if whole and chance.random() < 0.5:
-        return Figure(float(chance.randint(0, 40)), stats.Interval(1, 1, 0.97), 10, True, None, ())
+        return Figure(float(chance.randint(0, 40)), stats.Interval(1, 1, 0.97), 10, True)
     width = median * 10 ** chance.uniform(-4, 0)
     level = chance.choice([0.97, None])
     interval = chance.choice([None, stats.Interval(median - width, median + width, level)])
-    return Figure(median, interval, chance.randint(1, 40), False, None, ())
+    return Figure(median, interval, chance.randint(1, 40), False)
 
 
 def estimate_random(chance):
@@ -49,18 +51,32 @@ def estimate_random(chance):
                           chance.randint(1, 40))
 
 
+@dataclass(frozen=True)
+class Forged:
+    """A suite.analyse.verdicts.Judged that nothing was computed for."""
+
+    estimate: stats.Estimate | None
+    verdict: Verdict
+    contrast: Contrast = NO_CONTRAST
+    family: Family = field(default_factory=lambda: Family({}))
+    detectable: float | None = None
+
+
 def change_random(chance, metric):
     """A change with a verdict that goes with it."""
     base, new = figure_random(chance, metric.whole), figure_random(chance, metric.whole)
     ratio = chance.choice([None, *[estimate_random(chance)] * 5])
+    same = chance.choice([None, 1 + chance.random()])
     if base.exact and new.exact:
-        return Change(base, new, ratio, None, Verdict.EXACT)
-    if ratio is None or ratio.interval is None:
-        return Change(base, new, ratio, None, Verdict.UNKNOWN)
-    clear = chance.choice([Verdict.CHANGED, Verdict.BRACKETED])
-    verdict = Verdict.SAME if ratio.interval.contains(1.0) else clear
-    floor = chance.choice([None, 1 + chance.random()])
-    return Change(base, new, ratio, 0.02, verdict, floor=floor)
+        return Change(base, new, Forged(ratio, Verdict.EXACT, replace(NO_CONTRAST, exact=True)))
+    if ratio is None:
+        status = chance.choice([Status.ABSENT, Status.ZERO, Status.TIMING])
+        return Change(base, new, Forged(None, Verdict.WITHHELD, replace(NO_CONTRAST,
+                                                                         status=status)))
+    verdict = (Verdict.UNKNOWN if ratio.interval is None else
+               Verdict.UNDECIDED if ratio.interval.contains(1.0) else Verdict.CHANGED)
+    return Change(base, new, Forged(ratio, verdict, replace(NO_CONTRAST, status=Status.OK)),
+                  same=same)
 
 
 def mean_random(chance, rows):
@@ -105,6 +121,5 @@ def comparison_random(matrix, seed):
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
         {metric.name: chance.choice([None, mean_random(chance, len(rows))]) for metric in metrics},
-        {metric.name: chance.randint(0, 999) for metric in metrics},
-        tuple(metric.name for metric in metrics if chance.random() < 0.3), differences,
+        {metric.name: Family({}) for metric in metrics}, differences,
         tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))

@@ -14,6 +14,7 @@ from picture_make import recipe_verdicts
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from drawn import made, needs_gnuplot, signs_of, size_of, title_of
+from suite.analyse.contrast import same_reach
 from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.present.pictures.canvas import Canvas, canvas_of
@@ -220,18 +221,18 @@ def test_a_round_far_beyond_all_intervals_does_not_make_a_curve_flat(tmp_path):
     assert max(shown) <= 1.2 * max(ends) * 1.001
 
 
-def test_the_ratios_of_a_curve_stand_on_the_noise_floor_of_each_position(tmp_path):
+def test_the_ratios_of_a_curve_stand_on_the_interval_of_a_a_at_each_position(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 5, rounds=7))
     (drawing,) = drawings_make(matrix, [asked("curve")])
-    (block,) = [block for block in drawing.data.split("\n\n\n") if "# noise floor" in block]
+    (block,) = [block for block in drawing.data.split("\n\n\n") if "# A/A interval" in block]
     rows = [tuple(map(float, line.split())) for line in block.splitlines()[1:]]
     assert [row[0] for row in rows[1:]] == [row[1] for row in rows[:-1]]
     assert (rows[0][0], rows[-1][1]) == pytest.approx(
         (drawing.settings["left"], drawing.settings["right"]), rel=1e-4)
-    floors = [matrix.noise_floor(cell, "bandwidth") for cell in matrix.cells.values()
+    floors = [same_reach(matrix, cell, "bandwidth") for cell in matrix.cells.values()
               if cell.baseline]
     assert sorted(row[3] for row in rows) == pytest.approx(sorted(floors), rel=1e-4)
-    assert "grey: noise floor (A/A), at most" in signs_of(drawing)
+    assert "grey: A/A interval, at most" in signs_of(drawing)
 
 
 @pytest.mark.parametrize("kind", ["percentiles", "ecdf"])

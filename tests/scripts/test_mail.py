@@ -13,12 +13,13 @@ import pytest
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
-from mails import ODD, command_run, comparison_random, pasted
+from mails import ODD, Forged, command_run, comparison_random, pasted
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side, Unit
+from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Family
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
 from suite.present.comparison.wording import mean_text
@@ -144,16 +145,14 @@ def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
 
 def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     comparison = comparison_random(nodelay, 1)
-    change = Change(*[Figure(123456.0, stats.Interval(1, 2, 0.97), 7, False, None, ())] * 2,
-                    stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), 0.01,
-                    Verdict.CHANGED)
+    change = Change(*[Figure(123456.0, stats.Interval(1, 2, 0.97), 7, False)] * 2, Forged(
+        stats.Estimate(900.0, stats.Interval(800.0, 1000.0, 0.97), 7), Verdict.CHANGED))
     metric = METRICS["messages_per_second"]
 
     def lines_of(axes):
         row = Row(axes, None, None, {metric.name: change})
         one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,),
-                         Unit.ROUND, {}, {}, (), (),
-                         ())
+                         Unit.ROUND, {}, {metric.name: Family({})}, (), ())
         return block_lines(comparison_block(one, [["nodelay"]]))
     message = "32/2x4K/2x4K/2x4K/2x4K/2x4K"
     titles = [line for line in lines_of({"message": message}) if "better" in line]
@@ -221,13 +220,13 @@ def test_a_block_of_an_emulated_machine_is_verified(nodelay):
 
 
 def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
-    exact = Figure(15.0, None, 7, True, None, ())
+    exact = Figure(15.0, None, 7, True)
     rows = tuple(Row({"place": name}, None, None, {"segments_per_message": change})
                  for name, change in (
-        ("one", Change(replace(exact, exact=False), exact, stats.Estimate(0.5, None, 7), None,
-                       Verdict.UNKNOWN)),
-        ("two", Change(exact, exact, stats.Estimate(1.0, None, 7), None, Verdict.EXACT)),
-        ("three", Change(exact, exact, None, None, Verdict.UNKNOWN))))
+        ("one", Change(replace(exact, exact=False), exact,
+                       Forged(stats.Estimate(0.5, None, 7), Verdict.UNKNOWN))),
+        ("two", Change(exact, exact, Forged(stats.Estimate(1.0, None, 7), Verdict.EXACT))),
+        ("three", Change(exact, exact, Forged(None, Verdict.WITHHELD)))))
     metric = METRICS["segments_per_message"]
     mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1,
                 {1: "exact counts", 2: "no ratio"})
@@ -375,12 +374,13 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
         return re.search(r"legend: (.*) uncork run", text)[1]
     signs = {sign: f"{sign} = {means}" for sign, _, means in BLOCK_SIGNS}
     said = legend("write=cork")
-    assert said == "; ".join(signs[sign] for sign in ("+/-", "change", "2x", "BH", "A/A"))
+    assert said == "; ".join(signs[sign] for sign in ("+/-", "change", "2x", "FCR", "A/A max"))
     said = legend("write=more", of=matrix_of(made["transports"]))
-    assert all(signs[sign] in said for sign in ("+/-", "r", "?", "-", "A/A"))
-    assert not any(signs[sign] in said for sign in ("~", "exact", "BH"))
+    assert all(signs[sign] in said for sign in ("+/-", "r", "?", "-", "A/A max"))
+    assert not any(signs[sign] in said for sign in ("~", "exact", "FCR"))
     said = legend("columns=bandwidth,segments_per_message", of=matrix_of(made["sizes-2-6"]))
-    assert all(signs[sign] in said for sign in ("~", "( )")) and signs["exact"] not in said
+    assert signs["?"] in said and signs["exact"] not in said
+    assert signs["~"] in legend("write=writev")
     assert signs["exact"] in legend("write=cork", "columns=sends_per_message")
 
 
@@ -388,8 +388,8 @@ def test_a_block_says_its_version_and_the_meaning_of_the_signs_that_occur(made, 
 def test_rows_without_any_figure_are_one_line_that_names_them(nodelay, style, tmp_path, capsys):
     comparison = comparison_random(nodelay, 3)
     metric = METRICS["time_per_message"]
-    change = Change(*[Figure(1e-6, None, 7, False, None, ())] * 2, stats.Estimate(1.0, None, 7),
-                    None, Verdict.UNKNOWN)
+    change = Change(*[Figure(1e-6, None, 7, False)] * 2,
+                    Forged(stats.Estimate(1.0, None, 7), Verdict.UNKNOWN))
     names = [f"place-{number}" for number in range(12)]
     rows = tuple(Row({"place": name, "write": "uv"}, None, None,
                      {metric.name: change} if number == 5 else {})

@@ -57,9 +57,9 @@ def test_the_table_at_a_width(width):
     golden_check(f"table-{width}.txt", text)
 
 
-def test_a_table_of_counts_alone_has_no_noise_floor_to_tell():
-    assert "\nnoise floor" in table_text(*summary_of(NODELAY), 100)
-    assert "\nnoise floor" not in table_text(*summary_of(NODELAY, columns=[
+def test_a_table_of_counts_alone_has_no_interval_of_a_a_to_tell():
+    assert "\nA/A interval" in table_text(*summary_of(NODELAY), 100)
+    assert "\nA/A interval" not in table_text(*summary_of(NODELAY, columns=[
         "segments_per_message", "sends_per_message"]), 100)
 
 
@@ -254,7 +254,7 @@ def test_a_change_beyond_a_factor_of_three_is_a_factor_and_so_is_its_interval(ra
     assert units.change_texts(*ratios) == texts
 
 
-def test_a_noise_floor_beyond_a_factor_of_three_is_a_factor_too():
+def test_an_effect_beyond_a_factor_of_three_is_a_factor_too():
     assert [units.size_of_change(floor) for floor in (1.0, 1.053, 3.0, 8.22, 14.01)] == [
         "0.0%", "5.3%", "200%", "8.22x", "14.0x"]
 

@@ -60,13 +60,13 @@ def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
     return [answer for answer in answers if answer.optima or matrix.narrowed_from is None]
 
 
-def axes_by_effect(matrix: Matrix, metric: Metric) -> list[str]:
-    """The words that vary, the one that matters most first: by the largest ratio of two medians of
-    a group of cells that differ in it alone."""
+def axes_by_effect(matrix: Matrix, metric: Metric) -> dict[str, float]:
+    """The words that vary, the one that matters most first, with the largest ratio of two medians
+    of a group of cells that differ in it alone."""
     effects = {axis: max((one.spread for one in optima_build(matrix, axis, metric)), default=0.0)
                for axis in matrix.axes}
-    return sorted((axis for axis, effect in effects.items() if effect), reverse=True,
-                  key=lambda axis: effects[axis])
+    return {axis: effect for axis, effect in sorted(effects.items(), key=lambda item: -item[1])
+            if effect}
 
 
 def places_omitted(answers: Sequence[Answer]) -> list[dict[str, str]]:

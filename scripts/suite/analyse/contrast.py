@@ -25,6 +25,7 @@ from suite.analyse.metrics import METRICS
 from suite.scenario.scenario import LABEL_REPEAT
 
 SESSIONS_ALONE = stats.ROUNDS_NEEDED  # so many sessions on a side are the units
+GROUP_AGREES = 0.9  # a group of rounds says one thing if this share of its ratios does
 SAME_ALPHA = 0.01  # of all baselines of a metric: below it A and A' differ, and nothing is claimed
 
 
@@ -196,17 +197,18 @@ def mixture_find(base: Series, new: Series, paired: bool) -> Mixture | None:
                  if (found := stats.regimes_of(values))), None)
 
 
-def contradicts(mixture: Mixture, ratio: stats.Ratio) -> bool:
-    """Whether two groups of rounds say different things: their ratios are on different sides of 1,
-    or the groups differ by more than the sides do, and the ratio of the medians is beyond the
-    interval of the rank test."""
-    low, high = mixture.regimes.low, mixture.regimes.high
-    if mixture.side == "ratio" and low * stats.REGIME_TIMES ** 0.5 < 1 < (
-            high / stats.REGIME_TIMES ** 0.5):
+def contradicts(mixture: Mixture, ratio: stats.Ratio, ratios: np.ndarray) -> bool:
+    """Whether two groups of rounds say different things: nearly all ratios of one are below 1, and
+    of the other above; or the groups differ by more than the sides do, and the ratio of the medians
+    is beyond the interval of the rank test. ratios: of the rounds, if the sides share them."""
+    regimes = mixture.regimes
+    low = ratios <= regimes.limit
+    if mixture.side == "ratio" and min(np.mean(ratios[low] < 1),
+                                       np.mean(ratios[~low] > 1)) >= GROUP_AGREES:
         return True
     ends = ratio.shifts.ends(stats.ALPHA)
     beyond = ends is not None and not ends.low <= ratio.centre <= ends.high
-    return beyond and abs(ratio.centre) < math.log(high / low)
+    return beyond and abs(ratio.centre) < math.log(regimes.high / regimes.low)
 
 
 def ratio_make(base: Sample, new: Sample, pair: Sequence[Series], unit: Unit) -> stats.Ratio:
@@ -250,9 +252,11 @@ def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
     if any(side.censored for side in (base.series, new.series)):
         return made(withheld or Status.CENSORED)
     ratio = ratio_make(base, new, pair, unit)
-    sides = pair if unit is Unit.ROUND else [base.series, new.series]
-    mixture = mixture_find(sides[0], sides[1], unit is Unit.ROUND)
-    mixed = Status.MIXED if mixture and contradicts(mixture, ratio) else Status.OK
+    paired = unit is Unit.ROUND
+    sides = pair if paired else [base.series, new.series]
+    mixture = mixture_find(sides[0], sides[1], paired)
+    ratios = sides[1].values / sides[0].values if paired else NO_SERIES.values
+    mixed = Status.MIXED if mixture and contradicts(mixture, ratio, ratios) else Status.OK
     return made(withheld or mixed, ratio=ratio, mixture=mixture)
 
 

@@ -256,9 +256,9 @@ def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) ->
     if base is None:
         return None
     same = cell.name == base.name
-    judged = (Judged(same_contrast(matrix, cell, metric.name),
-                     Family(same_contrasts(matrix, metric.name))) if same
-              else baseline_judged(matrix, cell, metric.name))
+    again = same_contrast(matrix, cell, metric.name)
+    judged = (Judged(again, Family({cell.name: again})) if same else
+              baseline_judged(matrix, cell, metric.name))
     if judged is None or judged.estimate is None:
         return None
     pre, post = matrix.runs_paired(cell.name, metric.name) if same else (

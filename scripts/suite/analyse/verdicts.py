@@ -22,12 +22,17 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric
 from suite.base import grouped
 
+# The best value is looked for in two families: ratios to the baseline, and other pairs.
+PAIRS_LEVEL = stats.ALPHA / 2
+
 
 @dataclass(frozen=True)
 class Family:
-    """Contrasts that are corrected together, by key; only those that are testable count."""
+    """Contrasts that are corrected together, by key; only those that are testable count. level: the
+    share of false changes that it allows."""
 
     members: Mapping[Any, Contrast]
+    level: float = stats.ALPHA
 
     @cached_property
     def tested(self) -> int:
@@ -37,8 +42,8 @@ class Family:
     def alpha(self) -> float:
         """1 minus the confidence of each interval."""
         ps = [one.p for one in self.members.values() if one.testable and one.p is not None]
-        changed = sum(p <= stats.ALPHA for p in stats.benjamini_hochberg(ps))
-        return stats.ALPHA * max(changed, 1) / max(len(ps), 1)
+        changed = sum(p <= self.level for p in stats.benjamini_hochberg(ps))
+        return self.level * max(changed, 1) / max(len(ps), 1)
 
     @cached_property
     def hopeless(self) -> bool:
@@ -117,7 +122,7 @@ def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Family:
             pairs = [pair for cells in groups_find(matrix.whole, differing[0], metric)
                      for pair in combinations(cells, 2) if not compared_in_tables(matrix, *pair)]
         matrix.memo[key] = Family({frozenset((base.name, new.name)): contrast_of(
-            matrix, base, new, metric) for base, new in pairs})
+            matrix, base, new, metric) for base, new in pairs}, PAIRS_LEVEL)
     return matrix.memo[key]
 
 

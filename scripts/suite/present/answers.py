@@ -117,7 +117,8 @@ def others_texts(optimum: Optimum) -> list[str]:
                for more, found in both.items() if base),
              (f"{{is}} {slower} than {optimum.best}", plain),
              (f"{{has}} no verdict against {optimum.best}",
-              [value for value, mark in others.items() if mark == UNKNOWN])]
+              [value for value, mark in others.items() if mark == UNKNOWN
+               and not (compared and compared.judged.verdict is Verdict.UNKNOWN)])]
     if len(others) > 1 and plain == list(others):
         return [f"every other value is {slower}"]
     return [verb_text(values, verb) for verb, values in verbs if values]

@@ -61,9 +61,9 @@ def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
     """The mark of too few rounds: behind a ratio, or with best= behind a median."""
     boots = f", or {stats.SIDES_NEEDED} boots a side" if any(summary.matrix.blocks) else ""
     unranked = any(UNKNOWN in optimum.marks.values() for optimum in summary.optima)
-    return ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}"
-            + (", or too few for so many rows, to compare it with the best" if unranked
-               else ": no interval"), unranked or any(ratio.interval is None for ratio in ratios))
+    return ("?", f"fewer than {stats.ROUNDS_NEEDED} shared rounds{boots}, or too few for so many "
+            "rows" + (", to compare it with the best" if unranked else ": no interval"),
+            unranked or any(ratio.interval is None for ratio in ratios))
 
 
 def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:

@@ -13,6 +13,7 @@ from suite.analyse.optimum import Optimum, better_ratio
 from suite.analyse.selection import Layout, layout_choose
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
 from suite.analyse.verdicts import Judged
+from suite.base.units import ratio_text
 from suite.present import columns
 from suite.present.answers import (
     Pairs,
@@ -69,26 +70,44 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 def answers_of(summary: Summary) -> list[Answer]:
     """The answers to the questions of the scenario, and to best= if no question asks the same.
 
-    A scenario without questions and claims (as of a run of words alone) answers which value of each
-    word is best, the word that matters most first, unless that makes more than GROUPS_ANSWERED
-    answers.
+    A scenario without questions and claims (as of a run of words alone) answers which value is best
+    of the word that matters most, and of the baseline's word, unless that makes more than
+    GROUPS_ANSWERED answers. effects_pairs() has the others.
     """
-    scenario = summary.matrix.result.scenario
-    asks = bool(scenario.answers or scenario.claims)
-    if not summary.metrics:
-        return answers_decide(summary.matrix)
-    metric = summary.metrics[0]
-    axes = [summary.best] if summary.best else [] if asks else axes_by_effect(
-        summary.matrix, metric)
+    axes = [summary.best] if summary.best else axes_answered(summary)
     answers = answers_decide(summary.matrix, *(
-        Question(f"Which {axis} is best by {metric.name}?", axis, metric.name) for axis in axes))
+        Question(f"Which {axis} is best by {summary.metrics[0].name}?", axis,
+                 summary.metrics[0].name) for axis in axes))
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
+
+
+def axes_answered(summary: Summary) -> list[str]:
+    """The words that a scenario without questions and claims answers: the one that matters most,
+    and that of the baseline."""
+    scenario = summary.matrix.result.scenario
+    if scenario.answers or scenario.claims or not summary.metrics:
+        return []
+    effects = axes_by_effect(summary.matrix, summary.metrics[0])
+    first = list(effects)[:1]
+    return first + [axis for axis in summary.baseline if axis in effects and axis not in first]
+
+
+def effects_pairs(summary: Summary) -> Pairs:
+    """How much the words matter that axes_answered() leaves out; empty without such."""
+    answered = axes_answered(summary)
+    if not answered or summary.best:
+        return []
+    metric = summary.metrics[0]
+    texts = [f"{axis} {ratio_text(effect)}" for axis, effect in axes_by_effect(
+        summary.matrix, metric).items() if axis not in answered]
+    return [(None, f"Other words change {metric.name} by at most: {', '.join(texts)}.")
+            ] if texts else []
 
 
 def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
     """The answers, and the metrics whose rows changed to opposite sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
-    return [*answers_pairs(answers), *opposed_pairs(
+    return [*answers_pairs(answers), *effects_pairs(summary), *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
 
 

@@ -34,16 +34,23 @@ def correlation_neighbours(values: np.ndarray) -> float:
     return float(apart[1:] @ apart[:-1]) / square if square else 0.0
 
 
-def widening_of(values: np.ndarray) -> float:
-    """How many times wider the interval of these rounds is than that of independent ones, at least
-    1. values: of shape (rounds,), in the order in which they ran."""
+def correlation_of(values: np.ndarray) -> tuple[float, float]:
+    """The correlation of neighbouring rounds and its standard error; the first at least 0.
+    values: of shape (rounds,), in the order in which they ran."""
     n = len(values)
     if n < 2 or not np.ptp(values):
-        return 1.0
+        return 0.0, 0.0
     sample = correlation_neighbours(values)
     likely = sample + (1 + 4 * max(sample, 0.0)) / n
-    error = math.sqrt((1 - min(max(likely, 0.0), CORRELATION_MOST) ** 2) / n)
-    most = min(max(likely + error, 0.0), CORRELATION_MOST)
+    bounded = min(max(likely, 0.0), CORRELATION_MOST)
+    # below 0 too: rounds that happen to alternate are not known better than independent ones
+    return bounded, max(likely + math.sqrt((1 - bounded ** 2) / n) - bounded, 0.0)
+
+
+def widening_of(values: np.ndarray) -> float:
+    """How many times wider the interval of these rounds is than that of independent ones, at least
+    1."""
+    most = min(sum(correlation_of(values)), CORRELATION_MOST)
     return math.sqrt((1 + most) / (1 - most))
 
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from suite.stats.dependence import widening_of
+from suite.stats.dependence import correlation_of, widening_of
 from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import student_p, student_quantile
 from suite.stats.shift import ROUNDING, Shifts, shifts_make
@@ -50,12 +50,14 @@ def spread_of(sessions: Sequence[np.ndarray]) -> Spread:
 @dataclass(frozen=True)
 class Ratio:
     """A ratio, before it is known how many others are tested with it. centre: the logarithm of its
-    value. shifts: of logarithms. widening: as of widening_of(). spread: of its sessions, if it has
-    a few: None if it has one, or if sessions are the units."""
+    value. shifts: of logarithms. widening: as of widening_of(). correlation: as of
+    correlation_of(). spread: of its sessions, if it has a few: None if it has one, or if sessions
+    are the units."""
 
     centre: float
     shifts: Shifts
     widening: float = 1.0
+    correlation: float = 0.0
     spread: Spread | None = None
 
     @property
@@ -64,8 +66,8 @@ class Ratio:
 
     @property
     def independent(self) -> float:
-        """As how many independent rounds these count."""
-        return self.pairs / self.widening ** 2
+        """As how many independent rounds these probably count."""
+        return self.pairs * (1 - self.correlation) / (1 + self.correlation)
 
     @cached_property
     def p(self) -> float | None:
@@ -110,11 +112,13 @@ def ratio_make(new: Sequence[float], base: Sequence[float], paired: bool,
     logs = np.log(new), np.log(base)
     value = math.log(centre or np.median(new) / np.median(base))
     rounds = logs[0] - logs[1] if paired else None
-    widening = 1.0 if rounds is None or independent else widening_of(rounds)
+    dependent = rounds is not None and not independent
+    widening, correlation = (widening_of(rounds), correlation_of(rounds)[0]) if (
+        rounds is not None and dependent) else (1.0, 0.0)
     spread = spread_of([rounds[places] for places in sessions]) if (
         rounds is not None and len(sessions) > 1) else None
     return Ratio(0.0 if abs(value) < ROUNDING else value, shifts_make(*logs, paired), widening,
-                 spread)
+                 correlation, spread)
 
 
 def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Changes, intervals, verdicts and sample sizes as short texts, for tables and blocks. Pure."""
 
+import math
 from collections.abc import Collection, Sequence
 
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
@@ -13,7 +14,7 @@ from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
-ROUNDS_LESS = 0.5  # rounds that count as fewer than this share of them are mentioned
+CORRELATED = 2.0  # standard errors from 0, beyond which a correlation of rounds is mentioned
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
@@ -133,9 +134,10 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
            if change.contrast.ratio and change.contrast.ratio.spread]
     if few:
         parts.append(f"{max(few)} sessions")
-    counts = [change.contrast.ratio.independent for change in changes if change.contrast.ratio]
-    if comparison.paired and counts and min(counts) < ROUNDS_LESS * changes[0].contrast.size:
-        parts.append(f"as {min(counts):.0f} independent")
+    fewest = min((ratio.independent for change in changes if (ratio := change.contrast.ratio)
+                  and ratio.correlation > CORRELATED / math.sqrt(ratio.pairs)), default=None)
+    if fewest is not None:
+        parts.append(f"as {fewest:.0f} independent")
     family = comparison.families[metric.name]
     if family.tested > 1:
         parts.append(f"FCR over {family.tested} rows")

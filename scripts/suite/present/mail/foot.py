@@ -38,7 +38,7 @@ BLOCK_SIGNS = (
     ("timing", "timing", "emulated, and not the same count in every run"),
     ("zero", "zero", "a figure is 0 in some round, no ratio"),
     ("disturbed", "disturbed", "unexpected connections reached a data port"),
-    ("A/A", "A/A", "the two runs of the baselines differ, no change is claimed"),
+    ("A/A", "A/A", "A and A' differ, no change is claimed"),
     ("?", r"[-+<>\d].*[%x]\?", "too few rounds to say"),
     (">0% <0%", r"\(?[<>]0%.*", "more, less, by how much is not known"),
     ("change", "change", "ratio of the two medians"),
@@ -46,7 +46,8 @@ BLOCK_SIGNS = (
     ("exact", "exact", "the same count in every run"),
     ("-", "-", "no figure"),
     ("FCR", r".*\bFCR (over )?\d.*", "5% of the CIs of changed rows may miss, over all rows"),
-    ("A/A", r".*\bA/A\b.*", "baseline against itself, the farther end of its CI"),
+    ("A/A max", r".*\bA/A( within a boot)? (max|unknown)\b.*",
+     "baseline against itself, the farther end of its CI"),
 )
 # parts of a processor's name that say nothing about it
 CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
