@@ -231,8 +231,8 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
     mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1,
                 {1: "exact counts", 2: "no ratio"})
     comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(metric,),
-                         rows=rows,
-                         geomeans={metric.name: mean})
+                         rows=rows, geomeans={metric.name: mean},
+                         families={metric.name: Family({})})
     assert mean_text(comparison, metric) == (
         "geomean of 1 of 3 cells, n=7, without two (exact counts), three (no ratio)")
     (table,) = comparison_tables(comparison)
