@@ -56,6 +56,7 @@ class Verdict(Enum):
 
     CHANGED = "changed"      # the interval excludes 1
     EXACT = "exact"          # counts that were the same in every run of each side
+    EQUIVALENT = "equivalent"  # the whole interval is within margin=, a change that does not matter
     UNDECIDED = "undecided"  # the interval contains 1
     UNKNOWN = "unknown"      # too few rounds, or sessions, for so many rows
     WITHHELD = "withheld"    # the status allows no claim
@@ -132,7 +133,8 @@ class Contrast:
         found = None if self.exact else self.estimate()
         return found.p_least if found else 1.0
 
-    def verdict(self, alpha: float = stats.ALPHA) -> Verdict:
+    def verdict(self, alpha: float = stats.ALPHA, margin: float | None = None) -> Verdict:
+        """margin: the least change that matters, a fraction; None: each does."""
         if self.exact:
             return Verdict.EXACT
         if self.status not in (Status.OK, Status.CENSORED):
@@ -140,7 +142,10 @@ class Contrast:
         found = self.estimate(alpha)
         if found is None or found.interval is None:
             return Verdict.UNKNOWN
-        return Verdict.UNDECIDED if found.interval.contains(1.0) else Verdict.CHANGED
+        low, high = found.interval[:2]
+        if margin is not None and 1 / (1 + margin) <= low and high <= 1 + margin:
+            return Verdict.EQUIVALENT
+        return Verdict.UNDECIDED if low <= 1 <= high else Verdict.CHANGED
 
 
 NO_CONTRAST = Contrast(NO_SERIES, NO_SERIES, Status.ABSENT)

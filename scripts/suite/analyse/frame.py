@@ -9,8 +9,9 @@ ratio of two identical cells would not be symmetric about 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from suite.analyse.remarks import remarks_of, uncounted_of
 from suite.analyse.results import Result, result_load
 from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
 from suite.analyse.traits import Traits
+from suite.base.errors import UsageError
 from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
 from suite.result.plan import PlannedCell
@@ -129,12 +131,14 @@ NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
 class Matrix:
     """A result as a frame. frame: a row per record, in the order of the runs; columns: METRICS
     (float64, NaN: unknown or invalid), TEXTS (object), round (int64). cells: those that are shown,
-    by name, in the plan's order. narrowed_from: the matrix of all cells, if this shows some."""
+    by name, in the plan's order. narrowed_from: the matrix of all cells, if this shows some.
+    margin: the least change that matters to the reader, a fraction; None: each does."""
 
     result: Result
     frame: pd.DataFrame
     cells: Mapping[str, Cell]
     narrowed_from: Matrix | None = None
+    margin: float | None = None
 
     @property
     def whole(self) -> Matrix:
@@ -311,8 +315,18 @@ def matrix_build(result: Result) -> Matrix:
     return Matrix(result, frame, cells)
 
 
-def matrix_load(folder: Path) -> Matrix:
-    return matrix_build(result_load(folder))
+def matrix_load(folder: Path, margin: str | None = None) -> Matrix:
+    """The matrix of a result. margin: as typed, `2%`."""
+    least = None if margin is None else margin_parse(margin)
+    return replace(matrix_build(result_load(folder)), margin=least)
+
+
+def margin_parse(text: str) -> float:
+    """The fraction of margin=2%; UsageError for anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
+    if match is None or not float(match[1]):
+        raise UsageError(f'"margin={text}": the least change that matters, such as margin=2%')
+    return float(match[1]) / 100
 
 
 def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:

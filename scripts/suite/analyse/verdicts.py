@@ -29,10 +29,11 @@ PAIRS_LEVEL = stats.ALPHA / 2
 @dataclass(frozen=True)
 class Family:
     """Contrasts that are corrected together, by key; only those that are testable count. level: the
-    share of false changes that it allows."""
+    share of false changes that it allows. margin: as of Matrix."""
 
     members: Mapping[Any, Contrast]
     level: float = stats.ALPHA
+    margin: float | None = None
 
     @cached_property
     def tested(self) -> int:
@@ -65,7 +66,7 @@ class Judged:
 
     @cached_property
     def verdict(self) -> Verdict:
-        return self.contrast.verdict(self.family.alpha)
+        return self.contrast.verdict(self.family.alpha, self.family.margin)
 
     @property
     def detectable(self) -> float | None:
@@ -82,7 +83,8 @@ def baseline_family(matrix: Matrix, metric: str) -> Family:
         matrix.memo[key] = Family({
             cell.name: contrast_of(matrix, base, cell, metric)
             for cell in matrix.whole.cells.values()
-            if (base := matrix.baseline_find(cell)) and base.name != cell.name})
+            if (base := matrix.baseline_find(cell)) and base.name != cell.name},
+            margin=matrix.margin)
     return matrix.memo[key]
 
 
@@ -122,7 +124,7 @@ def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Family:
             pairs = [pair for cells in groups_find(matrix.whole, differing[0], metric)
                      for pair in combinations(cells, 2) if not compared_in_tables(matrix, *pair)]
         matrix.memo[key] = Family({frozenset((base.name, new.name)): contrast_of(
-            matrix, base, new, metric) for base, new in pairs}, PAIRS_LEVEL)
+            matrix, base, new, metric) for base, new in pairs}, PAIRS_LEVEL, matrix.margin)
     return matrix.memo[key]
 
 

@@ -155,8 +155,8 @@ def table_arguments(parser: ArgumentParser) -> None:
                        "columns=time_per_message,segments_per_message: metrics; gain=METRIC: its "
                        "values before and after, and the gain over the baseline; best=WORD: mark "
                        "the best value of WORD by the first metric; gain=off, best=off: without "
-                       "that of the scenario; other words select cells: write=cork,more (default: "
-                       "all cells)")
+                       "that of the scenario; margin=2%%: the least change that matters; other "
+                       "words select cells: write=cork,more (default: all cells)")
     formats_add(parser, RENDERERS)
 
 
@@ -169,7 +169,8 @@ SIDES = ("another result to compare with; write=nodelay write=cork: two sides of
 
 
 def compare_arguments(parser: ArgumentParser) -> None:
-    result_add(parser, SIDES, "RESULTS | WORD")
+    result_add(parser, f"{SIDES}; margin=2%%: the least change that matters, so that a smaller one "
+                       "can be shown to be none", "RESULTS | WORD")
     parser.add_argument("--strict", action="store_true",
                         help="refuse if anything differs beyond what is compared")
     parser.add_argument("--force", action="store_true",
@@ -325,11 +326,11 @@ COMMANDS = {
                     "machine supports", list_arguments),
     "table": Command("print a result as a table: medians with intervals, beside published figures",
                      table_arguments, own={"rows": "axes", "columns": "metrics",
-                                           "gain": "metrics", "best": "axes"}),
+                                           "gain": "metrics", "best": "axes", "margin": "shown"}),
     "compare": Command("compare two sides cell by cell: what changed, how certain it is, and what "
                        "else differs", compare_arguments,
                        f"{EXIT}; with --fail-if 0 all rows within, 3 some undecided, 4 nothing "
-                       "compared, 5 a regression", own=COMPARE_WORDS),
+                       "compared, 5 a regression", own={**COMPARE_WORDS, "margin": "shown"}),
     "bisect": Command("find the commit that changed a figure: git bisect run with gates, in its "
                       "own worktrees", bisect_arguments,
                       f"{EXIT}; 3 where skipped revisions leave several commits", BISECT),

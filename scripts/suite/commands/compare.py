@@ -18,7 +18,7 @@ from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
-from suite.commands import COMPARE_WORDS
+from suite.commands import COMMANDS
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.comparison.gate import gates_document
@@ -41,7 +41,7 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 
 def main(options: argparse.Namespace) -> int:
-    asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
+    asked = arguments_sort(options.results, options.words, COMMANDS["compare"].own, pair=True)
     if options.format in FORMATS and "columns" in asked.own and not FORMATS[
             options.format].metrics:
         raise UsageError(f"--{options.format} always has the same metrics: "
@@ -51,7 +51,7 @@ def main(options: argparse.Namespace) -> int:
     if gates and (options.format in FORMATS or "columns" in asked.own or every):
         raise UsageError("--fail-if prints its gates: leave out columns=, geomean= and the formats "
                          f"of other tools ({', '.join(RENDERERS)} are right)")
-    matrices = [matrix_load(folder) for folder in asked.folders]
+    matrices = [matrix_load(folder, asked.own.get("margin")) for folder in asked.folders]
     try:
         comparisons = [refusals_check(one, axis, options.strict, options.force)
                        for one in comparisons_build(matrices, asked, axis, gates)]

@@ -20,7 +20,7 @@ TABLE_WORDS = COMMANDS["table"].own
 def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
     """rows=, columns=, gain= and best= of the shell, which replace those of the scenario. A table
     has one of gain and best, so either of the shell replaces both of the scenario."""
-    names = {key: names_split(key, value) for key, value in own.items()}
+    names = {key: names_split(key, value) for key, value in own.items() if key != "margin"}
     given = {key: own[key] for key in ("gain", "best") if key in own}
     asked = {key: name for key, name in given.items() if name != "off"}
     if len(asked) > 1:
@@ -33,7 +33,8 @@ def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
 
 def main(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, TABLE_WORDS)
-    matrix = matrix_narrow(matrix_load(options.results), asked.words, TABLE_WORDS)
+    matrix = matrix_narrow(matrix_load(options.results, asked.own.get("margin")), asked.words,
+                           TABLE_WORDS)
     table = table_asked(asked.own, matrix.result.scenario.table)
     text = document_text(table_document(matrix, table), options.format)
     say(left_out_text(matrix, asked.words))

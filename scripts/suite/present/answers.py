@@ -85,6 +85,8 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
                 f"it takes {needed}")
     if verdict is Verdict.UNDECIDED:
         return f"No difference found between {best} and {base}"
+    if verdict is Verdict.EQUIVALENT:
+        return f"{best} and {base} differ by less than the margin"
     texts = ratio_texts(*ratio.span)
     if verdict is Verdict.EXACT:
         return f"{best} is exactly " + (

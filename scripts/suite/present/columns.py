@@ -110,8 +110,8 @@ def verdict_item(text: str, judged: Judged, interval: str = "") -> Item:
     `0.98x [0.95, 1.02]~`, `0.98x?`, `mixed`; `~` alone if not even the direction is certain."""
     if judged.verdict is Verdict.UNKNOWN:
         return Item(text, "?")
-    if judged.verdict is Verdict.UNDECIDED and text[0] not in "<>":
-        return Item(text, f"{interval}~")
+    if judged.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT) and text[0] not in "<>":
+        return Item(text, interval + judged_marked("", judged))
     return Item(judged_marked(text, judged),
                 "" if judged.verdict is Verdict.WITHHELD else interval)
 

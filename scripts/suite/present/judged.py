@@ -28,7 +28,9 @@ def marked(text: str, verdict: Verdict, status: Status = Status.OK) -> str:
     """A change with the mark of its verdict: `+3.1%`, `~`, `+3.1%?`, `mixed`."""
     if verdict is Verdict.WITHHELD:
         return WITHHELD_SIGNS[status]
-    return "~" if verdict is Verdict.UNDECIDED else text + "?" * (verdict is Verdict.UNKNOWN)
+    if verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
+        return "~" if verdict is Verdict.UNDECIDED else "="
+    return text + "?" * (verdict is Verdict.UNKNOWN)
 
 
 def judged_marked(text: str, judged: Judged) -> str:

@@ -48,6 +48,8 @@ def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
         *best_legends(summary),
         ("~", "undecided: the interval of the ratio contains 1",
          any(one.verdict is Verdict.UNDECIDED for one in versus_judged)),
+        ("=", "equivalent: the whole interval of the ratio is within margin=",
+         any(one.verdict is Verdict.EQUIVALENT for one in versus_judged)),
         *withheld_legends(summary, versus_judged),
         (">1x <1x", DIRECTION_MEANING, any(ratio.directed for ratio in ratios)),
         few_legend(summary, ratios),

@@ -57,7 +57,7 @@ def changes_judge(sides: tuple[Matrix, Matrix], pairs: Mapping[int, tuple[Cell, 
         return {index: pair_judged(sides[0], *pair, metric.name) for index, pair in pairs.items()}
     family = Family({index: contrast_make(
         sample_of(sides[0], base, metric.name), sample_of(sides[1], new, metric.name), Unit.SESSION)
-        for index, (base, new) in pairs.items()})
+        for index, (base, new) in pairs.items()}, margin=sides[0].margin)
     return {index: Judged(one, family) for index, one in family.members.items()}
 
 

@@ -180,6 +180,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     verdicts = {change.verdict for change in changes}
     marks = [
         ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.UNDECIDED in verdicts),
+        ("=", "equivalent: the whole interval is within margin=", Verdict.EQUIVALENT in verdicts),
         ("MDE", "minimum detectable effect: the smallest change that so many "
          f"{unit.value}s with this noise find in 8 of 10 comparisons",
          any(change.judged.detectable is not None for change in changes)),

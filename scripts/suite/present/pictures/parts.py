@@ -36,6 +36,7 @@ VARIANTS = {"write": "strategy", "read": "reading"}
 # For each verdict: the point of a forest plot, for gnuplot and in words, and the meaning.
 POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
                Verdict.UNDECIDED: (6, "hollow", "undecided"),
+               Verdict.EQUIVALENT: (6, "hollow", "equivalent"),
                Verdict.UNKNOWN: (2, "cross", "too few rounds"),
                Verdict.WITHHELD: (2, "cross", "no change is claimed"),
                Verdict.EXACT: (5, "square", "the same count in every run")}
