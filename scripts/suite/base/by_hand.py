@@ -38,7 +38,6 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",
                   server_options: Sequence[str] = ()) -> list[str]:
-    """The commands that run these cells; cells with the same lab follow each other in it."""
     labs: dict[str, list[str]] = {}
     if any(map(subject_of, cells)):
         labs[""] = [f"uncork subjects --json >{SUBJECTS_FILE}"]

@@ -46,7 +46,6 @@ def line_split(line: str) -> list[str]:
 
 
 def named(names: Iterable[str]) -> Candidates:
-    """Candidates without a meaning."""
     return [(name, "") for name in names]
 
 
@@ -223,7 +222,6 @@ class Line:
         return chain.from_iterable(found)
 
     def exec_candidates(self) -> Candidates:
-        """The changes that `uncork exec` takes before the command that it runs."""
         if not self.last or any("=" not in text for text in self.before):
             return ()
         return [(f"{OVERRIDE}={name}", means) for name, means in self.changes]

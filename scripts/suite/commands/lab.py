@@ -31,8 +31,7 @@ def up(texts: Sequence[str]) -> None:
 
 
 def run(host: str, command: Sequence[str]) -> None:
-    """Replaces this process by the command, on a host of the lab. The folder of the binaries is
-    added at the end of PATH."""
+    """Replaces this process by the command on a host; PATH gets the folder of the binaries."""
     if not command:
         raise UsageError("nothing to run: uncork lab run CMD ...")
     host_enter(host)

@@ -32,7 +32,6 @@ def overdue_text(limit_s: float) -> str:
 
 
 def output_complaint(output: Output) -> str:
-    """Why there is no whole record, in one line."""
     reason = complaint_text(output.stderr)
     if output.overdue:
         what = overdue_text(output.limit_s)
@@ -57,9 +56,8 @@ def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
 def batch_records(output: Output, cells: Sequence[PlannedCell],
                   facts_store: Callable[[JsonObject], None] | None = None,
                   log: Path | None = None) -> Iterator[tuple[int, JsonObject]]:
-    """(number of a cell, its record with the words of the cell), each as soon as it is valid;
-    placeholders come at the end. facts_store: gets the facts of machines that were booted for the
-    batch. log: a file for standard error."""
+    """(number of a cell, its record), each as soon as it is valid; placeholders come at the end.
+    facts_store: gets facts of machines that were booted. log: a file for standard error."""
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None
     end: Any = None

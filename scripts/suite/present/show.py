@@ -103,8 +103,7 @@ def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None]
 
 def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
                text: Callable[[Any], str] = str) -> list[str]:
-    """A table with a column for each of ENDS. rows: a label and a value for each end, None if it is
-    unknown. text: writes a value. A row or column without any text is left out."""
+    """A table with a column for each of ENDS. A row or column without any text is left out."""
     texts = [(label, ["" if value is None else text(value) for value in values])
              for label, values in rows]
     known = [(label, row) for label, row in texts if any(row)]

@@ -277,8 +277,7 @@ class Fleet:
 
     def ask(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
             ends: Sequence[str] = ()) -> Outcome:
-        """The answer of a pair's client. The first call asks the clients of all pairs in one step.
-        ends: those whose addresses are arguments. Failure where a pair cannot be prepared."""
+        """The answer of a pair's client; the first call asks those of all pairs in one step."""
         key = self.digest(folder), (*arguments, *ends), given
         if key not in self.answers:
             pairs = list(self.used.values())

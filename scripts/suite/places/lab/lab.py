@@ -60,8 +60,7 @@ PACKET_LIMIT_S = 45.0  # a packet takes up to 20 s through the longest delay, an
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces. namespaces: by host. facts: as read back, for a record. arguments: the
-    client's options for its ends, where a run uses the lab."""
+    """namespaces: by host. facts: as read back. arguments: of a client that uses the lab."""
 
     namespaces: Mapping[str, FileIO]
     facts: dict[str, Any]
@@ -101,8 +100,7 @@ def packet_await(namespaces: Mapping[str, FileIO]) -> None:
 
 @contextlib.contextmanager
 def lab_make(link: Link) -> Iterator[Lab]:
-    """A lab with these links while the context is open. Failure says what this machine refuses. The
-    kernel then removes the namespaces, unless a process or a name holds them."""
+    """A lab while the context is open. Then the kernel removes namespaces that nothing holds."""
     with contextlib.ExitStack() as held:
         namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
         paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
@@ -124,8 +122,7 @@ class Labs(contextlib.ExitStack):
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Lab | None]:
-        """Yields the lab of a cell, with its sysctl set while the context is open, or None where
-        the cell needs none. Unreachable where the lab cannot be made."""
+        """Yields the lab of a cell, with its sysctl set, or None where the cell needs none."""
         if not lab_wanted(words):
             yield None
             return
@@ -258,8 +255,7 @@ NONE = "no lab is up"
 
 @contextlib.contextmanager
 def named_lab_open() -> Iterator[tuple[dict[str, FileIO], str]]:
-    """Yields (the namespaces with a lab's names, by host; the words of their lab). Failure where a
-    namespace belongs to another program."""
+    """Yields (the namespaces with a lab's names, by host; the words of their lab)."""
     with contextlib.ExitStack() as held:
         standing = {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
                     if Path(namespace_file(host)).exists()}

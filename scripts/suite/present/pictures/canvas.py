@@ -32,11 +32,9 @@ def lines_of(text: str, columns: float) -> list[str]:
 
 
 class Canvas(NamedTuple):
-    """width, height: in units; without a height each kind of picture chooses its own.
-
-    unit: in 1/96 in. png_scale: pixels of a png in 1/96 in. small_points: the size of the small
-    print on a screen. points: whether to draw each round; None where there is room.
-    """
+    """width, height: in units; without a height each kind of picture chooses its own. unit: in 1/96
+    in. png_scale: pixels of a png in 1/96 in. points: whether to draw each round; None where there
+    is room."""
 
     width: int = SCREEN_UNITS
     height: int | None = None

@@ -84,8 +84,7 @@ def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
 def titles(canvas: Canvas, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
            signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
            ) -> dict[str, object]:
-    """The settings for headline, signs and small print. what: what the picture shows. figures: what
-    its ratios are. signs, signs_text, least: as in Canvas.titles()."""
+    """The settings for headline, signs and small print. figures: what its ratios are."""
     matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",

@@ -59,8 +59,7 @@ GroupType = TypeVar("GroupType")
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture. NAME.dat is its data, NAME.gp its script followed by plots/TEMPLATE.gp.
-    settings: the variables of the template by name: texts, numbers, or lists of these."""
+    """One picture. settings: the variables of its template: texts, numbers, or lists of these."""
 
     name: str
     template: str
@@ -108,7 +107,6 @@ def data_text(blocks: Iterable[Sequence[str]]) -> str:
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
-    """The metric of a picture, by default the first of the result. UsageError if it is unknown."""
     return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
 
 
@@ -225,8 +223,7 @@ def what_text(what: str, unit: str, better: str) -> str:
 
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The title of a picture: what it shows, the scenario (else the result), and the cells. The
-    name of a result comes behind what is shown, because it may look like a unit."""
+    """The name comes behind what is shown, because it may look like a unit."""
     result = matrix.result
     name = result.scenario.name if result.scenario.question else result.name
     return f"{what}: {', '.join(filter(None, (name, place)))}"
@@ -292,13 +289,10 @@ def strategy_colour(axes: Mapping[str, str]) -> int | None:
 
 def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
                     names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
-    """Names, colours, points and dashes of the series, and the place of their key.
-
-    names: by values on the axes. more: further entries of the key. The key stands below the axes if
-    beside it they would have less than half of the width. A series has the same colour, point and
-    dashes in all pictures of a result. Series of one strategy share its colour and differ in point
-    and dashes.
-    """
+    """Names, colours, points and dashes of the series, the same in all pictures of a result, and
+    the place of their key: below the axes if these would have less than half of the width. names:
+    by values on the axes. more: further entries of the key. Series of one strategy share its
+    colour."""
     every = [*cells_group(matrix.whole.cells.values(), axes)]
     places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
     styles = {values: (place, places[:number].count(place))
@@ -394,6 +388,5 @@ def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Ite
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
-    """The figures of a metric by the name of the cell, with ratios to the baseline."""
     found = {cell.name: figure_build(matrix, cell, metric) for cell in matrix.cells.values()}
     return {name: figure for name, figure in found.items() if figure is not None}

@@ -88,7 +88,6 @@ def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
 
 def commands_elements(measuring: Sequence[Sequence[str]], reading: Sequence[str]
                       ) -> list[ET.Element]:
-    """The commands that measure the result again, and those that read its records."""
     lines = ["\n".join(command_lines(words)) for words in measuring]
     return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
             element("p", "From the records:"), element("pre", "\n".join(reading))]
@@ -117,8 +116,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
                 comparisons: Sequence[Comparison], measuring: Sequence[Sequence[str]],
                 pictures: Sequence[RenderedDrawing] = (), changes: Sequence[RenderedDrawing] = (),
                 notes: Sequence[str] = ()) -> str:
-    """The page of one result. comparisons: the baseline against each other value. changes: their
-    pictures. measuring: the commands that measure it again. notes: what the page lacks, and why."""
+    """comparisons: the baseline against each other value. notes: what the page lacks, and why."""
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
