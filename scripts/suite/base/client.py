@@ -244,7 +244,6 @@ def client_list(client: Client) -> Vocabulary:
 
 
 def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]:
-    """The values of each word in canonical spelling, lists and ranges expanded: `--expand`."""
     if not words:
         return []
     answer = client_ask_object(client, ["--expand", *words], "words")

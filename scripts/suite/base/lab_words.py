@@ -126,7 +126,6 @@ def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 # ---- hosts, addresses and queues of a lab as lines for ip(8) and tc(8) ----
 
 def rate_bits(text: str) -> int:
-    """A rate as tc(8) writes it, `2500mbit`, in bit/s."""
     unit = text.lstrip("0123456789")
     return int(text.removesuffix(unit)) * RATE_UNITS[unit]
 

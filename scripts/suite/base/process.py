@@ -47,7 +47,6 @@ class Place(Protocol):
 
 
 def group_kill(child: subprocess.Popen[Any]) -> None:
-    """Kills the child's process group: the client and the server it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
 

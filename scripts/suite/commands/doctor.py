@@ -18,7 +18,6 @@ WATCH_S = 0.5  # some 50 clock ticks of each CPU, enough to measure its load in 
 
 
 def targets_check(words: CellWords) -> dict[str, Finding]:
-    """A finding if this machine lacks something for the targets of these cells; else empty."""
     try:
         targets_require(map(target_of, words.cells or ()))
     except (Failure, UsageError) as error:

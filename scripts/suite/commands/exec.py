@@ -32,7 +32,6 @@ def subject_words(name: str, command: Sequence[str]) -> str:
 
 
 def words_and_command(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Splits the arguments into words and the command after them. UsageError without a command."""
     count = 0
     while count < len(texts) and texts[count] != "--" and (
             "=" in texts[count] or texts[count].startswith("-")

@@ -48,7 +48,6 @@ class SystemFacts:
         return data.decode(errors="replace").strip()
 
     def text_or_empty(self, path: str) -> str:
-        """The text of a file; empty where there is none or it cannot be read."""
         try:
             return self.find(path) or ""
         except Unknown:

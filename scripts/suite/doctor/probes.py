@@ -64,7 +64,6 @@ def answer_or_unknown(question: str, ask: Callable[[], T]) -> T | Unknown:
 
 
 def hard_limit(which: int) -> int | None:
-    """The hard limit of this process for a resource; None where it has none."""
     limit = resource.getrlimit(which)[1]
     return None if limit == resource.RLIM_INFINITY else limit
 

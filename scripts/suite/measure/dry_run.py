@@ -28,7 +28,6 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    """The number of runs and rounds, and their time. runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "

@@ -23,7 +23,6 @@ VERSION_LIMIT_S = 30.0  # for a program that prints its version
 
 
 def runner_facts() -> dict[str, str]:
-    """Versions of the programs that the runner uses; a missing program is absent."""
     facts = {
         "python": platform.python_version(),
         "gnuplot": first_line(["gnuplot", "--version"], VERSION_LIMIT_S),

@@ -49,7 +49,6 @@ def hyperfine_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
 
 
 def version_read() -> str:
-    """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(TIMER) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
     printed = first_line([TIMER, "--version"], VERSION_LIMIT_S) or ""

@@ -64,7 +64,6 @@ def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
 
 
 def has_shell_words(words: Words) -> bool:
-    """Whether the shell gave a word of cells."""
     return any(word.typed and word.role != "run" for word in words.values())
 
 
@@ -94,7 +93,6 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
 
 
 def combinations_make(words: Words) -> list[dict[str, str]]:
-    """The words of each cell: the product of axes, last axis fastest; UsageError over CELLS_MAX."""
     values = values_of(words, "fixed", "sweep", "timing")
     count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:

@@ -89,7 +89,6 @@ def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
-    """The number of runs in a round of these cells: a baseline cell runs twice."""
     return len(cells) + sum(cell.baseline for cell in cells)
 
 

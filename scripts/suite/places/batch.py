@@ -22,7 +22,6 @@ FIXED_WORK_S = 3600.0  # the limit for a run of fixed work, whose time is unknow
 
 
 def runs_limit(cells: Iterable[PlannedCell]) -> float:
-    """The seconds after which a client that runs these cells is ended."""
     return sum(FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
                for cell in cells)
 

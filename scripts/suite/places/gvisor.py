@@ -45,8 +45,6 @@ def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Gvisor(Target):
-    """Both ends in one sandbox."""
-
     isolated = "a sandbox"
     starts_subjects = False
 

@@ -220,7 +220,6 @@ def hardware_works(guest: Guest) -> bool:
 
 
 def guest_open(value: str) -> Guest:
-    """The guest for a value of `target`, emulated where the processor runs no guests."""
     where = f"target={value}"
     image, path = image_find(value.partition(":")[2], where), search_path()
     printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
@@ -234,8 +233,6 @@ def guest_open(value: str) -> Guest:
 
 
 class Vng(Target):
-    """Both ends in one guest."""
-
     isolated = "a guest"
 
     def __init__(self, value: str, client: Client) -> None:

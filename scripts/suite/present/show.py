@@ -136,7 +136,6 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """CPU time per message of each end, in one unit, and its user and system parts if known."""
     values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
     for part in ("user", "system"):
         known = ends_medians(runs, lambda run, end, key: quotient(
@@ -235,7 +234,6 @@ def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
 
 
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """END_WORDS, and the socket options that were in effect at the end of the runs."""
     ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
     options = [[thread.get("options", {}) for thread in chain(*threads_of(runs, end))]
                for end in ENDS]
@@ -266,7 +264,6 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
 
 
 def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[str]:
-    """Reasons of runs that failed, and remarks on the result. metric: that of rounds_lines()."""
     segments = "segments_per_message"
     measured = len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name,
                                                                                  segments)

@@ -186,7 +186,6 @@ def sweep_read(value: Any, key: str, where: str) -> dict[str, tuple[str, ...]]:
 
 
 def choice_read(choices: tuple[str, ...], value: Any, key: str, where: str) -> str:
-    """A text that is one of choices, or empty."""
     text = string_read(value, key, where)
     if text not in ("", *choices):
         raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{text}"')

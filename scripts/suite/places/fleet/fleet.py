@@ -217,7 +217,6 @@ class Fleet:
         return reasons
 
     def define(self, hosts: Iterable[str]) -> Reasons:
-        """Copies the definitions of subjects to the hosts that lack them. Returns failures."""
         path, name = programs.definitions_copy()
         folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
                    for host in hosts if host not in self.definitions}
@@ -230,7 +229,6 @@ class Fleet:
         return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Greets the hosts of pairs and copies programs. Returns failures by pair."""
         hosts = [host for pair in pairs for host in pair.hosts]
         missing, reasons = self.greet(hosts, folder)
         reasons |= self.copy(missing, folder)
@@ -260,7 +258,6 @@ class Fleet:
         return reasons_by_pair(pairs, reasons_of(lost))
 
     def subject_options(self, host: str) -> tuple[str, ...]:
-        """The option with the definitions there, for the program that starts subjects."""
         return ("--subjects", self.definitions[host]) if self.needs_definitions else ()
 
     # ---- clients ----

@@ -56,7 +56,6 @@ def namespace_make() -> FileIO:
 
 
 def namespace_enter(namespace: FileIO) -> None:
-    """Moves the calling thread into a namespace."""
     kernel_call("setns", namespace.fileno(), CLONE_NEWNET)
 
 
@@ -86,7 +85,6 @@ def namespace_path(namespace: FileIO) -> str:
 
 
 def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Why ip(8) or tc(8) refused, in one line."""
     for line in filter(None, map(str.strip, done.stderr.splitlines())):
         if not line.startswith("Command failed"):
             return line.removeprefix("Error: ").removeprefix("RTNETLINK answers: ").rstrip(".")

@@ -92,7 +92,6 @@ def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def endpoint(address: str, port: int) -> str:
-    """`198.18.0.1:80`, `[::1]:80`."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 

@@ -43,7 +43,6 @@ def checksum(path: Path) -> str:
 
 
 def system_refusal(name: str, greeting: Greeting) -> str | None:
-    """Why a machine cannot run the programs of this one; None where it can."""
     own = f"{platform.system()} {platform.machine()}"
     return None if greeting.system == own else (
         f"{name} is {greeting.system}, and these programs are for {own}: nothing would start there")

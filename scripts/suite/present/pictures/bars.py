@@ -125,7 +125,6 @@ def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels of each picture, divided by the outermost axis if that needs no more pictures."""
     def fill(some: Iterable[Panel]) -> list[list[Panel]]:
         return parts.groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
 

@@ -26,7 +26,6 @@ LINE, SMALL_LINE = 18, 17  # the distance of lines in units
 
 
 def lines_of(text: str, columns: float) -> list[str]:
-    """The text in lines of at most so many characters; words stay whole."""
     return textwrap.wrap(text, max(round(columns), LINE_LEAST), break_long_words=False,
                          break_on_hyphens=False)
 

@@ -30,7 +30,6 @@ def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
 
 
 def side_value(side: Side) -> str:
-    """The values of a side's words, `cork`; a side without words has its name."""
     return " ".join(side.words.values()) or side.name
 
 
@@ -73,7 +72,6 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict) -> str:
 
 
 def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
-    """coverage_text() of each metric of these comparisons."""
     found = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
                     for (_, side, cell), metric in product(one.cells(), one.metrics))
     texts = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)

@@ -39,7 +39,6 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
 
 def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
               ) -> tuple[str, Histogram | None, list[Histogram]]:
-    """The label of a cell in the key, its histogram, and the histograms of its rounds."""
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"

@@ -102,7 +102,6 @@ def data_line(*values: str | float | None) -> str:
 
 
 def data_text(blocks: Iterable[Sequence[str]]) -> str:
-    """A .dat of blocks of lines, which gnuplot addresses by `index`."""
     return "\n\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
@@ -127,7 +126,6 @@ def series_name(matrix: Matrix, cell: Cell, axes: Sequence[str]) -> str:
 
 
 def picture_name(picture: Picture, what: str) -> str:
-    """The name of a picture's files; by default what the picture shows, and its kind."""
     return picture.name or "-".join(filter(None, (what, picture.kind)))
 
 
@@ -163,17 +161,14 @@ def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], m
 
 
 def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
-    """(low, high), or nothing without an interval."""
     return interval[:2] if interval else ()
 
 
 def spread(value: float, interval: stats.Interval | None) -> list[float]:
-    """[value, low, high]; without an interval both ends are the value."""
     return [value, *(interval_ends(interval) or (value, value))]
 
 
 def absence_text(cell: Cell) -> str:
-    """Why a cell has nothing to draw, in a word or two."""
     return cell.status if cell.status != "ok" else cell.emulated or "none"
 
 
@@ -198,7 +193,6 @@ def name_safe(text: str) -> str:
 
 
 def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
-    """The words that all cells of a picture share; a word without a value is left out."""
     return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
 
 
@@ -230,14 +224,12 @@ def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
 
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
-    """What the figures of bars and curves are, and which cells have them in some rounds only."""
     coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
     return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
                       *filter(None, coverage)])
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    """The small print of a picture: what its figures are, and where they were measured."""
     return (f"{figures}; place {places_text(cells)}; "
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
@@ -334,7 +326,6 @@ def floor_ends(floors: Iterable[float]) -> list[float]:
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
-    """The legend of the noise floors of a picture; empty without any."""
     return [f"noise floor (A/A), at most {noise_text(max(floors))}"] if floors else []
 
 

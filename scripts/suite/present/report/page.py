@@ -40,7 +40,6 @@ def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
 
 
 def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Nested facts by their full names, as in `device.mtu_bytes`."""
     flat: dict[str, str] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -68,7 +67,6 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
 
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
-    """A line for each machine, and all facts of them; these are open if there are several."""
     machines = machines_group(boots)
     texts = [("machine" * (machine is machines[0]),
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
