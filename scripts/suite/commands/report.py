@@ -76,7 +76,6 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    """The page of two results. UsageError for a pair that `uncork compare` refuses."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],

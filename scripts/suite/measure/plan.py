@@ -167,7 +167,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     targets.require(map(target_of, rows))
     rows_of: dict[Client, list[int]] = {}
     for number, row in enumerate(rows):
-        rows_of.setdefault(targets.client(row), []).append(number)
+        rows_of.setdefault(targets.target(row).client(row), []).append(number)
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():

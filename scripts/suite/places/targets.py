@@ -74,9 +74,6 @@ class Targets(contextlib.ExitStack):
         self.callback(self.fleet.close)
         return tuple(self.fleet.values)
 
-    def client(self, words: Mapping[str, str]) -> Client:
-        return self.target(words).client(words)
-
     def identities(self) -> dict[str, dict[str, Any]]:
         """identity() of the open targets but this machine: docs/record.md, "plan.json"."""
         return {value: target.identity() for value, target in self.opened.items() if value != LOCAL}

@@ -88,12 +88,6 @@ def figure_text(figure: Figure, unit: str) -> str:
     return f"{text}; {ratio_item(figure, False)}" if figure.ratio else text
 
 
-def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
-    figures = {metric: figure_build(matrix, cell, metric) for metric in METRICS.values()}
-    return labelled_lines([(metric.name, figure_text(figure, metric.unit))
-                           for metric, figure in figures.items() if figure], width)
-
-
 def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
                  what: Any = None) -> list[float | None]:
     """For each of ENDS the median over runs of value(run, end, what); an absent end is empty."""
@@ -314,7 +308,9 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
              if key == ARRIVAL_SEED}  # `By hand` repeats the first run
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
-        f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, inner),
+        f"Metrics (medians over rounds{compared})": labelled_lines([
+            (one.name, figure_text(figure, one.unit)) for one in METRICS.values()
+            if (figure := figure_build(matrix, cell, one))], inner),
         "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),
