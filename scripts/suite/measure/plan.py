@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.by_hand import TIMER
 from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
@@ -165,9 +166,8 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
         build_try(targets.local, value)
     targets.require(map(target_of, rows))
-    rows_of: dict[Client, list[int]] = {}
-    for number, row in enumerate(rows):
-        rows_of.setdefault(targets.target(row).client(row), []).append(number)
+    rows_of = grouped((targets.target(row).client(row), number)
+                      for number, row in enumerate(rows))
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.process import Output
 from suite.base.runner_words import OWN_ENDS, target_of, words_for_client, words_restore
@@ -86,7 +87,4 @@ def batch_records(output: Output, cells: Sequence[PlannedCell],
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, cell in enumerate(cells):
-        found.setdefault(target_of(cell.words), []).append(number)
-    return found
+    return grouped((target_of(cell.words), number) for number, cell in enumerate(cells))

@@ -12,6 +12,7 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
 from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
+from suite.base.words import word_list
 from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
 from suite.scenario.subject import definitions_file
@@ -105,7 +106,3 @@ class Target:
 
     def close(self) -> None:
         """Ends all processes that opening it or a run has started."""
-
-
-def word_list(words: Mapping[str, str]) -> list[str]:
-    return [f"{key}={value}" for key, value in words.items()]

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import ROOT, line_read
+from suite.base.client import ROOT, complaint_text, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import process_close
@@ -102,10 +102,8 @@ def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) ->
 
 
 def complaint_find(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    marked = [line.partition("]: ")[2] for line in lines
-              if line.startswith(("[WARNING]: ", "[ERROR]: "))]
-    return (marked + lines[-1:] + ["it does not say why"])[0]
+    marked = re.search(r"^\s*\[(?:WARNING|ERROR)\]: (.*?)\s*$", stderr, re.MULTILINE)
+    return marked[1] if marked else complaint_text(stderr) or "it does not say why"
 
 
 def inventory_list(path: str) -> JsonObject:

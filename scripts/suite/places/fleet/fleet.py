@@ -25,13 +25,14 @@ from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import line_for_client, subject_of, words_for_client
 from suite.base.text import say
+from suite.base.words import word_list
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet import scripts
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, pairs_read
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh import machine, programs
-from suite.places.target import Target, word_list
+from suite.places.target import Target
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 

@@ -16,7 +16,7 @@ from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.analyse.verdicts import Verdict
-from suite.base.client import ROOT
+from suite.base import ROOT, grouped
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
@@ -236,13 +236,10 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
     """The legend of these verdicts, `(): within the noise floor`. points: of a forest plot too."""
-    named: dict[str, list[str]] = {}
-    for verdict, (_, point, meaning) in POINT_SIGNS.items():
-        mark = verdict.marked("") if verdict is not Verdict.EXACT else ""
-        sign = " ".join(filter(None, (point * points, mark)))
-        if verdict in verdicts and sign:
-            named.setdefault(sign, []).append(meaning)
-    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in named.items()]
+    signs = [(" ".join(filter(None, (
+        point if points else "", verdict.marked("") if verdict is not Verdict.EXACT else ""))),
+        meaning) for verdict, (_, point, meaning) in POINT_SIGNS.items() if verdict in verdicts]
+    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in grouped(signs).items() if sign]
 
 
 def interval_kind(matrix: Matrix) -> str:
