@@ -323,7 +323,8 @@ def test_a_run_that_hangs_is_ended(client: Client, hosts: Callable[[str], None])
     hosts(BATCH + "exec sleep 600")
     with Targets(client) as targets:
         cells = cells_of(targets, "target=ssh:one")
-        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
+        ((_, record),) = cells_run(targets.target(cells[0].words).client(
+            cells[0].words), cells, 0.5)
     assert "not finished" in record["reason"]
 
 

@@ -129,7 +129,8 @@ def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
     cells = cells_of(binaries, "target=gvisor", "place=free")
     faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) {script} ;; *) exec "$@" ;; esac')
     with Targets(binaries) as targets:
-        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 20)
+        ((_, record),) = cells_run(targets.target(cells[0].words).client(
+            cells[0].words), cells, 20)
     assert record["status"] == "failed" and says in record["reason"]
 
 
@@ -138,7 +139,8 @@ def test_a_run_that_hangs_in_a_sandbox_is_ended(binaries: Client, faked: Faked):
     cells = cells_of(binaries, "target=gvisor", "place=free")
     faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) sleep 600 ;; *) exec "$@" ;; esac')
     with Targets(binaries) as targets:
-        ((_, record),) = cells_run(targets.client(cells[0].words), cells, 0.5)
+        ((_, record),) = cells_run(targets.target(cells[0].words).client(
+            cells[0].words), cells, 0.5)
     assert "not finished" in record["reason"]
 
 

@@ -203,7 +203,7 @@ def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked:
                                                         kernel: Path):
     faked.program("vng", ONLY_BATCHES + f'echo $$ >"{faked.folder}/pid"; exec sleep 600')
     with Targets(binaries) as targets:
-        command = targets.client({"target": f"vng:{kernel}"}).command(
+        command = targets.target({"target": f"vng:{kernel}"}).client({}).command(
             ["--batch", "-", "--with-parent"], "end\n"
         )
     child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -310,7 +310,7 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
 def test_what_needs_something_outside_of_the_guest_is_refused(binaries: Client, kernel: Path,
                                                               word: str):
     with pytest.raises(UsageError, match=f"leave out {word}"):
-        Targets(binaries).client({"target": f"vng:{kernel}"} | dict([word.split("=")]))
+        Targets(binaries).target({"target": f"vng:{kernel}"} | dict([word.split("=")]))
 
 
 def test_a_result_has_the_machine_of_each_boot_and_their_order(uncork: Uncork, kernel: Path,

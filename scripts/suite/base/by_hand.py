@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
 from suite.base.runner_words import LOCAL, build_of, subject_of, target_of, words_for_client
+from suite.base.words import word_list
 
 CLIENT_PROGRAM = "uncork-client"
 TIMER = "hyperfine"
@@ -23,7 +24,7 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
     """The command that runs a cell once on its target. Where the cell needs a lab, the lab must be
     up. given: the words of the plan; folders: of the programs, by build."""
     own, folder, target = words_for_client(given), folders.get(build_of(given)), target_of(given)
-    words = [f"{key}={value}" for key, value in own.items()]
+    words = word_list(own)
     command = [f"{folder}/{CLIENT_PROGRAM}" if folder else CLIENT_PROGRAM,
                *options_for_server(server_options, words),
                *(("--subjects", SUBJECTS_FILE) if subject_of(given) else ()), *words]
@@ -38,7 +39,6 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",
                   server_options: Sequence[str] = ()) -> list[str]:
-    """The commands that run these cells; cells with the same lab follow each other in it."""
     labs: dict[str, list[str]] = {}
     if any(map(subject_of, cells)):
         labs[""] = [f"uncork subjects --json >{SUBJECTS_FILE}"]

@@ -40,9 +40,8 @@ SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 @dataclass(frozen=True)
 class Client:
     """The folder of both binaries. built: their build folder, if they are those of this tree.
-    server_options: options for a server that words name. place: how the client is started elsewhere
-    than here. boot_s: how long its start may take there. retry_place: how a run that left no record
-    is started a second time."""
+    server_options: for a server that words name. place: where the client is started, if not here;
+    boot_s: how long that may take. retry_place: where a run that left no record is tried again."""
 
     folder: Path
     built: Path | None
@@ -94,7 +93,6 @@ class Vocabulary:
 
     @property
     def run_words(self) -> tuple[str, ...]:
-        """The words of the run, as opposed to those of a cell."""
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
 
     def variants(self, word: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -105,8 +103,7 @@ class Vocabulary:
 
 @dataclass(frozen=True)
 class Checked:
-    """The answer of `--check` to a line. words: all that the cell uses, with defaults; given: those
-    of the line that it uses; unused: the others of the line."""
+    """The answer of `--check`. words: all that the cell uses; given, unused: those of the line."""
 
     words: dict[str, str]
     given: dict[str, str]
@@ -156,8 +153,7 @@ def build_digest(client: Client) -> str:
 
 
 def build_client(client: Client, value: str) -> Client:
-    """The client in a value of the word build: a checkout, the folder of a build, or its bin/.
-    UsageError if no client is there."""
+    """The client in a value of build=: a checkout, the folder of a build, or its bin/."""
     if value == THIS:
         return client
     folder = Path(value).expanduser().absolute()
@@ -248,7 +244,6 @@ def client_list(client: Client) -> Vocabulary:
 
 
 def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]:
-    """The values of each word in canonical spelling, lists and ranges expanded: `--expand`."""
     if not words:
         return []
     answer = client_ask_object(client, ["--expand", *words], "words")
@@ -283,9 +278,8 @@ def client_facts(client: Client, words: Iterable[str],
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
                  options: Sequence[str] = ()) -> ProcessOutput:
-    """Starts `--batch` with these lines and options, in a process group of its own: Ctrl-C does not
-    reach the group, and the runner ends it by its id. Standard input stays open after the line
-    `end`. When this process is killed, standard input closes, and the client gives up."""
+    """Starts `--batch` in a process group of its own: Ctrl-C does not reach it, and the runner ends
+    it by its id. Standard input stays open; when it closes, the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
@@ -351,8 +345,7 @@ def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[st
 
 
 def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
-    """The client's options for these options of a command. UsageError if the file of keys is no
-    regular file: every run reads it again."""
+    """The client's options. UsageError if the file of keys is no regular file."""
     if psk is None:
         return ("--insecure",) if insecure else ()
     if not psk.is_file():

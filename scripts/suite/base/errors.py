@@ -38,8 +38,7 @@ class Signalled(KeyboardInterrupt):
 
 
 class Interrupted(UncorkError):
-    """A signal ended this program: exit status 128 + its number, as in a shell. The text is the
-    name of the signal, then `kept`."""
+    """A signal ended this program: exit status 128 + its number. kept: the end of the text."""
 
     def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
         import signal  # slow to import; most starts do not need it

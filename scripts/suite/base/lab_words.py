@@ -26,8 +26,6 @@ NETEM_PACKETS = 100_000  # queue of a delayed link: more than any rate and delay
 
 
 class Device(NamedTuple):
-    """One end of a link: its host, its name there, and its address."""
-
     host: str
     name: str
     address: str
@@ -67,7 +65,6 @@ def lab_wanted(words: Mapping[str, str]) -> bool:
 
 
 def link_of(words: Mapping[str, str]) -> Link:
-    """The links of the lab of a cell; words: all words that the cell uses."""
     return Link(*(words[word] for word in LINK_WORDS))
 
 
@@ -77,7 +74,6 @@ def lab_text(words: Mapping[str, str]) -> str:
 
 
 def namespace_name(host: str) -> str:
-    """The name of a host of the lab of `uncork lab up`, in `ip netns`."""
     return f"uncork-{host}"
 
 
@@ -130,7 +126,6 @@ def facts_rows(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 # ---- hosts, addresses and queues of a lab as lines for ip(8) and tc(8) ----
 
 def rate_bits(text: str) -> int:
-    """A rate as tc(8) writes it, `2500mbit`, in bit/s."""
     unit = text.lstrip("0123456789")
     return int(text.removesuffix(unit)) * RATE_UNITS[unit]
 
@@ -181,8 +176,7 @@ def host_queue_lines(host: str, link: Link) -> list[str]:
 
 def device_facts(addresses: Sequence[Mapping[str, Any]],
                  queues: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The devices of a host but its loopback, as a record has them (docs/record.md). addresses and
-    queues: what `ip -json address` and `tc -json qdisc` print."""
+    """The devices of a host but its loopback, from `ip -json address` and `tc -json qdisc`."""
     return [{
         "device": device["ifname"],
         "address": next((f"{info['local']}/{info['prefixlen']}" for info in device["addr_info"]

@@ -27,7 +27,11 @@ class Parser(argparse.ArgumentParser):
             names = [name.removeprefix("--") for name in self._option_string_actions]
             near = nearest_hint(unknown[1], names)
             if unknown[1] in self.formats():
-                hint = self.formats_hint()
+                mine = [name + (f" {'|'.join(action.choices)}" if action.choices else "")
+                        for name, action in self._option_string_actions.items()
+                        if action.dest in ("format", "json", "style")]
+                hint = f": its formats: {', '.join(mine)}" if mine else (
+                    ": it has one format only; uncork table has others")
             elif near.startswith(":"):  # else it is a list of all
                 hint = near.replace("mean ", "mean --")
             elif any(action.dest == "words" for action in self._actions):
@@ -36,10 +40,3 @@ class Parser(argparse.ArgumentParser):
                 value = unknown[2] or ("..." if behind.startswith("-") else behind)
                 hint = f": a word has no dashes, {unknown[1]}={value}"
         raise UsageError(f"{message}{hint} (see {self.prog} --help)")
-
-    def formats_hint(self) -> str:
-        mine = [name + (f" {'|'.join(action.choices)}" if action.choices else "")
-                for name, action in self._option_string_actions.items()
-                if action.dest in ("format", "json", "style")]
-        return f": its formats: {', '.join(mine)}" if mine else (
-            ": it has one format only; uncork table has others")

@@ -47,7 +47,6 @@ class Place(Protocol):
 
 
 def group_kill(child: subprocess.Popen[Any]) -> None:
-    """Kills the child's process group: the client and the server it started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
 
@@ -80,8 +79,7 @@ def signals_unblock() -> None:
 
 @contextlib.contextmanager
 def signals_blocked() -> Iterator[None]:
-    """Blocks the signals that end the runner: one that arrives while a child starts would end the
-    runner without the child."""
+    """Blocks signals while a child starts: one would end the runner without the child."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
         yield
@@ -91,9 +89,8 @@ def signals_blocked() -> Iterator[None]:
 
 def process_run(argv: Sequence[str], given: str, limit_s: float,
                 stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Starts a program, writes given to its standard input, and waits for its end. stderr: as for
-    Popen. OSError if it does not start. Before TimeoutExpired or another interruption is raised,
-    the program and all that it started have been ended."""
+    """Starts a program and waits for its end. OSError if it does not start. Before TimeoutExpired
+    or another interruption is raised, all that it started has been ended."""
     child = None
     try:
         with signals_blocked():
@@ -146,10 +143,9 @@ class Output(Protocol):
 
 
 class ProcessOutput:
-    """The Output of a child, until its standard output and error have ended. A child that takes
-    longer than limit_s is ended. Standard input is written while output is read, because the child
-    may print more than a pipe holds before it reads; then it stays open. If boot_s is not 0, the
-    first output may take boot_s, and limit_s counts from there."""
+    """The Output of a child, which is ended after limit_s; with boot_s that limit counts from the
+    first output. Standard input is written while output is read, because the child may print more
+    than a pipe holds before it reads; then it stays open."""
 
     def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
                  given: bytes = b"") -> None:
@@ -161,8 +157,7 @@ class ProcessOutput:
         self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
 
     def pieces(self, stderr: bytearray) -> Iterator[bytes]:
-        """Yields standard output as it arrives. Meanwhile appends standard error to stderr, and
-        writes standard input. TimeoutError when the time is over."""
+        """Yields standard output as it arrives; TimeoutError when the time is over."""
         with selectors.DefaultSelector() as selector:
             for stream in filter(None, (self.child.stdout, self.child.stderr)):
                 selector.register(stream, selectors.EVENT_READ)

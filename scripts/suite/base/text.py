@@ -41,8 +41,7 @@ def terminal_width(most: int = 1000) -> int:
 
 
 class Format(NamedTuple):
-    """A format that a command can print. module: has render(), which returns the text. means: for
-    the help. metrics: whether columns= can choose what it shows."""
+    """A format that a command can print. metrics: whether columns= can choose what it shows."""
 
     module: str
     means: str

@@ -29,8 +29,12 @@ def words_split(texts: Iterable[str], where: str = "") -> dict[str, str]:
     return words
 
 
+def word_list(words: Mapping[str, str]) -> list[str]:
+    return [f"{key}={value}" for key, value in words.items()]
+
+
 def words_text(words: Mapping[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in words.items())
+    return " ".join(word_list(words))
 
 
 def names_split(key: str, value: str) -> tuple[str, ...]:

@@ -49,8 +49,7 @@ Judged = tuple[int, str]  # GOOD, BAD or SKIP; the reason
 
 class Bisection(NamedTuple):
     """What a step needs. folder: of the worktrees `step` and `good` and their builds. results: the
-    folder of the results of all steps. cwd: where the command was typed. words: of each run.
-    build: the shell command."""
+    folder of all results. cwd: where the command was typed. words: of each run."""
     folder: Path
     results: Path
     cwd: Path

@@ -46,7 +46,6 @@ def line_split(line: str) -> list[str]:
 
 
 def named(names: Iterable[str]) -> Candidates:
-    """Candidates without a meaning."""
     return [(name, "") for name in names]
 
 
@@ -73,7 +72,6 @@ class Line:
 
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
-        """The document of the scenario in the line; empty if the line has none."""
         import tomllib
         files = [scenario_path(text) for text in self.before
                  if text in scenario_names() or text.endswith(".toml")]
@@ -101,12 +99,10 @@ class Line:
 
     @property
     def axes(self) -> list[str]:
-        """The words that vary in the results in the line."""
         return [key for key in dict.fromkeys(chain.from_iterable(self.cells))
                 if len({cell.get(key) for cell in self.cells}) > 1]
 
     def results(self) -> Candidates:
-        """The names of results, the newest first, and of reference results."""
         from suite.result.files import PLAN, reference_names, results_folder
         found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
                        key=lambda path: path.stat().st_mtime, reverse=True)
@@ -128,7 +124,6 @@ class Line:
             if key[:-1] not in given or key == "not="]
 
     def values(self, key: str) -> Candidates:
-        """The values of a word: those of the scenario, then those that the client lists."""
         if key == ARM:
             return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
         if key in (SUBJECT, LOAD):
@@ -223,7 +218,6 @@ class Line:
         return chain.from_iterable(found)
 
     def exec_candidates(self) -> Candidates:
-        """The changes that `uncork exec` takes before the command that it runs."""
         if not self.last or any("=" not in text for text in self.before):
             return ()
         return [(f"{OVERRIDE}={name}", means) for name, means in self.changes]
@@ -244,7 +238,6 @@ class Line:
             *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
 
     def name_candidates(self) -> Candidates:
-        """Every name that `uncork list NAME` explains."""
         from suite.analyse.metrics import METRICS
         words = [(key, word["help"]) for key, word in self.vocabulary.words.items()]
         values = [(one["name"], one["help"]) for variants in

@@ -17,21 +17,17 @@ from suite.places.targets import LocalTargets, targets_require
 WATCH_S = 0.5  # some 50 clock ticks of each CPU, enough to measure its load in percent
 
 
-def targets_check(words: CellWords) -> dict[str, Finding]:
-    """A finding if this machine lacks something for the targets of these cells; else empty."""
-    try:
-        targets_require(map(target_of, words.cells or ()))
-    except (Failure, UsageError) as error:
-        return {TARGET: Finding(Status.DISTURBS, str(error), "the run does not begin")}
-    return {}
-
-
 def main(options: argparse.Namespace) -> None:
     words = CellWords()
     if options.words:
         planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
         words = CellWords(tuple(cell.words for cell in planned.plan.cells))
-    findings = targets_check(words) | findings_collect(words, WATCH_S)
+    findings = findings_collect(words, WATCH_S)
+    try:
+        targets_require(map(target_of, words.cells or ()))
+    except (Failure, UsageError) as error:
+        lacks = Finding(Status.DISTURBS, str(error), "the run does not begin")
+        findings = {TARGET: lacks} | findings
     if options.json:
         documents = [finding_document(name, finding) for name, finding in findings.items()]
         print(json.dumps({"findings": documents}, indent=1))

@@ -23,8 +23,7 @@ def subject_name(command: Sequence[str]) -> str | None:
 
 
 def subject_words(name: str, command: Sequence[str]) -> str:
-    """The value of `subject=` and more words, for a run like the use of this server: reads of 4
-    KiB, under TLS if the command has an option for TLS."""
+    """The value of `subject=` and more words, for a run like the use of this server."""
     subject = subjects_read()[name]
     protocol = subject.protocols[0]
     operation = "read" if protocol.startswith("nbd") else "get"
@@ -33,7 +32,6 @@ def subject_words(name: str, command: Sequence[str]) -> str:
 
 
 def words_and_command(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Splits the arguments into words and the command after them. UsageError without a command."""
     count = 0
     while count < len(texts) and texts[count] != "--" and (
             "=" in texts[count] or texts[count].startswith("-")

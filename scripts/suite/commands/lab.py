@@ -22,17 +22,8 @@ def words_read(texts: Sequence[str]) -> Mapping[str, str]:
     return checked.words
 
 
-def up(texts: Sequence[str]) -> None:
-    words = words_read(texts)
-    if reason := lab_refusal(words):
-        raise Failure(reason)
-    lab_up(words)
-    print("\n".join(lab_status()))
-
-
 def run(host: str, command: Sequence[str]) -> None:
-    """Replaces this process by the command, on a host of the lab. The folder of the binaries is
-    added at the end of PATH."""
+    """Replaces this process by the command on a host; PATH gets the folder of the binaries."""
     if not command:
         raise UsageError("nothing to run: uncork lab run CMD ...")
     host_enter(host)
@@ -44,10 +35,12 @@ def run(host: str, command: Sequence[str]) -> None:
 
 
 def main(options: argparse.Namespace) -> None:
-    if options.part == "up":
-        up(options.words)
-    elif options.part == "run":
+    if options.part == "run":
         run(options.on, options.command)
-    else:
-        for line in lab_down() if options.part == "down" else lab_status():
-            print(line)
+    if options.part == "up":
+        words = words_read(options.words)
+        if reason := lab_refusal(words):
+            raise Failure(reason)
+        lab_up(words)
+    for line in lab_down() if options.part == "down" else lab_status():
+        print(line)

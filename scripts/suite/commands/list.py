@@ -70,13 +70,11 @@ def scenarios_read() -> list[Scenario]:
 
 
 def rows_lines(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    """Two columns, the name and the text, which is wrapped in its column."""
     return labelled_lines(list(rows), width, "  ", NAME_MOST)
 
 
 def bound_text(number: int, unit: str) -> str:
-    """A bound as it is typed. Sizes have K, M or G. Others have the largest suffix with which they
-    are whole, else the smallest suffix and decimals."""
+    """A bound as it is typed: sizes with K, M or G, others with the largest suffix that fits."""
     if unit == "bytes":
         return size_text(number)
     if unit in SPELLED:
@@ -140,7 +138,6 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
 
 
 def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
-    """The document of the client, with scenarios, metrics and references added."""
     def picked(items: Iterable[object], *keys: str) -> list[dict[str, Any]]:
         return [{key: getattr(item, key) for key in keys} for item in items]
 
@@ -151,8 +148,7 @@ def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
 
 
 def unsupported_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
-    """Why this machine does not support a value of a word, by value; all other words have their
-    default."""
+    """Why this machine does not support a value of a word, by value."""
     key, choices = word["key"], word["choices"]
     found: dict[str, str] = {}
     if key == TARGET:
@@ -173,7 +169,6 @@ def unsupported_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
 
 
 def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], width: int) -> str:
-    """One word: what it does, how it is typed, its values, and which of them are unsupported."""
     listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
               if word[key]]
     rows = [("default", word["default"] or "none"),
@@ -196,7 +191,6 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
 
 
 def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
-    """The text of each variant of this name, below the words that take it."""
     found = grouped(("\n".join(rows_lines([variant_row(variant)], width)), f"{key}={name}")
                     for key, word in vocabulary.words.items()
                     if (variant := vocabulary.variants(word).get(name)))
@@ -204,7 +198,6 @@ def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
 
 
 def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
-    """The question of a scenario, its arms and its answers. path: as it is typed."""
     return [("asks", scenario.question or "nothing"), ("source", scenario.source or "none"),
             *(("arm", f"{arm.name}: {words_text(arm.words)}") for arm in scenario.arms),
             *(("answer", question.asks) for question in scenario.answers),
@@ -212,7 +205,6 @@ def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
 
 
 def key_rows(part: str) -> list[tuple[str, str]]:
-    """The keys of a part of a scenario: type, default and meaning."""
     return [(key.name, f"{key.type}, "
              f"{'required' if key.default is None else f'default {key.default}'}: {key.means}")
             for key in part_keys(part)]
@@ -229,8 +221,7 @@ def terms_read() -> list[tuple[list[str], str]]:
 
 
 def term_texts(name: str, width: int) -> list[str]:
-    """The meaning of a sign or a term. A word of a term will do (`noise` for noise floor), and its
-    plural."""
+    """The meaning of a sign or a term; one word of a term will do, and its plural."""
     return ["\n".join([", ".join(names), *rows_lines([("means", text)], width)])
             for names, text in terms_read()
             if {name, name.removesuffix("s")} & {one for term in names
@@ -238,8 +229,7 @@ def term_texts(name: str, width: int) -> list[str]:
 
 
 def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
-    """Explains everything that has this name: a word, values of words, a metric, a part of
-    scenarios, a scenario, an arm, a sign of a table, a term. UsageError names the nearest name."""
+    """Explains everything that has this name."""
     scenarios = {item.name: item for item in scenarios_read()}
     if name.endswith(".toml"):
         scenarios[name] = scenario_load(Path(name))

@@ -13,7 +13,6 @@ from suite.present.tables.mail import block_lines
 
 
 def main(options: argparse.Namespace) -> None:
-    """Prints the blocks with an empty line between them; nothing if one of them breaks a rule."""
     asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
     axis, every = declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]

@@ -22,8 +22,7 @@ PLOT_WORDS = COMMANDS["plot"].own
 
 
 def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
-    """The pictures that the words ask for: each kind, with each metric or histogram that it takes.
-    own: kind=, metric=, of= and x=."""
+    """Each kind of picture that the words ask for, with each metric or histogram that it takes."""
     chosen = {key: names_split(key, value) for key, value in own.items()}
     if len(chosen.get("x", ())) > 1:
         raise UsageError(f'"x={own["x"]}": x takes one word')

@@ -40,7 +40,6 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
 
 
 def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:
-    """The forest of comparisons by their first metric."""
     if not comparisons:
         return ()
     metric = comparisons[0].metrics[0]
@@ -77,7 +76,6 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    """The page of two results. UsageError for a pair that `uncork compare` refuses."""
     comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
                                                 metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
@@ -85,7 +83,6 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
 
 
 def main(options: argparse.Namespace) -> None:
-    """Writes the page and prints its path, or prints the page for `-o -`."""
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
         output_folder(result_find(asked.folders[-1])) / NAME)

@@ -60,8 +60,7 @@ from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
 
 def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
-    """UsageError if the tables, pictures, claims or answers of a scenario name an unknown metric or
-    word."""
+    """UsageError if a scenario names an unknown metric or word."""
     for where, names in (
         ("[published] metric", [figure.metric for figure in scenario.published]),
         ("[answer] metric", [question.metric for question in scenario.answers]),
@@ -87,8 +86,7 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """Prints the machine and what disturbs it, the plan, and the folder. The line of a resumed run
-    comes first."""
+    """Prints machine, plan and folder. The line of a resumed run comes first."""
     plan = journal.plan
     runs = session_left(plan, journal.done)
     total, folder = session_total(plan), path_text(journal.folder)
@@ -120,8 +118,7 @@ def path_text(path: Path) -> str:
 
 
 def record_figure(document: JsonObject) -> str:
-    """The figure of a run for the progress display: its time per message, or the whole time that
-    hyperfine measured, or why it has none."""
+    """The figure of a run for the progress: its time, or why it has none."""
     record = Record(document)
     if record.status != "ok":
         return record.status
@@ -172,8 +169,7 @@ def answer_print(journal: Journal) -> None:
 
 
 def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
-    """Failure if no cell of a plan was or can be measured. reasons: why a cell that ran was not
-    measured; the other cells are unsupported."""
+    """Failure if no cell was or can be measured. reasons: why a cell that ran was not measured."""
     every = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
              if cell.unsupported is not None} | dict(reasons)
     if len(every) == len(plan.cells):
@@ -205,8 +201,7 @@ def outcome_check(journal: Journal) -> None:
 
 
 def result_named(words: Sequence[str], more: bool) -> str | None:
-    """The folder of a result that is given in place of a scenario; None if words give none. With
-    --more only a result is possible: UsageError if it does not exist."""
+    """The folder of a result in place of a scenario. With --more only a result is possible."""
     if len(words) != 1 or "=" in words[0] or words[0] in scenario_names():
         return None
     try:
@@ -219,9 +214,7 @@ def result_named(words: Sequence[str], more: bool) -> str | None:
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """The result to resume, and its plan: `-o DIR` without words or with --more; DIR alone means
-    -o DIR. None if a new result is asked for. With --more DIR may be a name; UsageError if there is
-    no such result."""
+    """The result to resume, and its plan; None if a new result is asked for."""
     if not options.output and (named := result_named(options.words, options.more)):
         options.output, options.words = named, []
     if not options.output or (options.words and not options.more):
@@ -323,7 +316,6 @@ def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
                   targets: Targets) -> Journal:
-    """Opens the result and writes machines and programs into it; prints the header."""
     client = targets.local
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary

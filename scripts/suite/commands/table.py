@@ -18,8 +18,7 @@ TABLE_WORDS = COMMANDS["table"].own
 
 
 def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
-    """rows=, columns=, gain= and best= of the shell, which replace those of the scenario. A table
-    has one of gain and best, so either of the shell replaces both of the scenario."""
+    """The layout of the shell, which replaces that of the scenario; gain= replaces best=, too."""
     names = {key: names_split(key, value) for key, value in own.items() if key != "margin"}
     given = {key: own[key] for key in ("gain", "best") if key in own}
     asked = {key: name for key, name in given.items() if name != "off"}

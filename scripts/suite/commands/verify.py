@@ -47,8 +47,7 @@ def block_recompute(posted: PostedBlock, matrices: Sequence[Matrix]) -> Document
 
 
 def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
-    """Says of one block whether it is the same, and what is not, one line each; with symbols or
-    without, whatever the mail has."""
+    """Prints whether a block is the same, and what is not; with symbols or without."""
     sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
                              if label in posted.heads)
     try:
@@ -64,7 +63,6 @@ def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
 
 
 def report_verify(report: Path, folders: Sequence[Path]) -> int:
-    """Prints whether a report of claims agrees with its results. Returns 0 if it does, else 1."""
     reported = systems_read(report)
     wrong = systems_differences(reported, [
         system for folder in folders for system in systems_read(folder)])

@@ -10,11 +10,6 @@ from suite.doctor.facts import SystemFacts, facts_collect
 from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
 
-def on_loopback(words: CellWords) -> bool:
-    """Whether some cell uses TCP to a server that it starts on this machine, outside a lab."""
-    return True in words.tcp_is_local()
-
-
 @dataclass(frozen=True)
 class Check:
     """One check: what it finds in facts, and which planned runs it concerns."""
@@ -22,6 +17,10 @@ class Check:
     name: str
     finding: Callable[[SystemFacts, CellWords], Finding]
     concerns: Callable[[CellWords], bool] = lambda words: True
+
+
+def on_loopback(words: CellWords) -> bool:
+    return True in words.tcp_is_local()
 
 
 # The most serious first: findings are shown in this order.

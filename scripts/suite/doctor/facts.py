@@ -29,16 +29,14 @@ def sysctl_path(name: str) -> str:
 
 @dataclass(frozen=True)
 class SystemFacts:
-    """Files below root, by path without the leading slash. before: the texts of COUNTERS when the
-    watch began."""
+    """Files below root. before: the texts of COUNTERS when the watch began."""
 
     root: Path
     before: Mapping[str, str] = field(default_factory=dict)
     probes: Probes = field(default_factory=Probes)
 
     def find(self, path: str) -> str | None:
-        """The text of a file, stripped, and decompressed if its name ends in .gz. None where there
-        is no such file; Unknown where it cannot be read."""
+        """The text of a file, decompressed if its name ends in .gz; None where there is none."""
         try:
             with open(self.root / path, "rb") as file:
                 data = file.read(FILE_LARGEST_BYTES)
@@ -50,7 +48,6 @@ class SystemFacts:
         return data.decode(errors="replace").strip()
 
     def text_or_empty(self, path: str) -> str:
-        """The text of a file; empty where there is none or it cannot be read."""
         try:
             return self.find(path) or ""
         except Unknown:
@@ -120,8 +117,7 @@ def kernel_config(facts: SystemFacts) -> Mapping[str, str]:
 
 
 def nftables_present(facts: SystemFacts) -> bool | None:
-    """Whether nf_tables is loaded or built in; None where no file tells. Files are read, because a
-    netlink query would load the module."""
+    """None where no file tells. Files are read, because a netlink query would load the module."""
     if "nf_tables" in fields_read(facts.text_or_empty("proc/modules"), " "):
         return True
     try:

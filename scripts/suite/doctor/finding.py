@@ -31,9 +31,8 @@ STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. `effect` is sentences, the other texts are phrases. `fix` is a command
-    for root, and `undo` reverts it. `remark` says why there is no command, or what to know about
-    it. An empty text does not apply."""
+    """`effect` is sentences, the other texts are phrases. `fix` is a command for root, and `undo`
+    reverts it. `remark` says why there is no command, or what to know about it."""
 
     status: Status
     seen: str

@@ -141,8 +141,7 @@ def programs_finding(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def throttle_finding(facts: SystemFacts, words: CellWords) -> Finding:
-    """The share of time that real-time threads may use: sched(7), docs/machine.md, "Scheduling
-    class"."""
+    """sched(7), docs/machine.md, "Scheduling class"."""
     name = "kernel.sched_rt_runtime_us"
     runtime_us, period_us = (int(facts.sysctl(each))
                              for each in (name, "kernel.sched_rt_period_us"))

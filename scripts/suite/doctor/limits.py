@@ -70,8 +70,7 @@ def files_finding(facts: SystemFacts, words: CellWords) -> Finding:
 
 
 def ports_finding(facts: SystemFacts, words: CellWords) -> Finding:
-    """Local ports, and those in TIME_WAIT (`tw` of /proc/net/sockstat): ip(7), docs/load.md, "A
-    connection for every request"."""
+    """`tw` of /proc/net/sockstat: ip(7), docs/load.md, "A connection for every request"."""
     first, last = map(int, facts.sysctl(PORTS).split())
     ports = last - first + 1
     time_wait = re.search(r"^TCP:.* tw (\d+)", facts.text("proc/net/sockstat"), re.MULTILINE)

@@ -36,8 +36,7 @@ QUEUE_LIMIT_S = 5.0
 @dataclass(frozen=True)
 class Probes:
     """The answers; the defaults are those of a machine that nothing disturbs. A limit of None means
-    unlimited. ring_refusal: the error that refuses io_uring_setup(2), empty where it is permitted.
-    programs: the number of loaded BPF programs by type. Unknown: the query has no answer."""
+    unlimited. ring_refusal: the error, empty where a ring is permitted. programs: by type."""
 
     files_limit: int | None = None
     memlock_bytes: int | None = None
@@ -65,14 +64,12 @@ def answer_or_unknown(question: str, ask: Callable[[], T]) -> T | Unknown:
 
 
 def hard_limit(which: int) -> int | None:
-    """The hard limit of this process for a resource; None where it has none."""
     limit = resource.getrlimit(which)[1]
     return None if limit == resource.RLIM_INFINITY else limit
 
 
 def ring_refusal() -> str:
-    """Asks for a ring without parameters: the kernel checks the permission before it reads them, so
-    EFAULT or EINVAL mean permitted."""
+    """The kernel checks the permission before it reads the parameters: EFAULT means permitted."""
     ctypes.CDLL(None, use_errno=True).syscall(IO_URING_SETUP, 1, None)
     number = ctypes.get_errno()
     permitted = number in (errno.EFAULT, errno.EINVAL)
@@ -170,8 +167,7 @@ def programs_read() -> Mapping[int, int]:
 
 
 def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
-    """All probes of this process and its network namespace. processes: the names of all processes.
-    nftables: whether the kernel has it; None: not known."""
+    """nftables: whether the kernel has it; None: not known."""
     return Probes(
         files_limit=hard_limit(resource.RLIMIT_NOFILE),
         memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),

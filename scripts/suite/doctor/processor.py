@@ -153,8 +153,7 @@ def smt_active(facts: SystemFacts) -> str:
 
 
 def throttled_most(facts: SystemFacts) -> int:
-    """How often a core was throttled for heat since boot (x86:
-    thermal_throttle/core_throttle_count), the most of all cores; Unknown."""
+    """The most throttled core since boot (x86: thermal_throttle/core_throttle_count)."""
     counts = facts.matching(f"{CPU_FOLDER}/cpu*/thermal_throttle/core_throttle_count")
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")

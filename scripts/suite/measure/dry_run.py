@@ -17,8 +17,7 @@ from suite.result.plan import Plan
 
 
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
-    """The estimated time of the runs, repeated so many times: `about 0:38`, with until= `at least
-    0:38`. The time of fixed work is not known: the text says how many runs it concerns."""
+    """The estimated time: `about 0:38`, with until= `at least 0:38`, and how much is not known."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
     if not unknown:
@@ -29,7 +28,6 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    """The number of runs and rounds, and their time. runs: those of one round."""
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
@@ -38,8 +36,7 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
 
 
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:
-    """A line that says what so many rounds cannot decide. None where they can find a single changed
-    row among all rows, or nothing is compared."""
+    """What so many rounds cannot decide; none where they can find a single changed row."""
     compared = plan.compared
     rows, paired = len(compared), any(boot_of(cell.words) == boot_of(base.words)
                                       for cell, base in compared)
@@ -58,8 +55,7 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
-    """A command for each cell that can run: cells of one lab together, cells of other targets last.
-    UsageError where a build has no programs."""
+    """A command for each cell that can run: cells of one lab together, other targets last."""
     client = targets.local
     folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
     options = folders, plan.timer, client.server_options

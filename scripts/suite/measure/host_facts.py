@@ -23,7 +23,6 @@ VERSION_LIMIT_S = 30.0  # for a program that prints its version
 
 
 def runner_facts() -> dict[str, str]:
-    """Versions of the programs that the runner uses; a missing program is absent."""
     facts = {
         "python": platform.python_version(),
         "gnuplot": first_line(["gnuplot", "--version"], VERSION_LIMIT_S),
@@ -35,8 +34,7 @@ def runner_facts() -> dict[str, str]:
 
 
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Facts by host id, from those by end that `--facts` prints. A machine of another target also
-    gets the value of target=. Failure where a machine has no id."""
+    """Facts by host id, from those by end that `--facts` prints."""
     hosts: dict[str, Any] = {}
     stamp = {TARGET: target} if target != LOCAL else {}
     for end in reversed([end for end in ENDS if answer.get(end) is not None]):
@@ -86,8 +84,7 @@ def hosts_header(facts: Mapping[str, Any]) -> list[str]:
 
 
 def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
-    """These builds, by the value of build= (docs/record.md, "plan.json"). UsageError where a folder
-    has no programs, Failure where they do not answer."""
+    """These builds, by the value of build=."""
     found = {}
     for value in values:
         other = build_client(client, value)

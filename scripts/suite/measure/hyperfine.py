@@ -30,8 +30,7 @@ VERSION_LIMIT_S = 10
 
 
 def hyperfine_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
-    """UsageError for a cell that hyperfine cannot time. name: of the cell, empty for the only one.
-    words: all that it uses. fixed: whether its amount of work is fixed."""
+    """UsageError for a cell that hyperfine cannot time. fixed: whether its work is fixed."""
     for is_wrong, why in (
         (words.get("workload") == "command", "workload=command is timed by hyperfine already"),
         (not fixed, "it times fixed work: add bytes=... or messages=..."),
@@ -50,7 +49,6 @@ def hyperfine_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
 
 
 def version_read() -> str:
-    """The version of hyperfine; Failure names the package where it is missing or too old."""
     if shutil.which(TIMER) is None:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
     printed = first_line([TIMER, "--version"], VERSION_LIMIT_S) or ""
@@ -64,7 +62,6 @@ def version_read() -> str:
 
 
 def object_read(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None without the file or a whole object."""
     try:
         return line_read(path.read_bytes())
     except OSError:
@@ -72,8 +69,7 @@ def object_read(path: Path) -> dict[str, Any] | None:
 
 
 def times_read(folder: Path, version: str) -> dict[str, Any] | None:
-    """The times of hyperfine for a record (docs/record.md). None where it wrote none, or a time
-    that is negative, or not finite, which round() refuses."""
+    """The times of hyperfine for a record; None without a time that is finite and not negative."""
     try:
         (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
         (wall,) = result["times"]
@@ -108,8 +104,7 @@ def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, 
 
 def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
                   options: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Runs one cell under hyperfine, which is ended after limit_s. The cell has passed
-    hyperfine_check(). Failure without hyperfine."""
+    """Runs one cell, which has passed hyperfine_check(), under hyperfine."""
     version, (reader, writer) = version_read(), os.pipe()
     # The client watches a pipe, because hyperfine gives its commands no standard input. The pipe
     # closes when this process is killed, and the client ends.

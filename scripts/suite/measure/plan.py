@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.by_hand import TIMER
 from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
@@ -51,8 +52,6 @@ Arms = Mapping[str, dict[str, str]]  # the words of each arm of a plan, by its n
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan, the same plan as a scenario, notes for the user, and the vocabulary."""
-
     plan: Plan
     scenario: Scenario
     notes: tuple[str, ...]
@@ -66,13 +65,11 @@ def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
 
 
 def has_shell_words(words: Words) -> bool:
-    """Whether the shell gave a word of cells."""
     return any(word.typed and word.role != "run" for word in words.values())
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
-    """`write=zerocopy message=64,128` as key -> values, in canonical spelling. UsageError, which
-    begins with where, for no words, a word given twice, or one that the client refuses."""
+    """`write=zerocopy message=64,128` as key -> values, in canonical spelling."""
     words = [Word(*pair, where=where) for pair in words_split(text.split(), where).items()]
     if not words:
         raise UsageError(f"{where}names no words (key=value, several in quotes)")
@@ -97,7 +94,6 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
 
 
 def combinations_make(words: Words) -> list[dict[str, str]]:
-    """The words of each cell: the product of axes, last axis fastest; UsageError over CELLS_MAX."""
     values = values_of(words, "fixed", "sweep", "timing")
     count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:
@@ -106,8 +102,7 @@ def combinations_make(words: Words) -> list[dict[str, str]]:
 
 
 def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Words) -> Arms:
-    """The arms that arm= names, in canonical spelling. UsageError for an arm that the scenario does
-    not have, and for a word of the shell that contradicts an arm."""
+    """The arms that arm= names, in canonical spelling; the shell must not contradict them."""
     if ARM not in words:
         return {}
     known = {arm.name: arm.words for arm in scenario.arms}
@@ -150,8 +145,7 @@ def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], 
 
 def combinations_exclude(client: Client, rows: list[dict[str, str]],
                          excludes: Iterable[tuple[str, str, bool]]) -> list[dict[str, str]]:
-    """The rows that match no exclusion (text, where, strict). UsageError, which begins with where,
-    for a word that no row has, a strict exclusion without a match, and one that leaves no row."""
+    """The rows that match no exclusion (text, where, strict). A strict one must match a row."""
     for text, where, strict in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
@@ -168,14 +162,12 @@ def combinations_exclude(client: Client, rows: list[dict[str, str]],
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """The answers for all rows, in order, each from the client of its build on its target. Every
-    build is tried first. UsageError for a row that its client refuses."""
+    """The answers for all rows, in order, each from the client of its build on its target."""
     for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
         build_try(targets.local, value)
     targets.require(map(target_of, rows))
-    rows_of: dict[Client, list[int]] = {}
-    for number, row in enumerate(rows):
-        rows_of.setdefault(targets.client(row), []).append(number)
+    rows_of = grouped((targets.target(row).client(row), number)
+                      for number, row in enumerate(rows))
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():
@@ -192,9 +184,8 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[str, str],
                     checked: Checked) -> Checked:
-    """The answer of a client for a row, with the words that only the runner acts on, and the reason
-    why the target or a lab on this machine cannot run the row. addresses: words that were added
-    for the client, and are removed again."""
+    """The answer for a row, with the words for the runner, without the addresses of ends, and with
+    the reason why its target or lab cannot run it."""
     words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in addresses}
     hidden = addresses if words_for_client(row) else DEFAULT_WORD | dict(addresses)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
@@ -225,9 +216,8 @@ def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], 
 
 def unused_words_drop(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
                       checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
-    """The words that some cell uses, and notes about the others. A word of the scenario that is
-    unused because of words of the shell is left out, with a note. UsageError for any other unused
-    word. row: the words of a cell."""
+    """The words that some cell uses, and notes about those of the scenario that words of the shell
+    make unused. UsageError for any other unused word."""
     unused = {key: word for key, word in words.items()
               if all(key in entry.unused for entry in checked)}
     for key, word in unused.items():
@@ -253,8 +243,7 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
 
 def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence[str],
                     words: Words) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The words of the baseline, and a note where no cell is the baseline of the scenario. This is
-    a UsageError if the shell named that baseline, or gave no word of cells."""
+    """The words of the baseline, and a note where no cell has those of the scenario."""
     where, default = "baseline: ", baseline_default(cells, axes)
     word, notes = words.get("baseline"), list[str]()
     if word is not None:
@@ -280,9 +269,8 @@ def run_words_read(words: Words, vocabulary: Vocabulary) -> dict[str, Any]:
 
 def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iterable[str]
                     ) -> Scenario:
-    """The plan as a scenario, with all that the shell changed, and without the targets that hosts=
-    stands for. Published figures hold for the fixed words of the scenario: those that the shell
-    changed are added to their words."""
+    """The plan as a scenario, with all that the shell changed, and without the targets of hosts=.
+    Published figures get the fixed words that the shell changed: they hold for the others."""
     cells = {key: word for key, word in words.items() if key != TARGET or plan.hosts is None}
     fixed, timing = ({key: value for key, (value,) in values_of(cells, role).items()}
                      for role in ("fixed", "timing"))
@@ -300,9 +288,8 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
 
 def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments: Sequence[str],
               quick: bool = False) -> Planned:
-    """The plan for a scenario (path: its file, for messages) and words of the shell. The client of
-    this machine defines what words mean; each cell's target says whether it is supported.
-    UsageError where a word is wrong, contradicts another, or is used by no cell."""
+    """The plan for a scenario (path: its file) and words of the shell. The client of this machine
+    says what words mean, each cell's target whether it is supported."""
     client = targets.local
     vocabulary = client_list(client)
     nots = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]

@@ -30,11 +30,10 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. total, done: numbers of runs.
-    planned_s: the planned seconds of one run; None where some runs are fixed work of unknown time.
-    until: how narrow intervals have to be, which may add runs. last_round: of the session. axes:
-    the words that name a cell on a terminal. figure: the text for a record there. spent_s: the time
-    of all runs that are done. failures: lines that are not written yet."""
+    """begin() comes before every batch, end() after every run. planned_s: of one run; None where
+    work is fixed. until: may add runs. axes: the words that name a cell on a terminal. figure: the
+    text for a record there. spent_s: of all runs that are done. failures: lines that are not
+    written yet."""
 
     total: int
     planned_s: float | None

@@ -45,9 +45,8 @@ CAPTURE_ROUND = 1
 def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
               options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
               **others: Any) -> Records:
-    """Runs each cell once by one client, which is ended after limit_s seconds. ends: words with the
-    addresses of the ends that the runner has started. options: more options of the client. others:
-    for batch_records(). Failure where the client does not start."""
+    """Runs each cell once by one client, which is ended after limit_s. ends: words with the
+    addresses of the ends that the runner has started. others: for batch_records()."""
     lines = [line_for_client(cell.given, ends) for cell in cells]
     with lab.inside() if lab else contextlib.nullcontext():
         output = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
@@ -56,8 +55,7 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
 
 def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
                 log: Path | None, **others: Any) -> Records:
-    """Runs cells. Where the client has a place for retries, cells without a record run there once
-    more, with a log. starting_s: seconds until a batch begins. others: for cells_run()."""
+    """Runs cells; those without a record once more, where the client has a place for that."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in cells_run(client, cells, starting_s + runs_limit(cells), **others):
         if retry and "words" not in record:  # the client left none
@@ -77,9 +75,8 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
 def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
               options: Sequence[str] = (), facts_store: FactsStore = lambda facts, target: None,
               log: Path | None = None) -> Records:
-    """Runs each cell once on its target, in the lab that its words ask for. labs: those that are
-    open. options: more options of the client. log: of a second boot. A target or a lab that cannot
-    be reached makes failed runs. Failure: no program starts on this machine."""
+    """Runs each cell once on its target, in its lab. log: of a second boot. A target or a lab that
+    cannot be reached makes failed runs."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
         with contextlib.ExitStack() as stack:
@@ -122,8 +119,7 @@ def capture_rename(record: dict[str, Any], file: str | None) -> None:
 
 def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
-    """The batches that are left of the session, then those of rounds that until= adds. It adds
-    them when all runs so far are stored."""
+    """The batches that are left of the session, then those of rounds that until= adds."""
     make = batches_make if journal.plan.hosts is None else concurrent_batches
     yield from make(session_left(journal.plan, journal.done))
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):

@@ -31,9 +31,8 @@ class Run:
 
 
 def cell_in_round(cell: PlannedCell, seed: int, number: int) -> PlannedCell:
-    """The cell with the arrival sequence of this round, which depends on the seed of the result
-    only. All cells of a round and both runs of a baseline share it, so that a ratio within the
-    round compares cells and not two sequences."""
+    """The cell with the arrival sequence of this round, which all cells of the round share: a ratio
+    within the round compares cells and not two sequences."""
     if cell.words.get(ARRIVAL_SEED) != DRAWN:
         return cell
     part = random.Random(f"{seed}:{number}:{ARRIVAL_SEED}").random()
@@ -75,16 +74,14 @@ def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> li
 
 
 def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that all targets run at the same time: those of a round that share a build, and for
-    which the runner starts ends or does not."""
+    """The runs that all targets run at the same time: those of a round that share a build."""
     def key(run: Run) -> tuple[int, str | None, bool]:
         return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
     return [list(batch) for _, batch in itertools.groupby(runs, key)]
 
 
 def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
-    """All runs of a session in order: the warm-up round, then the counted rounds, of the cells that
-    can run. The plan has a seed; with hosts= all targets run at the same time."""
+    """All runs of a session in order: the warm-up round, then the counted rounds."""
     assert plan.seed is not None
     order = round_order if plan.hosts is None else concurrent_round
     for number in (WARMUP_ROUND, *session.rounds):
@@ -92,7 +89,6 @@ def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
 
 
 def runs_per_round(cells: Sequence[PlannedCell]) -> int:
-    """The number of runs in a round of these cells: a baseline cell runs twice."""
     return len(cells) + sum(cell.baseline for cell in cells)
 
 

@@ -23,9 +23,8 @@ PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values 
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a plan. text: as it was given. table: of the scenario (fixed, sweep or run), or
-    shell where the scenario does not have the word. where: begins a message about it. typed:
-    whether the shell gave it. values: of the text, expanded by the client; empty until then."""
+    """A word of a plan. table: of the scenario, or shell where the scenario does not have the word.
+    where: begins messages. typed: whether the shell gave it. values: expanded by the client."""
 
     key: str
     text: str
@@ -53,8 +52,7 @@ Words = Mapping[str, Word]  # all words of a plan, by key
 
 
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
-    """The words of a scenario in order, then those that only the shell has. The shell's text
-    replaces the scenario's. Messages name the place in the scenario for its own text only."""
+    """The words of a scenario in order, then those that only the shell has, whose text wins."""
     words = {key: Word(key, text, typed=True) for key, text in shell.items()}
     merged = {}
     for table in WORD_TABLES:
@@ -66,9 +64,8 @@ def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str])
 
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
-    """The same words with their values: the client expands lists and ranges. It does not know arms,
-    names of programs and their parameters, which are checked here. The baseline stays one text.
-    UsageError names the place of the wrong word."""
+    """The same words with their values, which the client expands. It does not know arms, names of
+    programs and their parameters. The baseline stays one text."""
     known = [word for word in words if word.key not in (ARM, "baseline")]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
@@ -117,8 +114,7 @@ def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
 
 def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
                   shell: Mapping[str, str], pairs_of: PairsOf) -> Words:
-    """The words of scenario and shell, expanded. An axis that is not in the scenario's [sweep]
-    comes last, so that it varies fastest. override=off is added to an axis of overrides."""
+    """The words of scenario and shell, expanded. A new axis comes last and varies fastest."""
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
     merged = targets_from_hosts(merged, pairs_of)
@@ -175,8 +171,7 @@ def amount(text: str) -> float:
 
 
 def quick_apply(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
-    """The words under --quick, and its changes, by word. UsageError where a word of the shell asks
-    for more, or where an axis would be shortened."""
+    """The words under --quick, and its changes, by word."""
     changes: dict[str, WordChange] = {}
     quick = {key: word for key, word in words.items() if key != "until"}
     # workload=command has rounds, but no duration and no warm-up

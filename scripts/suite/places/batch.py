@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.process import Output
 from suite.base.runner_words import OWN_ENDS, target_of, words_for_client, words_restore
@@ -22,7 +23,6 @@ FIXED_WORK_S = 3600.0  # the limit for a run of fixed work, whose time is unknow
 
 
 def runs_limit(cells: Iterable[PlannedCell]) -> float:
-    """The seconds after which a client that runs these cells is ended."""
     return sum(FIXED_WORK_S if cell.planned_s is None else 2 * cell.planned_s + RUN_MARGIN_S
                for cell in cells)
 
@@ -32,7 +32,6 @@ def overdue_text(limit_s: float) -> str:
 
 
 def output_complaint(output: Output) -> str:
-    """Why there is no whole record, in one line."""
     reason = complaint_text(output.stderr)
     if output.overdue:
         what = overdue_text(output.limit_s)
@@ -57,9 +56,8 @@ def record_is_of(record: JsonObject, cell: PlannedCell) -> bool:
 def batch_records(output: Output, cells: Sequence[PlannedCell],
                   facts_store: Callable[[JsonObject], None] | None = None,
                   log: Path | None = None) -> Iterator[tuple[int, JsonObject]]:
-    """(number of a cell, its record with the words of the cell), each as soon as it is valid;
-    placeholders come at the end. facts_store: gets the facts of machines that were booted for the
-    batch. log: a file for standard error."""
+    """(number of a cell, its record), each as soon as it is valid; placeholders come at the end.
+    facts_store: gets facts of machines that were booted. log: a file for standard error."""
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None
     end: Any = None
@@ -89,7 +87,4 @@ def batch_records(output: Output, cells: Sequence[PlannedCell],
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, cell in enumerate(cells):
-        found.setdefault(target_of(cell.words), []).append(number)
-    return found
+    return grouped((target_of(cell.words), number) for number, cell in enumerate(cells))

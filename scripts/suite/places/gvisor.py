@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import Client
+from suite.base.client import Client, complaint_text
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import Place, PlacedCommand, process_require
@@ -45,8 +45,6 @@ def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Gvisor(Target):
-    """Both ends in one sandbox."""
-
     isolated = "a sandbox"
     starts_subjects = False
 
@@ -60,7 +58,7 @@ class Gvisor(Target):
         self.options = ("--ignore-cgroups", "--network=none", *rootless)
         tried = runsc_run(*self.options, "do", "sh", "-c", "exit 7")
         if tried.returncode != 7:
-            reason = (tried.stderr.strip().splitlines() or ["it prints nothing"])[-1]
+            reason = complaint_text(tried.stderr) or "it prints nothing"
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")
 
     @classmethod

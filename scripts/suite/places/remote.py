@@ -15,9 +15,10 @@ from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.base.process import Place, PlacedCommand
 from suite.base.runner_words import LOCAL, OWN_ENDS, serving_ends, subject_of, words_for_client
+from suite.base.words import word_list
 from suite.places.ssh.machine import ADDRESS_WORDS, LocalMachine, endpoint
 from suite.places.ssh.programs import programs_choose
-from suite.places.target import Target, word_list
+from suite.places.target import Target
 from suite.result.record import ENDS
 
 JOIN = "+"  # between the parts, which are in the order of ENDS

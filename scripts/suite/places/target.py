@@ -12,6 +12,7 @@ from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
 from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
+from suite.base.words import word_list
 from suite.places.ssh.machine import key_options
 from suite.result.record import JsonObject
 from suite.scenario.subject import definitions_file
@@ -22,10 +23,9 @@ ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 class Target:
     """An open value of the word `target`. This class is target=local; other kinds override what
-    differs there. starting_s: seconds that a batch may take to begin, besides its runs. boot_s:
-    seconds until the first output of a boot, after which the time limit of the runs begins. No
-    figure contains either. retry_place: where a command that crashed or hung is retried once; None:
-    no retry helps. isolated: `a guest` where all that a cell needs is inside; empty for others.
+    differs. starting_s: seconds that a batch may take to begin. boot_s: until the first output of a
+    boot, after which the limit of the runs begins. retry_place: where a command that crashed or
+    hung is retried once. isolated: `a guest` where all that a cell needs is inside.
     starts_subjects: whether a subject can be started there. Opening raises what require() does."""
 
     starting_s = 0.0
@@ -70,8 +70,7 @@ class Target:
 
     @contextlib.contextmanager
     def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-        """Starts the ends elsewhere of a cell, which end with the context; Failure where that
-        fails. Yields the words with their addresses."""
+        """Starts the ends elsewhere of a cell. Yields the words with their addresses."""
         yield {}
 
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
@@ -107,7 +106,3 @@ class Target:
 
     def close(self) -> None:
         """Ends all processes that opening it or a run has started."""
-
-
-def word_list(words: Mapping[str, str]) -> list[str]:
-    return [f"{key}={value}" for key, value in words.items()]

@@ -40,8 +40,7 @@ def targets_require(values: Iterable[str]) -> None:
 
 
 class Targets(contextlib.ExitStack):
-    """The targets of one runner. Each opens when a cell first needs it; all close with this
-    context. fleet: of hosts=INVENTORY, whose targets open together and run at once."""
+    """The targets of one runner; each opens when a cell first needs it. fleet: of hosts=."""
 
     def __init__(self, client: Client) -> None:
         super().__init__()
@@ -50,8 +49,7 @@ class Targets(contextlib.ExitStack):
         self.fleet: Any = None
 
     def target(self, words: Mapping[str, str]) -> Target:
-        """The target of a cell of these words. Failure where this machine cannot open it,
-        UsageError where the words contradict it."""
+        """The target of a cell, opened. UsageError where the words contradict it."""
         value = target_of(words)
         if value not in self.opened:
             paired = self.fleet and value in self.fleet.values
@@ -75,9 +73,6 @@ class Targets(contextlib.ExitStack):
         self.fleet = pkgutil.resolve_name(FLEET)(path)
         self.callback(self.fleet.close)
         return tuple(self.fleet.values)
-
-    def client(self, words: Mapping[str, str]) -> Client:
-        return self.target(words).client(words)
 
     def identities(self) -> dict[str, dict[str, Any]]:
         """identity() of the open targets but this machine: docs/record.md, "plan.json"."""

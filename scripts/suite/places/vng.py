@@ -73,8 +73,7 @@ class Image:
 
 
 def image_find(value: str, where: str) -> Image:
-    """The image that the text behind `vng:` names: a path, or a version that scripts/setup/kernels
-    has fetched. where: begins messages."""
+    """The image that the text behind `vng:` names. where: begins messages."""
     path = image_path(value, where)
     if shlex.quote(str(path)) != str(path):
         raise Failure(
@@ -141,8 +140,7 @@ def shares_read(root: Path, release: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Guest:
-    """Boots once for each command. path: PATH for virtme-ng. version, options: of virtme-ng.
-    hardware: whether the processor runs guests; otherwise it is emulated."""
+    """Boots once for each command. path: PATH for virtme-ng. hardware: else it is emulated."""
 
     image: Image
     path: str
@@ -155,8 +153,7 @@ class Guest:
         return f"in a guest with Linux {self.image.release}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """The command of virtme-ng. The program's folder has the same path in every guest. A batch
-        begins with the facts of the boot. The standard input of a guest is no pipe, but
+        """A batch begins with the facts of the boot. The standard input of a guest is no pipe, but
         --with-parent needs one, so cat(1) makes one. Definitions of subjects are its first line."""
         command = shlex.join([f"./{program.name}", *arguments])
         script = f"ip link set lo up; cd {BIN} || exit; "
@@ -182,8 +179,7 @@ class Guest:
 
 
 def search_path() -> str:
-    """PATH with the folder of virtme-ng: that on PATH, else the newest installed. Failure with all
-    programs that are missing."""
+    """PATH with the folder of virtme-ng. Failure with all programs that are missing."""
     where = f"target={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
@@ -224,7 +220,6 @@ def hardware_works(guest: Guest) -> bool:
 
 
 def guest_open(value: str) -> Guest:
-    """The guest for a value of `target`, emulated where the processor runs no guests."""
     where = f"target={value}"
     image, path = image_find(value.partition(":")[2], where), search_path()
     printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
@@ -238,8 +233,6 @@ def guest_open(value: str) -> Guest:
 
 
 class Vng(Target):
-    """Both ends in one guest."""
-
     isolated = "a guest"
 
     def __init__(self, value: str, client: Client) -> None:

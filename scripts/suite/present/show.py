@@ -92,12 +92,6 @@ def figure_text(figure: Figure, unit: str) -> str:
     return f"{text}; {ratio_item(figure, False, '')}" if figure.ratio and figure.median else text
 
 
-def metrics_lines(matrix: Matrix, cell: Cell, width: int) -> list[str]:
-    figures = {metric: figure_build(matrix, cell, metric) for metric in METRICS.values()}
-    return labelled_lines([(metric.name, figure_text(figure, metric.unit))
-                           for metric, figure in figures.items() if figure], width)
-
-
 def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
                  what: Any = None) -> list[float | None]:
     """For each of ENDS the median over runs of value(run, end, what); an absent end is empty."""
@@ -107,8 +101,7 @@ def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None]
 
 def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
                text: Callable[[Any], str] = str, heads: Sequence[str] = ENDS) -> list[str]:
-    """A table with a column for each of heads. rows: a label and a value for each, None if it is
-    unknown. text: writes a value. A row or column without any text is left out."""
+    """A table with a column for each of heads. A row or column without any text is left out."""
     texts = [(label, ["" if value is None else text(value) for value in values])
              for label, values in rows]
     known = [(label, row) for label, row in texts if any(row)]
@@ -141,7 +134,6 @@ def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """CPU time per message of each end, in one unit, and its user and system parts if known."""
     values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
     for part in ("user", "system"):
         known = ends_medians(runs, lambda run, end, key: quotient(
@@ -266,7 +258,6 @@ def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
 
 
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """END_WORDS, and the socket options that were in effect at the end of the runs."""
     ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
     options = [[thread.get("options", {}) for thread in chain(*threads_of(runs, end))]
                for end in ENDS]
@@ -297,7 +288,6 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
 
 
 def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[str]:
-    """Reasons of runs that failed, and remarks on the result. metric: that of rounds_lines()."""
     segments = "segments_per_message"
     measured = len(matrix.series(cell.name, segments)) > 1 and not matrix.is_exact(cell.name,
                                                                                  segments)
@@ -348,7 +338,9 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
              if key == ARRIVAL_SEED}  # `By hand` repeats the first run
     labs = [record.document["lab"] for record in records if "lab" in record.document]
     sections = {
-        f"Metrics (medians over rounds{compared})": metrics_lines(matrix, cell, inner),
+        f"Metrics (medians over rounds{compared})": labelled_lines([
+            (one.name, figure_text(figure, one.unit)) for one in METRICS.values()
+            if (figure := figure_build(matrix, cell, one))], inner),
         f"Two groups of rounds, by {metric.name}": regimes_lines(
             matrix, cell, timed, metric, inner),
         "Subject": labelled_lines(subject_rows(records), inner),

@@ -175,8 +175,7 @@ def table_words_read(value: Any, key: str, where: str) -> dict[str, str]:
 
 
 def sweep_read(value: Any, key: str, where: str) -> dict[str, tuple[str, ...]]:
-    """The words of `[sweep]` in order, each with a list of values, or with a range as in the
-    shell."""
+    """The words of `[sweep]`, each with a list of values or a range."""
     sweep = {}
     for word, texts in words_flatten(table_check(value, key, where)):
         if texts == []:
@@ -187,7 +186,6 @@ def sweep_read(value: Any, key: str, where: str) -> dict[str, tuple[str, ...]]:
 
 
 def choice_read(choices: tuple[str, ...], value: Any, key: str, where: str) -> str:
-    """A text that is one of choices, or empty."""
     text = string_read(value, key, where)
     if text not in ("", *choices):
         raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{text}"')
@@ -385,8 +383,7 @@ def arms_read(value: Any, key: str, where: str) -> tuple[Arm, ...]:
 
 
 def published_read(value: Any, key: str, where: str) -> tuple[Published, ...]:
-    """The figures of each `[[published]]`. Where `value` is a list, `words` and `from` each have a
-    list that is as long: a figure gets its value, its word and its place of them."""
+    """The figures of each entry. A list in `value` needs one as long in `words` and `from`."""
     figures = []
     for table in tables_check(value, key, where):
         entry = entry_read(table, Published, f"{where}[{key}] ")
@@ -439,8 +436,7 @@ PARTS = {  # the dataclass of each part that has keys
 
 
 class Key(NamedTuple):
-    """A key of a part of a scenario, for `uncork list` and uncork-scenario(5). default: None where
-    the key is required."""
+    """A key of a part of a scenario. default: None where the key is required."""
 
     name: str
     type: str
@@ -471,8 +467,7 @@ def words_check(scenario: Scenario, path: Path) -> None:
 
 
 def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
-    """Reads a file of TOML. UsageError names the file and the line. kind: of the file, in messages;
-    command: lists the files of this kind that ship."""
+    """Reads a file of TOML. kind: of the file; command: lists the files of this kind that ship."""
     text = ""
     try:
         text = path.read_bytes().decode()
@@ -493,8 +488,7 @@ def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
 
 
 def scenario_load(path: Path) -> Scenario:
-    """Reads one scenario file. A scenario without a name has that of its file. UsageError names the
-    file, and the line (broken TOML) or the key (unknown, missing, wrong type)."""
+    """Reads one scenario file. A scenario without a name has that of its file."""
     document = document_read(path, "scenario", "uncork list")
     if document.get("name", "") == "":
         document["name"] = path.stem
@@ -504,8 +498,7 @@ def scenario_load(path: Path) -> Scenario:
 
 
 def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """The lines of one table; keys with a dot are quoted. A text, a number or a list of texts in
-    JSON is TOML too, once DEL is escaped in it."""
+    """A text, a number or a list of texts in JSON is TOML too, once DEL is escaped in it."""
     lines = ["", header] if header else []
     for key, value in entries.items():
         name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)

@@ -101,8 +101,7 @@ named_texts = partial(key_field, named_texts_read, default_factory=dict)
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
-    """The path of a program on this machine; None if it is not there. program: a name or a path;
-    folders: to search, None for PATH. uncork-server is searched beside the client."""
+    """The path of a program here. folders: None for PATH. uncork-server is beside the client."""
     if program == OWN_PROGRAM:
         folders = str(client_place().folder)
     return shutil.which(program, path=folders)
@@ -258,8 +257,7 @@ def is_parameter(key: str) -> bool:
 
 
 def parameter_values(key: str, values: Iterable[str], where: str = "") -> tuple[str, ...]:
-    """The values of a parameter NAME.key; a relative path of a program becomes absolute. UsageError
-    if there is no such parameter, or for a value that a word cannot have."""
+    """The values of a parameter NAME.key; a relative path of a program becomes absolute."""
     name, _, own = key.partition(".")
     programs = programs_read()
     if name not in programs:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import ROOT, line_read
+from suite.base.client import ROOT, complaint_text, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import process_close
@@ -50,9 +50,8 @@ class Job:
 
 @dataclass
 class Outcome:
-    """The result of a job, with the interface of base.process.Output. how: `ok`: it ran and ended
-    with this status; `unreachable`; `failed`: it did not run for another reason. output: the file
-    of its standard output, which lasts until the next step unless the step keeps it."""
+    """The result of a job, an Output. how: `ok`: it ran and ended; `unreachable`; `failed`. output:
+    the file of its standard output, which the next step removes unless the step keeps it."""
 
     how: str
     status: int
@@ -90,8 +89,7 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of Ansible. The user's settings win. ansible-runner checks the keys of hosts
-    only if ANSIBLE_HOST_KEY_CHECKING is set."""
+    """The environment of Ansible. ansible-runner checks keys of hosts only if a variable is set."""
     ssh, *options = ssh_choose(environ)
     common = [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
     return {
@@ -104,10 +102,8 @@ def environment_make(programs: Path, environ: Mapping[str, str] = os.environ) ->
 
 
 def complaint_find(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    marked = [line.partition("]: ")[2] for line in lines
-              if line.startswith(("[WARNING]: ", "[ERROR]: "))]
-    return (marked + lines[-1:] + ["it does not say why"])[0]
+    marked = re.search(r"^\s*\[(?:WARNING|ERROR)\]: (.*?)\s*$", stderr, re.MULTILINE)
+    return marked[1] if marked else complaint_text(stderr) or "it does not say why"
 
 
 def inventory_list(path: str) -> JsonObject:
@@ -131,8 +127,7 @@ def inventory_list(path: str) -> JsonObject:
 
 def outcomes_read(lines: Iterable[bytes], hosts: Iterable[str],
                   folder: Path) -> dict[str, Outcome] | None:
-    """The outcomes of a step, by host, from the lines of the driver. None where the lines end
-    before the step does. folder: of the outputs."""
+    """The outcomes of a step, by host. None where the lines end before the step does."""
     found: dict[str, JsonObject] = {}
     for line in lines:
         value = line_read(line) or {}
@@ -195,8 +190,7 @@ class Driver:
 
     def step(self, jobs: Mapping[str, Job], limit_s: float,
              keep: bool = False) -> dict[str, Outcome]:
-        """Runs all jobs at once. Returns their outcomes by host. limit_s: for each job. keep: the
-        outputs stay until the fleet closes."""
+        """Runs all jobs at once. keep: the outputs stay until the fleet closes."""
         if not jobs:
             return {}
         if self.spent:

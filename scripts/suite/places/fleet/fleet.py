@@ -25,13 +25,14 @@ from suite.base.lab_words import LAB_WORDS
 from suite.base.process import PlacedCommand
 from suite.base.runner_words import line_for_client, subject_of, words_for_client
 from suite.base.text import say
+from suite.base.words import word_list
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.fleet import scripts
 from suite.places.fleet.driver import Driver, Job, Outcome, inventory_list
 from suite.places.fleet.inventory import ADDRESS_VARIABLE, CLIENT, PROXY, SERVER, pairs_read
 from suite.places.remote import PLANNED_PORT, RemoteTarget
 from suite.places.ssh import machine, programs
-from suite.places.target import Target, word_list
+from suite.places.target import Target
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 
@@ -217,7 +218,6 @@ class Fleet:
         return reasons
 
     def define(self, hosts: Iterable[str]) -> Reasons:
-        """Copies the definitions of subjects to the hosts that lack them. Returns failures."""
         path, name = programs.definitions_copy()
         folders = {host: f"{self.greetings[host].cache}/{programs.SUBJECTS_FOLDER}"
                    for host in hosts if host not in self.definitions}
@@ -230,7 +230,6 @@ class Fleet:
         return f"{self.folders[host]}/{role}-{digest}.pid"
 
     def prepare(self, pairs: Sequence[FleetPair], folder: Path) -> Reasons:
-        """Greets the hosts of pairs and copies programs. Returns failures by pair."""
         hosts = [host for pair in pairs for host in pair.hosts]
         missing, reasons = self.greet(hosts, folder)
         reasons |= self.copy(missing, folder)
@@ -260,7 +259,6 @@ class Fleet:
         return reasons_by_pair(pairs, reasons_of(lost))
 
     def subject_options(self, host: str) -> tuple[str, ...]:
-        """The option with the definitions there, for the program that starts subjects."""
         return ("--subjects", self.definitions[host]) if self.needs_definitions else ()
 
     # ---- clients ----
@@ -277,8 +275,7 @@ class Fleet:
 
     def ask(self, pair: FleetPair, folder: Path, arguments: Sequence[str], given: str = "",
             ends: Sequence[str] = ()) -> Outcome:
-        """The answer of a pair's client. The first call asks the clients of all pairs in one step.
-        ends: those whose addresses are arguments. Failure where a pair cannot be prepared."""
+        """The answer of a pair's client; the first call asks those of all pairs in one step."""
         key = self.digest(folder), (*arguments, *ends), given
         if key not in self.answers:
             pairs = list(self.used.values())

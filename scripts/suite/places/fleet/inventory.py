@@ -82,8 +82,7 @@ def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...
 
 
 def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
-    """The pairs of an inventory, as values of `target`. UsageError without pairs, where they are
-    ambiguous, and where a host is in two pairs. listing: from Ansible. path: for messages."""
+    """The pairs of an inventory, as values of `target`. listing: from Ansible."""
     where = f"hosts={path}: "
     by_name, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if by_name and indexed:

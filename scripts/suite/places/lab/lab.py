@@ -18,30 +18,8 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from suite.base import lab_words
 from suite.base.errors import Failure, Unreachable
-from suite.base.lab_words import (
-    CLIENT_HOST,
-    LAB_HOSTS,
-    PLAIN,
-    ROUTER_HOST,
-    SERVER_ADDRESS,
-    SERVER_HOST,
-    SYSCTL_WORD,
-    Link,
-    cable_lines,
-    device_facts,
-    facts_rows,
-    host_lines,
-    host_queue_lines,
-    lab_text,
-    lab_wanted,
-    link_of,
-    namespace_file,
-    namespace_name,
-    place_arguments,
-    queue_lines,
-    sysctl_split,
-)
 from suite.places.lab.namespace import (
     CommandRefused,
     lines_run,
@@ -60,23 +38,22 @@ PACKET_LIMIT_S = 45.0  # a packet takes up to 20 s through the longest delay, an
 
 @dataclass(frozen=True)
 class Lab:
-    """Three namespaces. namespaces: by host. facts: as read back, for a record. arguments: the
-    client's options for its ends, where a run uses the lab."""
+    """namespaces: by host. facts: as read back. arguments: of a client that uses the lab."""
 
     namespaces: Mapping[str, FileIO]
     facts: dict[str, Any]
     arguments: tuple[str, ...] = ()
 
-    def inside(self, host: str = CLIENT_HOST) -> AbstractContextManager[None]:
+    def inside(self, host: str = lab_words.CLIENT_HOST) -> AbstractContextManager[None]:
         """Puts the calling thread, and what it starts, into a host while the context is open."""
         return namespace_inside(self.namespaces[host])
 
 
 def facts_read(namespaces: Mapping[str, FileIO]) -> dict[str, Any]:
-    """Devices, addresses, MTUs and queues of every host, as the kernel reports them."""
-    return {host: device_facts(json.loads(output_read(namespace, "ip", "-json", "address")),
-                               json.loads(output_read(namespace, "tc", "-json", "qdisc")))
-            for host, namespace in namespaces.items()}
+    return {host: lab_words.device_facts(
+        json.loads(output_read(namespace, "ip", "-json", "address")),
+        json.loads(output_read(namespace, "tc", "-json", "qdisc")))
+        for host, namespace in namespaces.items()}
 
 
 def sysctl_facts(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
@@ -86,9 +63,9 @@ def sysctl_facts(namespaces: Mapping[str, FileIO], name: str) -> dict[str, str]:
 
 def packet_await(namespaces: Mapping[str, FileIO]) -> None:
     """Waits until a packet has arrived from A through B at C; Failure where none does."""
-    with udp_socket(namespaces[SERVER_HOST]) as server, \
-            udp_socket(namespaces[CLIENT_HOST]) as client:
-        server.bind((SERVER_ADDRESS, 0))
+    with udp_socket(namespaces[lab_words.SERVER_HOST]) as server, \
+            udp_socket(namespaces[lab_words.CLIENT_HOST]) as client:
+        server.bind((lab_words.SERVER_ADDRESS, 0))
         server.settimeout(0.05)
         until = time.monotonic() + PACKET_LIMIT_S
         while time.monotonic() < until:
@@ -100,17 +77,16 @@ def packet_await(namespaces: Mapping[str, FileIO]) -> None:
 
 
 @contextlib.contextmanager
-def lab_make(link: Link) -> Iterator[Lab]:
-    """A lab with these links while the context is open. Failure says what this machine refuses. The
-    kernel then removes the namespaces, unless a process or a name holds them."""
+def lab_make(link: lab_words.Link) -> Iterator[Lab]:
+    """A lab while the context is open. Then the kernel removes namespaces that nothing holds."""
     with contextlib.ExitStack() as held:
-        namespaces = {host: held.enter_context(namespace_make()) for host in LAB_HOSTS}
+        namespaces = {host: held.enter_context(namespace_make()) for host in lab_words.LAB_HOSTS}
         paths = {host: namespace_path(namespace) for host, namespace in namespaces.items()}
-        lines_run(namespaces[ROUTER_HOST], "ip", cable_lines(paths))
+        lines_run(namespaces[lab_words.ROUTER_HOST], "ip", lab_words.cable_lines(paths))
         for host, namespace in namespaces.items():
-            lines_run(namespace, "ip", host_lines(host, link))
-            lines_run(namespace, "tc", host_queue_lines(host, link))
-        sysctl_write("net.ipv4.ip_forward", "1", namespaces[ROUTER_HOST])
+            lines_run(namespace, "ip", lab_words.host_lines(host, link))
+            lines_run(namespace, "tc", lab_words.host_queue_lines(host, link))
+        sysctl_write("net.ipv4.ip_forward", "1", namespaces[lab_words.ROUTER_HOST])
         packet_await(namespaces)
         yield Lab(namespaces, facts_read(namespaces))
 
@@ -120,16 +96,16 @@ class Labs(contextlib.ExitStack):
 
     def __init__(self) -> None:
         super().__init__()
-        self.labs: dict[Link, Lab] = {}
+        self.labs: dict[lab_words.Link, Lab] = {}
 
     @contextlib.contextmanager
     def hold(self, words: Mapping[str, str]) -> Iterator[Lab | None]:
-        """Yields the lab of a cell, with its sysctl set while the context is open, or None where
-        the cell needs none. Unreachable where the lab cannot be made."""
-        if not lab_wanted(words):
+        """Yields the lab of a cell, with its sysctl set, or None where the cell needs none."""
+        if not lab_words.lab_wanted(words):
             yield None
             return
-        link, sysctl = link_of(words), sysctl_split(words[SYSCTL_WORD])
+        link = lab_words.link_of(words)
+        sysctl = lab_words.sysctl_split(words[lab_words.SYSCTL_WORD])
         with contextlib.ExitStack() as holding:
             try:
                 if link not in self.labs:
@@ -142,10 +118,10 @@ class Labs(contextlib.ExitStack):
                         before = sysctl_read(name, namespace)
                         holding.callback(sysctl_write, name, before, namespace)
                         sysctl_write(name, value, namespace)
-                    facts = facts | {SYSCTL_WORD: sysctl_facts(lab.namespaces, name)}
+                    facts = facts | {lab_words.SYSCTL_WORD: sysctl_facts(lab.namespaces, name)}
             except Failure as error:
                 raise Unreachable(f"lab: {error}") from None
-            yield replace(lab, facts=facts, arguments=place_arguments(
+            yield replace(lab, facts=facts, arguments=lab_words.place_arguments(
                 words, lambda host: namespace_path(lab.namespaces[host])))
 
 
@@ -157,9 +133,9 @@ PACKET = bytes(8000)
 # the number of packets, seconds to wait for one, and seconds that all must take (inf: one is lost).
 PROBES = {
     # 96 KB less the burst of 64 KiB, at 2 MB/s
-    "rate": ("tbf", "holds nothing back", replace(PLAIN, rate="16mbit"), 12, 5.0, 0.01),
-    "delay": ("netem", "delays nothing", replace(PLAIN, delay="20ms"), 1, 5.0, 0.019),
-    "loss": ("netem", "loses nothing", replace(PLAIN, loss="100%"), 1, 0.05, math.inf),
+    "rate": ("tbf", "holds nothing back", replace(lab_words.PLAIN, rate="16mbit"), 12, 5.0, 0.01),
+    "delay": ("netem", "delays nothing", replace(lab_words.PLAIN, delay="20ms"), 1, 5.0, 0.019),
+    "loss": ("netem", "loses nothing", replace(lab_words.PLAIN, loss="100%"), 1, 0.05, math.inf),
 }
 
 
@@ -187,7 +163,7 @@ def queue_refusal(field: str) -> str | None:
     try:
         with namespace_make() as namespace:
             lines_run(namespace, "ip", ["link set lo up"])
-            lines_run(namespace, "tc", queue_lines("lo", link))
+            lines_run(namespace, "tc", lab_words.queue_lines("lo", link))
             taken_s = packets_time(namespace, packets, patience_s)
     except CommandRefused as error:
         return f"{needs}: {error.reason}"
@@ -197,7 +173,6 @@ def queue_refusal(field: str) -> str | None:
 
 @functools.cache
 def namespaces_refusal() -> str | None:
-    """Why this process cannot make and enter network namespaces."""
     try:
         with namespace_make() as namespace, namespace_inside(namespace):
             return None
@@ -206,12 +181,13 @@ def namespaces_refusal() -> str | None:
 
 
 @functools.cache
-def link_refusal(link: Link) -> str | None:
+def link_refusal(link: lab_words.Link) -> str | None:
     """Why a lab with these links cannot be made: it is tried once."""
     if refusal := namespaces_refusal():
         return refusal
     for field in PROBES:
-        if getattr(link, field) != getattr(PLAIN, field) and (refusal := queue_refusal(field)):
+        is_plain = getattr(link, field) == getattr(lab_words.PLAIN, field)
+        if not is_plain and (refusal := queue_refusal(field)):
             return refusal
     try:
         with lab_make(link):
@@ -223,7 +199,7 @@ def link_refusal(link: Link) -> str | None:
 @functools.cache
 def sysctl_refusal(text: str) -> str | None:
     """Why a namespace has no own value of a sysctl: to set it must not change the machine's."""
-    sysctl = sysctl_split(text)
+    sysctl = lab_words.sysctl_split(text)
     if sysctl is None:
         return None
     name, value = sysctl
@@ -242,9 +218,9 @@ def sysctl_refusal(text: str) -> str | None:
 
 def lab_refusal(words: Mapping[str, str]) -> str | None:
     """Why the lab of a cell cannot be had here; None also where the cell needs no lab."""
-    if not lab_wanted(words):
+    if not lab_words.lab_wanted(words):
         return None
-    return link_refusal(link_of(words)) or sysctl_refusal(words[SYSCTL_WORD])
+    return link_refusal(lab_words.link_of(words)) or sysctl_refusal(words[lab_words.SYSCTL_WORD])
 
 
 # ---- the named lab, from `uncork lab up` to `uncork lab down`: `ip netns` lists its namespaces. It
@@ -258,11 +234,11 @@ NONE = "no lab is up"
 
 @contextlib.contextmanager
 def named_lab_open() -> Iterator[tuple[dict[str, FileIO], str]]:
-    """Yields (the namespaces with a lab's names, by host; the words of their lab). Failure where a
-    namespace belongs to another program."""
+    """Yields (the namespaces with a lab's names, by host; the words of their lab)."""
     with contextlib.ExitStack() as held:
-        standing = {host: held.enter_context(FileIO(namespace_file(host))) for host in LAB_HOSTS
-                    if Path(namespace_file(host)).exists()}
+        paths = {host: lab_words.namespace_file(host) for host in lab_words.LAB_HOSTS}
+        standing = {host: held.enter_context(FileIO(path)) for host, path in paths.items()
+                    if Path(path).exists()}
         texts = [mark_read(host, namespace) for host, namespace in standing.items()]
         yield standing, texts[0] if texts else ""
 
@@ -277,7 +253,7 @@ def mark_read(host: str, namespace: FileIO) -> str:
             raise
         alias = ""
     if not alias.startswith(MARK):
-        raise Failure(f"{namespace_file(host)} is no namespace of a lab: "
+        raise Failure(f"{lab_words.namespace_file(host)} is no namespace of a lab: "
                       "uncork did not make it and leaves it alone")
     return alias.removeprefix(MARK).strip()
 
@@ -287,8 +263,9 @@ def names_give(namespaces: Mapping[str, FileIO]) -> None:
     with contextlib.ExitStack() as failing:
         for host, namespace in namespaces.items():
             # ip(8) runs inside: it takes this thread's namespace for that of the process
-            output_read(namespace, "ip", "netns", "attach", namespace_name(host), str(os.getpid()))
-            failing.callback(output_read, None, "ip", "netns", "delete", namespace_name(host))
+            name = lab_words.namespace_name(host)
+            output_read(namespace, "ip", "netns", "attach", name, str(os.getpid()))
+            failing.callback(output_read, None, "ip", "netns", "delete", name)
         failing.pop_all()
 
 
@@ -297,12 +274,12 @@ def lab_up(words: Mapping[str, str]) -> None:
     with named_lab_open() as (standing, text):
         if standing:
             raise Failure(f"a lab is up already ({text}): uncork lab down ends it")
-    with lab_make(link_of(words)) as lab:
-        sysctl = sysctl_split(words[SYSCTL_WORD])
+    with lab_make(lab_words.link_of(words)) as lab:
+        sysctl = lab_words.sysctl_split(words[lab_words.SYSCTL_WORD])
         for namespace in lab.namespaces.values():
             if sysctl:
                 sysctl_write(*sysctl, namespace)
-            lines_run(namespace, "ip", [f'link set lo alias "{MARK} {lab_text(words)}"'])
+            lines_run(namespace, "ip", [f'link set lo alias "{MARK} {lab_words.lab_text(words)}"'])
         names_give(lab.namespaces)
 
 
@@ -311,11 +288,11 @@ def lab_down() -> list[str]:
     with named_lab_open() as (standing, _):
         left = []
         for host in standing:
-            pids = output_read(None, "ip", "netns", "pids", namespace_name(host)).split()
+            pids = output_read(None, "ip", "netns", "pids", lab_words.namespace_name(host)).split()
             if pids:
                 left.append(f"processes still run in {host} and keep it until they end: "
                             f"{' '.join(pids)}")
-            output_read(None, "ip", "netns", "delete", namespace_name(host))
+            output_read(None, "ip", "netns", "delete", lab_words.namespace_name(host))
     return left if standing else [NONE]
 
 
@@ -326,13 +303,13 @@ def lab_status() -> list[str]:
             return [NONE]
         facts = facts_read(standing)
         words = dict(word.partition("=")[::2] for word in text.split())
-        sysctl = sysctl_split(words.get(SYSCTL_WORD, "none"))
-        if sysctl and len(standing) == len(LAB_HOSTS):
-            facts[SYSCTL_WORD] = sysctl_facts(standing, sysctl[0])
+        sysctl = lab_words.sysctl_split(words.get(lab_words.SYSCTL_WORD, "none"))
+        if sysctl and len(standing) == len(lab_words.LAB_HOSTS):
+            facts[lab_words.SYSCTL_WORD] = sysctl_facts(standing, sysctl[0])
     return [f"lab: {text}",
-            *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
+            *(f"  {where:<8} {what}" for where, what in lab_words.facts_rows(facts)),
             *(f"  {host} is missing: uncork lab down, then up again"
-              for host in LAB_HOSTS if host not in standing)]
+              for host in lab_words.LAB_HOSTS if host not in standing)]
 
 
 def host_enter(host: str) -> None:

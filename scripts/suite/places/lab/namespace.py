@@ -56,14 +56,12 @@ def namespace_make() -> FileIO:
 
 
 def namespace_enter(namespace: FileIO) -> None:
-    """Moves the calling thread into a namespace."""
     kernel_call("setns", namespace.fileno(), CLONE_NEWNET)
 
 
 @contextlib.contextmanager
 def namespace_inside(namespace: FileIO | None) -> Iterator[None]:
-    """Puts the calling thread, and what it starts, into a namespace while the context is open.
-    None: it stays where it is."""
+    """Puts the calling thread into a namespace while the context is open; None: it stays."""
     if namespace is None:
         yield
         return
@@ -87,7 +85,6 @@ def namespace_path(namespace: FileIO) -> str:
 
 
 def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
-    """Why ip(8) or tc(8) refused, in one line."""
     for line in filter(None, map(str.strip, done.stderr.splitlines())):
         if not line.startswith("Command failed"):
             return line.removeprefix("Error: ").removeprefix("RTNETLINK answers: ").rstrip(".")
@@ -95,8 +92,7 @@ def refusal_reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = ()) -> str:
-    """Runs ip(8) or tc(8) inside a namespace and returns what it prints. lines: its standard input.
-    CommandRefused names the command, or the first line that fails."""
+    """What ip(8) or tc(8) prints inside a namespace. CommandRefused names the line that fails."""
     with namespace_inside(namespace):
         try:
             done = subprocess.run(command, input="".join(f"{line}\n" for line in lines),
@@ -111,7 +107,6 @@ def output_read(namespace: FileIO | None, *command: str, lines: Sequence[str] = 
 
 
 def lines_run(namespace: FileIO, program: str, lines: Sequence[str]) -> None:
-    """Runs lines of ip(8) or tc(8) inside a namespace."""
     if lines:
         output_read(namespace, program, "-batch", "-", lines=lines)
 

@@ -92,7 +92,6 @@ def key_options(ends: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def endpoint(address: str, port: int) -> str:
-    """`198.18.0.1:80`, `[::1]:80`."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
@@ -100,8 +99,7 @@ def endpoint(address: str, port: int) -> str:
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a machine says about itself. peer_address, own_address: of the connection, as that
-    machine sees them; empty where it does not know them."""
+    """What a machine says about itself. Addresses: of the connection, as that machine sees them."""
 
     system: str
     boot: str
@@ -149,7 +147,6 @@ class LineStream:
 
 
 def log_complaint(path: Path) -> str:
-    """The last line of a log; empty where there is none."""
     return complaint_text(path.read_text(errors="replace")) if path.exists() else ""
 
 
@@ -177,9 +174,8 @@ class LocalMachine:
 
 
 class RemoteMachine(LocalMachine):
-    """Another machine; opening it raises Failure. control: the path for the socket of the
-    connection; ssh writes its messages to `control`.log. copies: the folders of programs there, by
-    the folder here, of this connection."""
+    """Another machine; opening it raises Failure. control: the path of the connection's socket.
+    copies: the folders of programs there, by the folder here."""
 
     def __init__(self, host: str, control: Path) -> None:
         self.name = host
@@ -270,9 +266,8 @@ class RemoteMachine(LocalMachine):
 @contextlib.contextmanager
 def server_started(machine: LocalMachine, program: str, address: str, key: str, log: Path,
                    options: Sequence[str] = ()) -> Iterator[str]:
-    """Starts a server that ends with the context or with this process: then its standard input
-    ends. Yields its endpoint for server= and via=. Unreachable where it does not start. log: for
-    its standard error."""
+    """Starts a server that ends with the context or with this process. Yields its endpoint. log:
+    for its standard error."""
     command = machine.command(argv_with_key([
         program, "--with-parent", "--listen", endpoint(address, 0), "--psk", KEY_FILE, *options]))
     with open(log, "wb") as file:

@@ -43,7 +43,6 @@ def checksum(path: Path) -> str:
 
 
 def system_refusal(name: str, greeting: Greeting) -> str | None:
-    """Why a machine cannot run the programs of this one; None where it can."""
     own = f"{platform.system()} {platform.machine()}"
     return None if greeting.system == own else (
         f"{name} is {greeting.system}, and these programs are for {own}: nothing would start there")
@@ -75,8 +74,7 @@ def files_copy(machine: RemoteMachine, files: dict[str, Path], folder: str) -> N
 
 
 def programs_copy(machine: RemoteMachine, client: Client) -> str:
-    """The folder there with these programs; copies those that are missing. Failure where that is
-    impossible, or a program does not start there."""
+    """The folder there with these programs; copies and tries those that are missing."""
     if refusal := system_refusal(machine.name, machine.greeting):
         raise Failure(refusal)
     folder = f"{machine.greeting.cache}/{PROGRAMS_FOLDER}/{build_digest(client)}"

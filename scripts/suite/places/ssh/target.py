@@ -20,18 +20,7 @@ from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.process import PlacedCommand, process_close
 from suite.places.remote import PLANNED_PORT, RemoteTarget
-from suite.places.ssh.machine import (
-    ADDRESS_WORDS,
-    KEY_BYTES,
-    SSH_END_LIMIT_S,
-    LocalMachine,
-    RemoteMachine,
-    argv_with_key,
-    endpoint,
-    key_line,
-    server_started,
-    ssh_choose,
-)
+from suite.places.ssh import machine as ssh
 from suite.places.ssh.programs import definitions_place, programs_choose, programs_folder
 from suite.result.record import JsonObject
 
@@ -43,28 +32,28 @@ class Ssh(RemoteTarget):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        self.key = secrets.token_hex(KEY_BYTES)
-        self.machines: dict[str, RemoteMachine] = {}
+        self.key = secrets.token_hex(ssh.KEY_BYTES)
+        self.machines: dict[str, ssh.RemoteMachine] = {}
         # ssh(1) lengthens the path of its socket, which may have 108 bytes: keep it short
         self.folder = Path(tempfile.mkdtemp(prefix="uncork-", dir="/tmp"))
         with contextlib.ExitStack() as failing:
             failing.callback(self.close)
             try:
                 for number, host in enumerate(filter(None, self.hosts)):
-                    self.machines[host] = RemoteMachine(host, self.folder / str(number))
+                    self.machines[host] = ssh.RemoteMachine(host, self.folder / str(number))
             except Failure as error:
                 raise Failure(f"target={value}: {error}") from None
             failing.pop_all()
 
     @classmethod
     def require(cls, value: str) -> None:
-        if shutil.which(program := ssh_choose()[0]) is None:
+        if shutil.which(program := ssh.ssh_choose()[0]) is None:
             raise Failure(f"target=ssh: {program} is missing: {setup_hint('ssh')}")
 
-    def machine(self, end: str) -> LocalMachine:
-        return self.machines.get(self.host(end)) or LocalMachine()
+    def machine(self, end: str) -> ssh.LocalMachine:
+        return self.machines.get(self.host(end)) or ssh.LocalMachine()
 
-    def remotes(self, words: Mapping[str, str]) -> list[RemoteMachine]:
+    def remotes(self, words: Mapping[str, str]) -> list[ssh.RemoteMachine]:
         hosts = dict.fromkeys(self.host(end) for end in ("client", *self.ends_to_start(words)))
         return [self.machines[host] for host in hosts if host]
 
@@ -88,11 +77,12 @@ class Ssh(RemoteTarget):
         argv = (f"{programs_folder(machine, program.parent)}/{program.name}", *arguments)
         if self.one_machine:
             return PlacedCommand(machine.command(argv), given)
-        return PlacedCommand(machine.command(argv_with_key(argv)), key_line(self.key) + given)
+        keyed = machine.command(ssh.argv_with_key(argv))
+        return PlacedCommand(keyed, ssh.key_line(self.key) + given)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words for the ends elsewhere. What these ends support, they report in the run."""
-        return {ADDRESS_WORDS[end]: endpoint(self.address(end), PLANNED_PORT)
+        return {ssh.ADDRESS_WORDS[end]: ssh.endpoint(self.address(end), PLANNED_PORT)
                 for end in self.ends_to_start(words)}
 
     @contextlib.contextmanager
@@ -104,7 +94,7 @@ class Ssh(RemoteTarget):
             found: dict[str, str] = {}
             for end in self.ends_to_start(words):
                 program = f"{programs_folder(self.machine(end), folder)}/uncork-server"
-                found[ADDRESS_WORDS[end]] = serving.enter_context(server_started(
+                found[ssh.ADDRESS_WORDS[end]] = serving.enter_context(ssh.server_started(
                     self.machine(end), program, self.address(end), self.key,
                     self.folder / f"{end}.log",
                     (*self.server_options(end), *self.definitions(end, words))))
@@ -146,5 +136,5 @@ class Ssh(RemoteTarget):
     def close(self) -> None:
         """Closes the connections, which ends all that runs elsewhere."""
         for machine in self.machines.values():
-            process_close(machine.master, SSH_END_LIMIT_S)
+            process_close(machine.master, ssh.SSH_END_LIMIT_S)
         shutil.rmtree(self.folder, ignore_errors=True)

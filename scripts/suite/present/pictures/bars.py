@@ -81,8 +81,7 @@ def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, c
 def panel_bars(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
                limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
                ) -> tuple[float, list[Bar]]:
-    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its bars.
-    limit: panel_limit(). base: the words of the baseline."""
+    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its bars."""
     whole = {name: figure for name, figure in figures.items()
              if scale.apply(figure.median) <= limit}
     ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
@@ -110,15 +109,13 @@ def panel_bars(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scal
 
 
 def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
-    """The block of the rounds of a panel: value, row. Rounds beyond the axis are left out."""
     lines = [parts.data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
              for value, beside in dots.get(cell.name, ()) if value <= extent]
     return [f"# rounds {panel.head}".rstrip(), *(lines or ["NaN NaN"])]
 
 
 def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
-    """A panel for each combination of the outer axes: the first axis, or all but x. most: the
-    longest name of a bar in characters."""
+    """A panel for each combination of the outer axes: the first axis, or all but x."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
     names = dict(zip(matrix.cells, parts.words_names(words, most), strict=True))
@@ -128,7 +125,6 @@ def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """The panels of each picture, divided by the outermost axis if that needs no more pictures."""
     def fill(some: Iterable[Panel]) -> list[list[Panel]]:
         return parts.groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
 
@@ -139,8 +135,7 @@ def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """The pictures of bars; several if there are more than BARS_MAX. All panels of a picture have
-    one scale if their limits differ by a factor of at most 2."""
+    """All panels of a picture have one scale if their limits differ by a factor of at most 2."""
     metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
@@ -181,8 +176,7 @@ def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str
                  canvas: Canvas = Canvas(), rounds: Sequence[Sequence[str]] = (),
                  dots: Sequence[str] = ()) -> parts.Drawing:
     """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
-    figures of each metric. bars: of each panel. rounds: a block of dots for each panel. dots:
-    their legend."""
+    figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
     cells = [cell for panel in panels for _, cell in panel.rows]
     base, counts = " ".join(matrix.baseline.values()), [len(panel.rows) for panel in panels]
     widest = max(len(name) for panel in panels for name, _ in panel.rows)

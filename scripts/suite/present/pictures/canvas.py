@@ -26,17 +26,14 @@ LINE, SMALL_LINE = 18, 17  # the distance of lines in units
 
 
 def lines_of(text: str, columns: float) -> list[str]:
-    """The text in lines of at most so many characters; words stay whole."""
     return textwrap.wrap(text, max(round(columns), LINE_LEAST), break_long_words=False,
                          break_on_hyphens=False)
 
 
 class Canvas(NamedTuple):
-    """width, height: in units; without a height each kind of picture chooses its own.
-
-    unit: in 1/96 in. png_scale: pixels of a png in 1/96 in. small_points: the size of the small
-    print on a screen. points: whether to draw each round; None where there is room.
-    """
+    """width, height: in units; without a height each kind of picture chooses its own. unit: in 1/96
+    in. png_scale: pixels of a png in 1/96 in. points: whether to draw each round; None where there
+    is room."""
 
     width: int = SCREEN_UNITS
     height: int | None = None

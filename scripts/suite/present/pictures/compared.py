@@ -31,7 +31,6 @@ def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
 
 
 def side_value(side: Side) -> str:
-    """The values of a side's words, `cork`; a side without words has its name."""
     return " ".join(side.words.values()) or side.name
 
 
@@ -75,7 +74,6 @@ def estimate_marked(estimate: stats.Estimate, verdict: Verdict, status: Status =
 
 
 def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
-    """coverage_text() of each metric of these comparisons."""
     found = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
                     for (_, side, cell), metric in product(one.cells(), one.metrics))
     texts = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
@@ -86,8 +84,7 @@ def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
 def titles(canvas: Canvas, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
            signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
            ) -> dict[str, object]:
-    """The settings for headline, signs and small print. what: what the picture shows. figures: what
-    its ratios are. signs, signs_text, least: as in Canvas.titles()."""
+    """The settings for headline, signs and small print. figures: what its ratios are."""
     matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",

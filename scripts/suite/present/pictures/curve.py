@@ -34,11 +34,8 @@ APART = 4.0  # smallest number / position of a word among numbers
 
 @dataclass(frozen=True)
 class Axis:
-    """The position of each value of a word along x, and whether the axis is logarithmic.
-
-    apart: a word among numbers (`default`). It stands on their left; no line joins it to them.
-    numeric: two or more values are numbers, and at most one is not.
-    """
+    """The position of each value of a word along x. apart: a word among numbers (`default`): it
+    stands on their left, and no line joins it to them. numeric: at most one value is no number."""
 
     name: str
     positions: Mapping[str, float]
@@ -85,11 +82,8 @@ def axis_find(matrix: Matrix, x: str | None) -> Axis:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than x and that of the series.
-
-    If the scenario's table looks for the best value of x, all other axes are series. Then the best
-    value of each series is shaded, and the values that may be as good.
-    """
+    """If the table looks for the best value of x, all other axes are series, and the best value of
+    each is shaded with those that may be as good."""
     axis = axis_find(matrix, picture.x)
     metric, alike = parts.picture_metric(matrix, picture), None
     if axis.name == matrix.result.scenario.table.best:
@@ -216,9 +210,8 @@ def is_change(figure: Figure) -> bool:
 
 def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
                   series: int, columns: int) -> dict[str, Any]:
-    """Ranges, labels and tics of both axes. y is logarithmic if the values span a lot. The settings
-    dodge_*: the distance of a series from the one before it, so that no whisker covers another.
-    columns: the length of the drawn axis in characters."""
+    """Ranges, labels and tics of both axes. dodge_*: the distance of a series from the one before
+    it, so that no whisker covers another. columns: the length of the drawn axis in characters."""
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
     first, last = labels[0][1], labels[-1][1]
     margin = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
@@ -253,8 +246,7 @@ def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dic
 
 
 def labels_stagger(labels: parts.Tics, steps: Sequence[float], columns: int) -> parts.Tics:
-    """The same tics, but a label that would run into the one before it stands a line lower. steps:
-    the position of each tic, 0 to 1. columns: the length of the axis in characters."""
+    """The same tics, but a label that would run into the one before it stands a line lower."""
     placed: list[tuple[str, float]] = []
     free: list[float] = []  # the first free column of each line
     for (label, at), step in zip(labels, steps, strict=True):

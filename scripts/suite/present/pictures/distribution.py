@@ -39,7 +39,6 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
 
 def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
               ) -> tuple[str, Histogram | None, list[Histogram]]:
-    """The label of a cell in the key, its histogram, and the histograms of its rounds."""
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"
@@ -75,9 +74,8 @@ def time_tics(low: float, high: float, most: int) -> parts.Tics:
 
 def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
                       axes_settings: AxesSettings) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than that of the lines, by default the last.
-    A combination is left out if no cell of it has the histogram: a cell that sends inline has no
-    hand-over. UsageError if no cell of the result has it."""
+    """A picture for each combination of the other axes, unless no cell of it has the histogram: a
+    cell that sends inline has no hand-over."""
     shown = picture.of or "latency"
     title, inner = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture)
     # One cell at a time, because records are large.

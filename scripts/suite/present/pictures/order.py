@@ -20,11 +20,8 @@ from suite.scenario.scenario import Picture
 
 @dataclass(frozen=True)
 class RunSeries:
-    """The runs of one cell.
-
-    good: a row for each good run: at (float, in rounds from the first), ratio (float, to the median
-    of the cell), outlier (bool). failed: `at` of each failed run.
-    """
+    """good: a row for each good run: at (in rounds from the first), ratio (to the median of the
+    cell), outlier. failed: `at` of each failed run."""
 
     label: str
     good: pd.DataFrame
@@ -70,8 +67,7 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
 
 
 def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
-    """A block of a .dat: at, ratio, the ratio again of an outlier, texts above and below. A run
-    beyond the axis is drawn at its end, with its ratio as text."""
+    """at, ratio, the ratio again of an outlier, texts above and below of a run beyond the axis."""
     lines = [f"# {series.label}"]
     for run in series.good.itertuples():
         drawn, text = min(max(run.ratio, low), high), ratio_text(run.ratio)
@@ -81,7 +77,6 @@ def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """A picture for each combination of the axes other than that of the series."""
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
     inner = parts.series_axes(matrix, picture)
     what = f"{metric.text} of every run / median of its cell"

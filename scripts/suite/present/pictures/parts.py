@@ -16,7 +16,7 @@ from suite.analyse.contrast import Verdict
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.summary import Figure, figure_build, metrics_default
-from suite.base.client import ROOT
+from suite.base import ROOT, grouped
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
@@ -60,8 +60,7 @@ GroupType = TypeVar("GroupType")
 
 @dataclass(frozen=True)
 class Drawing:
-    """One picture. NAME.dat is its data, NAME.gp its script followed by plots/TEMPLATE.gp.
-    settings: the variables of the template by name: texts, numbers, or lists of these."""
+    """One picture. settings: the variables of its template: texts, numbers, or lists of these."""
 
     name: str
     template: str
@@ -104,12 +103,10 @@ def data_line(*values: str | float | None) -> str:
 
 
 def data_text(blocks: Iterable[Sequence[str]]) -> str:
-    """A .dat of blocks of lines, which gnuplot addresses by `index`."""
     return "\n\n\n".join("\n".join(block) for block in blocks) + "\n"
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
-    """The metric of a picture, by default the first of the result. UsageError if it is unknown."""
     return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
 
 
@@ -130,7 +127,6 @@ def series_name(matrix: Matrix, cell: Cell, axes: Sequence[str]) -> str:
 
 
 def picture_name(picture: Picture, what: str) -> str:
-    """The name of a picture's files; by default what the picture shows, and its kind."""
     return picture.name or "-".join(filter(None, (what, picture.kind)))
 
 
@@ -166,17 +162,14 @@ def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], m
 
 
 def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
-    """(low, high), or nothing without an interval."""
     return interval[:2] if interval else ()
 
 
 def spread(value: float, interval: stats.Interval | None) -> list[float]:
-    """[value, low, high]; without an interval both ends are the value."""
     return [value, *(interval_ends(interval) or (value, value))]
 
 
 def absence_text(cell: Cell) -> str:
-    """Why a cell has nothing to draw, in a word or two."""
     return cell.status if cell.status != "ok" else cell.emulated or "none"
 
 
@@ -201,7 +194,6 @@ def name_safe(text: str) -> str:
 
 
 def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
-    """The words that all cells of a picture share; a word without a value is left out."""
     return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
 
 
@@ -226,35 +218,30 @@ def what_text(what: str, unit: str, better: str) -> str:
 
 
 def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The title of a picture: what it shows, the scenario (else the result), and the cells. The
-    name of a result comes behind what is shown, because it may look like a unit."""
+    """The name comes behind what is shown, because it may look like a unit."""
     result = matrix.result
     name = result.scenario.name if result.scenario.question else result.name
     return f"{what}: {', '.join(filter(None, (name, place)))}"
 
 
 def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
-    """What the figures of bars and curves are, and which cells have them in some rounds only."""
     coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
     return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
                       *filter(None, coverage)])
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    """The small print of a picture: what its figures are, and where they were measured."""
     return (f"{figures}; place {places_text(cells)}; "
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
 def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
     """The legend of these verdicts, `~: undecided`. points: of a forest plot too."""
-    named: dict[str, list[str]] = {}
-    for verdict, (_, point, meaning) in POINT_SIGNS.items():
-        mark = "" if verdict in (Verdict.EXACT, Verdict.WITHHELD) else marked("", verdict)
-        sign = " ".join(filter(None, (point * points, mark)))
-        if verdict in verdicts and sign:
-            named.setdefault(sign, []).append(meaning)
-    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in named.items()]
+    signs = [(" ".join(filter(None, (
+        point if points else "",
+        "" if verdict in (Verdict.EXACT, Verdict.WITHHELD) else marked("", verdict)))), meaning)
+        for verdict, (_, point, meaning) in POINT_SIGNS.items() if verdict in verdicts]
+    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in grouped(signs).items() if sign]
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -293,13 +280,10 @@ def strategy_colour(axes: Mapping[str, str]) -> int | None:
 
 def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
                     names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
-    """Names, colours, points and dashes of the series, and the place of their key.
-
-    names: by values on the axes. more: further entries of the key. The key stands below the axes if
-    beside it they would have less than half of the width. A series has the same colour, point and
-    dashes in all pictures of a result. Series of one strategy share its colour and differ in point
-    and dashes.
-    """
+    """Names, colours, points and dashes of the series, the same in all pictures of a result, and
+    the place of their key: below the axes if these would have less than half of the width. names:
+    by values on the axes. more: further entries of the key. Series of one strategy share its
+    colour."""
     every = [*cells_group(matrix.whole.cells.values(), axes)]
     places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
     styles = {values: (place, places[:number].count(place))
@@ -341,7 +325,6 @@ def floor_ends(floors: Iterable[float]) -> list[float]:
 
 
 def floor_texts(floors: Sequence[float]) -> list[str]:
-    """The legend of the A/A intervals of a picture; empty without any."""
     return [f"A/A interval, at most {noise_text(max(floors))}"] if floors else []
 
 
@@ -395,6 +378,5 @@ def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Ite
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:
-    """The figures of a metric by the name of the cell, with ratios to the baseline."""
     found = {cell.name: figure_build(matrix, cell, metric) for cell in matrix.cells.values()}
     return {name: figure for name, figure in found.items() if figure is not None}

@@ -36,7 +36,6 @@ def pictures_default(matrix: Matrix) -> list[Picture]:
 
 
 def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
-    """The drawings of one picture. UsageError if it cannot be drawn from this result."""
     words = set(matrix.axes).union(*(cell.words for cell in matrix.cells.values()))
     if picture.x is not None and picture.x not in words:
         raise UsageError(f'picture: x: no word "{picture.x}" in this result'
@@ -50,10 +49,8 @@ def drawings_make(matrix: Matrix, asked: Sequence[Picture] = (),
                   refused: Callable[[str], None] | None = None,
                   looks: Mapping[str, str] = MappingProxyType({})) -> list[Drawing]:
     """The pictures asked for, else those of the scenario, else the default; each has its own name.
-
-    looks: words of LOOKS for all of them. UsageError if a picture cannot be drawn from this result;
-    but a picture that was not asked for is left out, and `refused` gets the reason.
-    """
+    looks: words of LOOKS for all of them. A picture that was not asked for and cannot be drawn is
+    left out, and `refused` gets the reason."""
     named: dict[str, Drawing] = {}
     for picture in asked or matrix.result.scenario.pictures or pictures_default(matrix):
         try:

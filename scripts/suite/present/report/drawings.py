@@ -85,7 +85,6 @@ def figure_element(rendered: RenderedDrawing) -> ET.Element:
 
 
 def checkboxes(drawing: Drawing, prefix: str) -> list[ET.Element]:
-    """A checkbox and a label for each series; none for a single series."""
     elements = []
     series = [*zip(drawing.series, drawing.settings.get("colours", ()), strict=True)]
     for number, (name, colour) in enumerate(series if len(series) > 1 else (), start=1):

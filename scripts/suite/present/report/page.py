@@ -40,7 +40,6 @@ def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
 
 
 def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    """Nested facts by their full names, as in `device.mtu_bytes`."""
     flat: dict[str, str] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
@@ -68,7 +67,6 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
 
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
-    """A line for each machine, and all facts of them; these are open if there are several."""
     machines = machines_group(boots)
     texts = [("machine" * (machine is machines[0]),
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
@@ -88,7 +86,6 @@ def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
 
 def commands_elements(measuring: Sequence[Sequence[str]], reading: Sequence[str]
                       ) -> list[ET.Element]:
-    """The commands that measure the result again, and those that read its records."""
     lines = ["\n".join(command_lines(words)) for words in measuring]
     return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
             element("p", "From the records:"), element("pre", "\n".join(reading))]
@@ -117,8 +114,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
                 comparisons: Sequence[Comparison], measuring: Sequence[Sequence[str]],
                 pictures: Sequence[RenderedDrawing] = (), changes: Sequence[RenderedDrawing] = (),
                 notes: Sequence[str] = ()) -> str:
-    """The page of one result. comparisons: the baseline against each other value. changes: their
-    pictures. measuring: the commands that measure it again. notes: what the page lacks, and why."""
+    """comparisons: the baseline against each other value. notes: what the page lacks, and why."""
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
