@@ -35,12 +35,14 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
 
 def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
               ) -> tuple[str, Histogram | None, list[Histogram]]:
-    """The label of a cell in the key, its histogram, and the histograms of its rounds."""
+    """The label of a cell in the key, its histogram (None if no request was sent), and the
+    histograms of its rounds."""
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"
     label = parts.series_name(matrix, cell, axes) + missing + unsent_text(runs)
-    return label, histogram, [found for run in runs if (found := histogram_of([run], name))]
+    drawn = histogram if histogram and histogram.count else None
+    return label, drawn, [found for run in runs if (found := histogram_of([run], name))]
 
 
 def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
