@@ -409,7 +409,12 @@ void answer_print(const json_t *record)
         return;
     }
     if (!answer.messages) {
-        fputs("  no message was finished in the time\n", stdout);
+        uint64_t late = record_sum(answer.ends[answer.driver], "late");
+
+        fputs("  no message was finished in the time", stdout);
+        if (late)
+            printf(", %" PRIu64 " request%s due and never sent", late, late == 1 ? " was" : "s were");
+        putchar('\n');
         return;
     }
     (*record_word(record, "direction") ? print_stream : print_request)(&answer);

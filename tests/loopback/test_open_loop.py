@@ -249,3 +249,16 @@ def test_the_text_of_the_client_ranks_requests_that_were_never_sent_behind_all_o
         assert [p50, p90, p99] == [f"p50 {bound}", f"p90 {bound}", f"p99 {bound}"], line
     (service,) = re.findall("^  service from the send (.*)$", done.stdout, re.MULTILINE)
     assert ">" not in service, "the service time is of requests that were sent"
+
+
+def test_the_text_of_a_client_that_sent_nothing_says_what_was_due() -> None:
+    # A client that wakes up for its first request after the end sends nothing.
+    words = [f"rate=1000 arrival=poisson arrival_seed={seed} duration=1ms warmup=0s place=free"
+             for seed in range(1, 101)]
+    seeds = [line for line, record in zip(words, batch_run(words), strict=True)
+             if record_sum(record["client"], "late")
+             and not record_sum(record["client"], "messages_sent")]
+    texts = [client_run(*line.split()).stdout for line in seeds * 3]
+    said = re.compile(r"^  no message was finished in the time, "
+                      r"\d+ requests? \w+ due and never sent$", re.MULTILINE)
+    assert any(map(said.search, texts)), texts

@@ -7,14 +7,16 @@ import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
 from suite.analyse.measured import histogram_of
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
-from suite.stats.histogram import Histogram, histograms_merge
+from suite.stats.histogram import Histogram, histogram_read, histograms_merge
 
+UNSENT = re.compile(r"#\[Never sent = +(\d+) of +(\d+) due \((.*)\), ranked last\]")
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"
 ROW = re.compile(r" *(\d+\.\d{3,9}) ([01]\.\d{12}) +(\d+)(?: +(\d+\.\d\d))?")
 FOOT = (re.compile(r"#\[Mean    = +(\d+\.\d+), StdDeviation   = +(\d+\.\d+)\]"),
@@ -24,18 +26,22 @@ FOOT = (re.compile(r"#\[Mean    = +(\d+\.\d+), StdDeviation   = +(\d+\.\d+)\]"),
 
 @dataclass(frozen=True)
 class Parsed:
-    """A .hgrm: rows are (value, percentile, count, 1/(1-percentile) or None in the last)."""
+    """A .hgrm: rows are (value, percentile, count, 1/(1-percentile) or None at 100 %). unsent: how
+    many of how many requests were never sent, and their share."""
 
     rows: list[tuple[float, float, int, float | None]]
     mean: float
     deviation: float
     maximum: float
     count: int
+    unsent: tuple[str, ...] | None
 
 
 def parse(text: str) -> Parsed:
     """Reads a .hgrm; whatever is not exactly as it must be fails the test."""
-    head, blank, *lines, mean, maximum, buckets, end = text.split("\n")
+    unsent = UNSENT.fullmatch(text.splitlines()[-1])
+    table = text[:unsent and -len(unsent[0]) - 1]
+    head, blank, *lines, mean, maximum, buckets, end = table.split("\n")
     assert (head, blank, end) == (HEADER, "", "")
     rows = []
     for line in lines:
@@ -46,7 +52,8 @@ def parse(text: str) -> Parsed:
     feet = [pattern.fullmatch(line) for pattern, line in
             zip(FOOT, (mean, maximum, buckets), strict=True)]
     assert all(feet), (mean, maximum, buckets)
-    return Parsed(rows, float(feet[0][1]), float(feet[0][2]), float(feet[1][1]), int(feet[1][2]))
+    return Parsed(rows, float(feet[0][1]), float(feet[0][2]), float(feet[1][1]), int(feet[1][2]),
+                  unsent and unsent.groups())
 
 
 def test_a_run_without_a_single_request_adds_nothing_to_a_histogram():
@@ -112,6 +119,60 @@ def test_a_single_value_is_the_first_and_the_last():
 def test_the_deviation_is_that_of_the_values():
     parsed = parse(hgrm_text(Histogram(2, 30, 10, 40, ((10, 1, 1), (30, 1, 1))), "ns"))
     assert (parsed.mean, parsed.deviation) == (20, 10)
+
+
+def test_requests_that_were_never_sent_are_ranked_last_and_end_the_percentiles() -> None:
+    bins = tuple((value, 1, 1) for value in range(1, 301))
+    parsed = parse(hgrm_text(Histogram(300, 300, 1, 45150, bins, 700), "ns"))
+    assert parsed.unsent == ("700", "1000", "70%")
+    assert [row[:3] for row in parsed.rows] == [
+        (1, 0, 1), (100, .1, 100), (200, .2, 200), (300, .3, 300), (300, .3, 300)]
+    assert [row[3] for row in parsed.rows] == [1, 1.11, 1.25, 1.43, 1.43]
+    assert (parsed.maximum, parsed.count, parsed.mean) == (300, 300, 150.5)
+    few = parse(hgrm_text(Histogram(300, 300, 1, 45150, bins, 1), "ns"))
+    assert few.unsent == ("1", "301", "0.3%")
+    assert few.rows[-1] == (300, pytest.approx(300 / 301), 300, 301)
+
+
+def test_a_cell_of_which_nothing_was_sent_says_so() -> None:
+    parsed = parse(hgrm_text(Histogram(0, 0, 0, 0, (), 200), "us"))
+    assert parsed.unsent == ("200", "200", "100%")
+    assert parsed.count == 0 and parsed.rows == []
+
+
+def test_what_an_older_record_counted_in_its_last_bin_ends_at_the_exact_maximum() -> None:
+    read = histogram_read({"unit": "ns", "count": 10, "minimum": 5, "maximum": 400 * 10**9,
+                           "sum": 10**12, "bins": [[5, 1, 7], [99857989632, 1 << 30, 3]]})
+    parsed = parse(hgrm_text(read, "s"))
+    assert parsed.rows[-2][0] == parsed.rows[-1][0] == parsed.maximum == 400
+    assert parsed.deviation < 400
+
+
+def unsent_most(record: dict[str, Any]) -> None:
+    """The cork sends 300 of 1000 requests that are due, and more nothing."""
+    client = record["client"]["threads"][0]
+    if record["words"]["write"] == "cork":
+        client["latency"] = client["late_start"] = result_make.histogram_of(1e6, 300)
+        client |= {"due": 1000, "late": 700}
+    elif record["words"]["write"] == "writev":
+        del client["latency"], client["late_start"], client["service"]
+        client |= {"due": 1000, "late": 1000, "messages_sent": 0, "messages_received": 0}
+
+
+def test_export_and_compare_say_what_was_never_sent(tmp_path: Path) -> None:
+    stored = result_make.result_write(result_make.recipe_open(("5000",), 3), tmp_path)
+    folder = changed(stored, tmp_path / "changed", unsent_most)
+    export = {of: uncork("export", folder, "write=cork", "-o", "-", "--of", of)
+              for of in ("latency", "late_start", "service")}
+    assert {of: parse(done.stdout).unsent for of, done in export.items()} == {
+        "latency": ("2100", "3000", "70%"), "late_start": ("2100", "3000", "70%"),
+        "service": None}
+    nothing = parse(uncork("export", folder, "write=writev", "-o", "-").stdout)
+    assert nothing.count == 0 and nothing.unsent == ("3000", "3000", "100%")
+    compared = uncork("compare", folder, "write=cork", "--hgrm")
+    assert compared.returncode == 0
+    assert compared.stdout.count("#[Never sent = ") == 1
+    assert "2100 of" in compared.stdout
 
 
 def test_the_text_of_a_cell(tmp_path):

@@ -162,6 +162,35 @@ def test_a_block_and_a_picture_say_it_too(late: Path, tmp_path: Path) -> None:
         assert "latency_p50 known in 2 of 10 rounds of cork" in script.read_text(), kind
 
 
+def test_benchstat_is_told_which_metric_is_left_out_as_a_bound(late: Path) -> None:
+    text = uncork("compare", late, "columns=latency_p50,cpu_per_message", "--benchstat").stdout
+    (said,) = (line for line in text.splitlines() if line.startswith("#"))
+    assert said == ("# left out: latency_p50-sec of BenchmarkOpen/side=*: in some round only a "
+                    "lower bound is known")
+    cork, writev = (section.split("\n\n")[1]
+                    for section in text.replace(said, "").split("new: ")[1:])
+    assert "cpu_per_message-sec" in cork and "latency_p50-sec" not in cork
+    assert "latency_p50-sec" in writev
+
+
+def test_a_cell_of_which_nothing_was_sent_does_not_stretch_the_axis(stored: Path,
+                                                                    tmp_path: Path) -> None:
+    def never(record: dict[str, Any]) -> None:
+        if record["words"]["write"] == "cork":
+            client = record["client"]["threads"][0]
+            del client["latency"]
+            client |= {"due": 1000, "late": 1000, "messages_received": 0}
+    folder = changed(stored, tmp_path, never)
+    for kind in ("ecdf", "percentiles"):
+        uncork("plot", folder, f"kind={kind}", "-o", tmp_path / kind)
+        (script,), (data,) = (tmp_path.glob(f"{kind}/*.{suffix}") for suffix in ("gp", "dat"))
+        assert "cork (100% never sent)" in script.read_text()
+        left = re.search(r"^left = (.*)$", script.read_text(), re.MULTILINE)
+        assert left and float(left[1]) > 1e-3, kind
+        (cork,) = re.findall(r"^# cork.*\n(.*)$", data.read_text(), re.MULTILINE)
+        assert cork == "NaN NaN"
+
+
 def test_pictures_of_a_bound_have_an_arrow(stored: Path, tmp_path: Path) -> None:
     def always(record: dict[str, Any]) -> None:
         overloaded(record | {"run": record["run"] | {"round": 3}})

@@ -83,6 +83,11 @@ def percent_text(fraction: float) -> str:
     return f"{percent:.1f}%" if abs(percent) < 9.95 else f"{percent:.0f}%"
 
 
+def share_text(share: float) -> str:
+    """A share above 0 and up to 1 as a percentage, which is never 0.0%, and 100% only if all."""
+    return "<0.1%" if share < 0.001 else ">99.9%" if 0.9995 <= share < 1 else percent_text(share)
+
+
 def noise_text(floor: float) -> str:
     """An A/A interval, given as a ratio: 5.3%; from 10 % on 1.96x, as up and down differ."""
     return percent_text(floor - 1) if floor < 1.0995 else ratio_text(floor)

@@ -9,6 +9,7 @@ golang.org/x/perf/benchfmt.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import pandas as pd
 
@@ -53,6 +54,14 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
                                 for unit, one in changes.items()}) for side in ("base", "new")}
 
 
+def bounds_lines(comparison: Comparison, row: Row) -> Iterator[str]:
+    """A line, which benchstat skips, for each metric of the row that side_values() leaves out."""
+    for metric in comparison.metrics:
+        if (change := row.changes.get(metric.name)) and change.censored:
+            yield (f"# left out: {unit_text(metric)} of {benchmark_name(comparison, row, '*')}: "
+                   "in some round only a lower bound is known")
+
+
 def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
     """The lines of one row. base and new alternate, as they did in the rounds."""
     values = side_values(comparison, row)
@@ -70,5 +79,6 @@ def render(comparisons: Sequence[Comparison]) -> str:
     for one in comparisons:
         lines += ["", f"base: {one.base.name}", f"new: {one.new.name}",
                   f"each-line: {one.unit.value}", ""]
-        lines += [line for row in one.rows for line in row_lines(one, row)]
+        lines += [line for row in one.rows
+                  for line in chain(bounds_lines(one, row), row_lines(one, row))]
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ from suite import stats
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.base.errors import UsageError
-from suite.base.units import Scale, counted_text, percent_text, scale_choose
+from suite.base.units import Scale, counted_text, scale_choose, share_text
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
@@ -30,20 +30,19 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
     """` (3.1% never sent)`: the share of due requests without a latency; empty without such."""
     late = sum(run.late or 0 for run in runs)
     due = sum(run.due or 0 for run in runs)
-    if not late or not due:
-        return ""
-    share = late / due
-    text = "<0.1%" if share < 0.001 else ">99.9%" if 0.9995 <= share < 1 else percent_text(share)
-    return f" ({text} never sent)"
+    return f" ({share_text(late / due)} never sent)" if late and due else ""
 
 
 def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str
               ) -> tuple[str, Histogram | None, list[Histogram]]:
+    """The label of a cell in the key, its histogram (None if no request was sent), and the
+    histograms of its rounds."""
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"
     label = parts.series_name(matrix, cell, axes) + missing + unsent_text(runs)
-    return label, histogram, [found for run in runs if (found := histogram_of([run], name))]
+    drawn = histogram if histogram and histogram.count else None
+    return label, drawn, [found for run in runs if (found := histogram_of([run], name))]
 
 
 def band_lines(rounds: Sequence[Sequence[tuple[float, float]]], xs: Iterable[float], ends: bool
