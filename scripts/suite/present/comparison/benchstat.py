@@ -57,7 +57,7 @@ def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
 def bounds_lines(comparison: Comparison, row: Row) -> Iterator[str]:
     """A line, which benchstat skips, for each metric of the row that side_values() leaves out."""
     for metric in comparison.metrics:
-        if (change := row.changes.get(metric.name)) and change.censored:
+        if (change := row.changes.get(metric.name)) and change.contrast.censored:
             yield (f"# left out: {unit_text(metric)} of {benchmark_name(comparison, row, '*')}: "
                    "in some round only a lower bound is known")
 
