@@ -35,7 +35,7 @@ SEED, MUTATIONS = 7, 15
 def nothing_drawn(monkeypatch):
     """Pictures are as far as their data goes: gnuplot has its own tests."""
     def draw(script: Path) -> None:
-        for suffix in (".txt", ".pdf"):
+        for suffix in (".txt", ".pdf", ".png"):
             script.with_suffix(suffix).write_text("")
         script.with_suffix(".svg").write_text(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')

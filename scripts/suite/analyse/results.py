@@ -16,6 +16,7 @@ from suite.result.files import (
     RECORDS,
     SCENARIO,
     machines_read,
+    path_shown,
     plan_read,
     result_find,
 )
@@ -38,7 +39,8 @@ class Result:
 
     @property
     def name(self) -> str:
-        return self.folder.resolve().name
+        """The name of the folder as text; bytes that are not UTF-8 are U+FFFD in it."""
+        return path_shown(self.folder.resolve().name)
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
         return records_read(self.folder / RECORDS, self.runs, rows)

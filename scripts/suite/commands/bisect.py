@@ -31,7 +31,7 @@ from suite.base.words import words_split
 from suite.measure.resume import folder_name
 from suite.measure.runner import signals_handle
 from suite.present.comparison.gate import figure_texts, row_text
-from suite.result.files import RECORDS, results_folder
+from suite.result.files import RECORDS, file_write, results_folder
 
 FOLDER = "UNCORK_BISECT"  # the environment variable of a step, with its Bisection
 TREE = "{tree}"  # in a word: the worktree of the revision
@@ -92,7 +92,7 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
     build = work.folder / f"{name}-build"
     build.mkdir(exist_ok=True)
     done = run_in(work.folder / name, f"UNCORK_BUILD={build}", "sh", "-c", work.build)
-    log.write_text(done.stdout + done.stderr)
+    file_write(log, done.stdout + done.stderr)
     return f"it does not build: {log}" if done.returncode else None
 
 

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import os
+import stat
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -40,6 +41,11 @@ def results_folder() -> Path:
     """The folder of results that users name: $UNCORK_RESULTS, else that of the installation."""
     chosen = os.environ.get("UNCORK_RESULTS")
     return Path(chosen) if chosen else RESULTS
+
+
+def path_shown(path: Path | str) -> str:
+    """A path as text, for a file: bytes that are not UTF-8 are U+FFFD in it."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def result_find(given: Path) -> Path:
@@ -145,14 +151,36 @@ def file_named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def file_write(path: Path, text: str) -> None:
-    """Replaces a file as a whole: after a kill there is the old one or the new one."""
-    fresh = path.with_name(path.name + ".new")
-    with file_named(path), open(fresh, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
+def writable_check(path: Path) -> None:
+    """Failure where path is a link, a device, a pipe or a folder: rename(2) would replace a link or
+    a device, for root even /dev/null."""
+    with contextlib.suppress(OSError):  # there is none, or open(2) says what is wrong
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = ("a folder" if stat.S_ISDIR(mode) else
+                    "a symbolic link" if stat.S_ISLNK(mode) else "a special file")
+            raise Failure(f"cannot write {path}: it is {kind}; name a regular file or a new one")
+
+
+def file_write(path: Path, content: str | bytes) -> None:
+    """Writes a file as a whole: after a kill there is the old one or the new one, after a failure
+    the old one. Failure as writable_check(). Every file at a path that users choose comes from
+    here."""
+    fresh, data = path.with_name(path.name + ".new"), (
+        content.encode() if isinstance(content, str) else content)
+    for place in (path, fresh):
+        writable_check(place)
+    try:
+        with file_named(path):
+            with open(fresh, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
 
 
 def json_text(value: Any) -> str:
@@ -269,6 +297,7 @@ class Journal:
 
 def records_lock(folder: Path) -> int:
     """Opens records.jsonl to append, and takes its lock; Failure if another process has it."""
+    writable_check(folder / RECORDS)
     descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
