@@ -14,6 +14,7 @@ import os
 import stat
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
@@ -26,9 +27,10 @@ from suite.base.installation import RESULTS
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, brief, constant_refuse
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
-from suite.result.record import STORED_SHAPE, WARMUP_ROUND, JsonObject, RunKey, key_of
+from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
+CRC = b',"crc":'  # begins the last member of a line of records.jsonl
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CLAIMS = "claims.json"  # in a folder with results of claims: why some could not run
 CHUNK_BYTES = 1 << 20
@@ -102,6 +104,21 @@ def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
                          else (Damaged, "unknown"))
         raise error(f"schema {brief(schema)} is {origin}; this one understands schema {SCHEMA}")
     check(value)
+    return value
+
+
+def line_make(head: bytes) -> bytes:
+    """A line of records.jsonl without its end. head: a JSON object without its last brace, of which
+    crc is the CRC-32."""
+    return b"%s%s%d}" % (head, CRC, zlib.crc32(head))
+
+
+def line_parse(data: bytes | None, check: Shape) -> JsonObject:
+    """As object_parse(), for a line of records.jsonl: Damaged too where its crc is wrong. Results
+    of older versions have no crc."""
+    value = object_parse(data, check)
+    if data and "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
+        raise Damaged("its bytes are not those that were written: its crc differs")
     return value
 
 
@@ -244,12 +261,12 @@ BEFORE_PLAN = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOST
 
 @dataclass
 class Journal:
-    """An open result. plan: its last session runs. done: the runs that are stored. descriptor: of
-    records.jsonl, with the lock."""
+    """An open result. plan: its last session runs. done: the status of each run that is stored, and
+    why it is not ok. descriptor: of records.jsonl, with the lock."""
 
     folder: Path
     plan: Plan
-    done: set[RunKey]
+    done: Outcomes
     descriptor: int
 
     @property
@@ -262,12 +279,13 @@ class Journal:
 
     def append(self, record: JsonObject) -> None:
         """Appends one record and syncs it before it returns."""
-        rest = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+        rest = line_make(text.removesuffix(b"}")) + b"\n"
         with file_named(self.folder / RECORDS):
             while rest:
                 rest = rest[os.write(self.descriptor, rest):]
             os.fsync(self.descriptor)
-        self.done.add(key_of(record))
+        self.done[key_of(record)] = record["status"], record.get("reason", "")
 
     def extend(self, rounds: int) -> None:
         """Adds rounds to the session, in plan.json before the first of them runs."""
@@ -307,21 +325,6 @@ def records_lock(folder: Path) -> int:
     return descriptor
 
 
-def records_done(folder: Path) -> tuple[set[RunKey], int]:
-    """(the runs that are stored, the size of their lines in bytes). A torn last line is left out;
-    Failure where a whole line is damaged."""
-    path = folder / RECORDS
-    data = path.read_bytes() if path.exists() else b""
-    whole = data.rfind(b"\n") + 1
-    done = set()
-    for number, line in enumerate(data[:whole].splitlines(), start=1):
-        try:
-            done.add(key_of(object_parse(line, STORED_SHAPE)))
-        except Damaged as damage:
-            raise Failure(f"{path}:{number}: {damage}: it cannot be continued") from None
-    return done, whole
-
-
 def journal_create(folder: Path, plan: Plan) -> Journal:
     """Opens a new result in folder, which may exist. UsageError where it has other files or
     records, Failure where another run writes it."""
@@ -336,7 +339,7 @@ def journal_create(folder: Path, plan: Plan) -> Journal:
         raise UsageError(f"{folder} has records but no plan.json: "
                          "choose another folder with -o")
     (folder / HOSTS).unlink(missing_ok=True)  # of a start that was killed before it had a plan
-    return Journal(folder, plan, set(), descriptor)
+    return Journal(folder, plan, {}, descriptor)
 
 
 # ---- reference results: finished ones that come with uncork, named `reference/NAME`. Each is an
