@@ -2,8 +2,10 @@
 """`uncork COMMAND ...`: calls the subcommand. Only this module ends the process."""
 
 import contextlib
+import errno
 import gc
 import importlib
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -67,10 +69,34 @@ def errors_print(work: Callable[[], int]) -> int:
         # interpreter flushes standard output, which must not be that pipe any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except UnicodeEncodeError as error:
+        text = error.object[max(0, error.start - 20):error.end]
+        print(f"uncork: not UTF-8, so no file can have it: {text!a}", file=sys.stderr)
+        return 1
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
+        name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
+        where = f"{name}: " if name else ""
         print(f"uncork: {where}{error.strerror or error}", file=sys.stderr)
         return 1
+
+
+def streams_check() -> None:
+    """Ends the process where standard output is closed: what it prints would be lost, or be in the
+    first file that it opens. Other closed streams become /dev/null. Prints names as the bytes that
+    they are."""
+    if sys.stdout is None:
+        with contextlib.suppress(OSError):
+            os.write(2, b"uncork: standard output is closed\n")
+        os._exit(1)
+    for descriptor in (0, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def process_exit(status: int) -> NoReturn:
@@ -86,4 +112,5 @@ if __name__ == "__main__":
     # The import of pandas makes some 100 000 objects that stay. Garbage collections meanwhile would
     # take a tenth of the start.
     gc.set_threshold(1_000_000)
+    streams_check()
     process_exit(main(sys.argv[1:]))

@@ -9,16 +9,19 @@ import json
 import os
 import random
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from answers import NODELAY, golden_check
 from conftest import records_of
 from suite.analyse.results import result_load
 from suite.present.pictures import gnuplot
+from suite.result.files import line_make
 from within import uncork_call
 
 COMMANDS = {  # name: what it is asked
@@ -35,7 +38,7 @@ SEED, MUTATIONS = 7, 15
 def nothing_drawn(monkeypatch):
     """Pictures are as far as their data goes: gnuplot has its own tests."""
     def draw(script: Path) -> None:
-        for suffix in (".txt", ".pdf"):
+        for suffix in (".txt", ".pdf", ".png"):
             script.with_suffix(suffix).write_text("")
         script.with_suffix(".svg").write_text(
             '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>')
@@ -148,8 +151,14 @@ def test_a_damaged_record_is_left_out_and_said(folder, name):
     damage(folder)
     result = result_load(folder)
     (note,) = result.notes
-    assert note.startswith(f"records.jsonl:16: {why}") and note.endswith("; the line was left out")
+    assert note.startswith(f"records.jsonl:16: {why}")
     left = before if len(result.runs) == len(before) else before[:15] + before[16:]
+    cell = before[15]["run"]["cell"]
+    if result.damaged_cells:
+        assert result.damaged_cells == {cell} and not result.damage_unknown
+        assert note.endswith(f"; no figure of {cell} is used")
+    else:
+        assert result.damage_unknown == note.partition("; the line was left out, and no check")[0]
     assert [record.document for record in result.records(range(len(result.runs)))] == left
 
 
@@ -164,9 +173,10 @@ def test_every_command_shows_the_rest_where_many_records_are_damaged(folder, com
     lines_write(folder, [*damaged, *records_of(folder)])
     text = " ".join(said(folder, command, {0, 1, 3} if command == "check" else {0}).split())
     if command in ("table", "show"):
-        assert "records.jsonl:1: no record: is a list, not an object; the line was left out" in text
+        assert ("records.jsonl:1: no record: is a list, not an object; the line was left out, and "
+                "no check of this result passes") in text
         more = len(LEFT_OUT) - 5
-        assert f"{more} more lines of records.jsonl are no records and were left out" in text
+        assert f"{more} more lines of records.jsonl are damaged and were left out" in text
 
 
 def file_remove(name: str) -> Callable[[Path], None]:
@@ -233,7 +243,7 @@ REFUSED = {  # damage: exit status, what is said
                          "nothing was measured, its only line is torn"),
     "no whole record": (file_write("records.jsonl", b"{\n[]\n"), 1, "records.jsonl:1: not JSON"),
     "all newer": (file_write("records.jsonl", b'{"schema": 2}\n' * 9), 1,
-                  "this one understands schema 1; the line was left out, nor is any of 8"),
+                  "this one understands schema 1, nor is any of 8"),
     "no scenario": (file_remove("scenario.toml"), 2, "scenario.toml: no such"),
     "no plan": (file_remove("plan.json"), 2, "plan.json: no such file, so"),
     "half a plan": (file_write("plan.json", b"{"), 1, "plan.json: damaged: not JSON"),
@@ -280,6 +290,115 @@ def test_the_table_of_a_damaged_result_is_that_of_the_rest(folder):
                          records_of(folder)[3]])
     (folder / "hosts.json").unlink()
     golden_check("damage/table.txt", said(folder, "table", {0}))
+
+
+def line_of(record: dict[str, Any]) -> bytes:
+    """A record as the runner stores it, with its crc."""
+    return line_make(json.dumps(record, separators=(",", ":")).encode().removesuffix(b"}"))
+
+
+@pytest.fixture
+def sealed(folder) -> Path:
+    """The same result with a crc in each line."""
+    lines_write(folder, list(map(line_of, records_of(folder))))
+    return folder
+
+
+def test_the_crc_of_a_line_is_that_of_its_bytes_before_the_last_member():
+    assert line_make(b'{"a":1') == b'{"a":1,"crc":%d}' % zlib.crc32(b'{"a":1')
+
+
+def test_a_result_with_and_without_crc_is_read_the_same(folder):
+    plain = result_load(folder)
+    lines_write(folder, [line_of(record) if number % 2 else record
+                         for number, record in enumerate(records_of(folder))])
+    mixed = result_load(folder)
+    assert not mixed.notes and not mixed.damaged_cells and not mixed.damage_unknown
+    np.testing.assert_array_equal(mixed.runs.metrics, plain.runs.metrics)
+
+
+def test_no_flipped_bit_changes_a_figure_unnoticed(sealed):
+    before, path = result_load(sealed), sealed / "records.jsonl"
+    whole, chance = path.read_bytes(), random.Random(SEED)
+    lines = whole.splitlines(keepends=True)
+    start = sum(map(len, lines[:15]))
+    crc = lines[15].index(b',"crc":') + 1
+    places = [*chance.sample(range(len(lines[15])), 200), *range(crc, len(lines[15]))]
+    unnoticed = 0
+    for place in places:
+        data = bytearray(whole)
+        data[start + place] ^= 1 << chance.randrange(8)
+        path.write_bytes(data)
+        result = result_load(sealed)
+        if not result.damaged_cells and not result.damage_unknown:
+            unnoticed += 1  # the key crc has another name: the line is read as one without
+            assert place in range(crc + 1, crc + 4)
+            np.testing.assert_array_equal(result.runs.metrics, before.runs.metrics)
+    assert unnoticed <= 3
+
+
+def figure_change(folder: Path) -> str:
+    """A damage: in a sealed result the time of a counted run is another. Returns the cell."""
+    path, record = folder / "records.jsonl", records_of(folder)[15]
+    lines = path.read_bytes().splitlines(keepends=True)
+    old = str(record["client"]["threads"][0]["elapsed_ns"]).encode()
+    lines[15] = lines[15].replace(old, old[:-1] + bytes([old[-1] ^ 1]))
+    path.write_bytes(b"".join(lines))
+    return record["run"]["cell"]
+
+
+def test_a_changed_figure_fails_its_cell_and_no_other(sealed):
+    before = result_load(sealed).runs
+    cell = figure_change(sealed)
+    result = result_load(sealed)
+    assert result.damaged_cells == {cell} and not result.damage_unknown
+    (note,) = result.notes
+    assert note == ("records.jsonl:16: its bytes are not those that were written: its crc differs; "
+                    f"no figure of {cell} is used")
+    assert not result.runs.good[result.runs.rows_of(cell)].any()
+    assert result.runs.good.sum() == before.good.sum() - before.good[before.rows_of(cell)].sum()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_shows_a_figure_of_a_cell_with_a_damaged_line(sealed, command):
+    cell = figure_change(sealed)
+    words = [word for word in cell.split() if word.split("=")[0] in ("write", "place")]
+    arguments = {"check": [], "paste": ["write=nagle", *words],
+                 "compare": ["write=nagle", *words]}.get(command, words)
+    place = ["-o", sealed.parent / command] if command in ("plot", "export", "report") else []
+    done = uncork_call([command, sealed, *arguments, *place], {"COLUMNS": "1000"})
+    if done.returncode == 2:
+        assert not done.stdout and ("no run has latency" in done.stderr or
+                                    "have no time_per_message to compare" in done.stderr)
+    else:
+        text = done.stdout + done.stderr
+        assert ("records.jsonl:16: its bytes are not those" in text or
+                "records.jsonl is damaged: no figure of 1 cell is used" in text)
+
+
+@pytest.mark.parametrize("damage", ["a line of unknown cell", "a line of a cell"])
+def test_no_check_passes_over_a_damaged_line(tmp_path, damage):
+    folder = shutil.copytree(NODELAY, tmp_path / "result")
+    records = [record for record in records_of(folder)
+               if "write=nagle" not in record["run"]["cell"]]
+    (folder / "scenario.toml").write_text(
+        (folder / "scenario.toml").read_text().partition("[[claim]]")[0] +
+        '[[claim]]\nsays = "a corked message is one segment"\n'
+        'that = "segments_per_message(write=cork place=apart) == 1"\n')
+    lines_write(folder, records)
+    assert uncork_call(["check", folder], {}).returncode == 0
+    posted = uncork_call(["paste", folder, "write=cork", "write=writev", "place=apart"], {})
+    (tmp_path / "mail").write_text(posted.stdout)
+    assert uncork_call(["verify", tmp_path / "mail", folder], {}).returncode == 0
+    number = next(number for number, record in enumerate(records) if record["run"]["round"] and
+                  {"write=cork", "place=apart"} <= {*record["run"]["cell"].split()})
+    lines_write(folder, [*records[:number], b"{" if "unknown" in damage else
+                         line_of(records[number]).replace(b'"status":"ok"', b'"status": "ok"'),
+                         *records[number:]])
+    done = uncork_call(["check", folder], {})
+    assert done.returncode == 3 and "records.jsonl is damaged: no " in done.stderr, done.stdout
+    done = uncork_call(["verify", tmp_path / "mail", folder], {})
+    assert done.returncode == 1 and "the same: all" not in done.stdout
 
 
 def test_the_columns_of_a_sysctl_are_no_damage(folder):

@@ -207,8 +207,8 @@ def test_more_than_two_results_are_no_page() -> None:
 
 
 def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:
-    assert refused("report", NODELAY, "-o",
-                   tmp_path) == f"-o {tmp_path} is a folder: give the name of a file"
+    assert refused("report", NODELAY, "-o", tmp_path, status=1) == (
+        f"cannot write {tmp_path}: it is a folder; name a regular file or a new one")
 
 
 def opened(page: str, folder: Path, script: str, size: str = "800,600") -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, keys_of, records_of
+from suite.analyse import load
+from suite.analyse.results import result_load
 from suite.base.client import Client
 from suite.commands.run import resume_command
 from suite.measure.plan import plan_make
@@ -367,6 +370,36 @@ def test_a_folder_with_other_things_in_it_is_refused(uncork: Uncork, tmp_path: P
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
 
 
+def test_a_start_that_goes_on_parses_each_record_once(
+    uncork: Uncork, unfinished: Path, finished: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed = list[bytes]()
+    whole = json.loads
+
+    def loads(text: str | bytes, **how: Any) -> Any:
+        line = text.encode() if isinstance(text, str) else text
+        if b'"run":{' in line:
+            parsed.append(line.rstrip(b"\n"))
+        return whole(text, **how)
+    monkeypatch.setattr(json, "loads", loads)
+    load.LAST.clear()
+    for folder, words in ((unfinished, WORDS), (finished, ("run", str(finished), "--more"))):
+        parsed.clear()
+        stored = len((folder / "records.jsonl").read_bytes().splitlines())
+        done = uncork.run(*words)
+        assert done.returncode == 0, done.stderr
+        lines = (folder / "records.jsonl").read_bytes().splitlines()
+        assert len(lines) > stored and sorted(parsed) == sorted(lines)
+
+
+def test_every_line_that_the_runner_writes_has_its_crc(finished: Path) -> None:
+    lines = (finished / "records.jsonl").read_bytes().splitlines()
+    for line in lines:
+        head, _, tail = line.rpartition(b',"crc":')
+        assert json.loads(line)["crc"] == zlib.crc32(head) == int(tail.removesuffix(b"}"))
+    assert not result_load(finished).notes
+
+
 def test_a_damaged_record_is_a_failure_that_names_its_line(
     uncork: Uncork, unfinished: Path,
 ) -> None:
@@ -405,10 +438,14 @@ def test_a_folder_with_a_damaged_plan_is_passed_over_in_one_line(
 
 
 @pytest.mark.parametrize(("line", "says"), [
-    (b"broken", "not JSON: "), (b"[]", "is a list, not an object: "),
-    (b'{"run": 7}', "run is 7, not an object: "), (b'{"run": "cell round label"}', "run is "),
-    (b'{"run": {"cell": "a", "label": "A"}}', "run has no round: "),
-    (b'{"run": {"cell": [], "label": "A", "round": 1}}', "run.cell is a list"),
+    (b"broken", "not JSON: "), (b"[]", "no record: is a list, not an object: "),
+    (b'{"status": "ok", "run": 7}', "run is 7, not an object: "),
+    (b'{"status": "ok", "run": "cell round label"}', "run is "),
+    (b'{"status": "ok", "run": {"cell": "a", "label": "A"}}', "run has no round: "),
+    (b'{"status": "ok", "run": {"cell": [], "label": "A", "round": 1}}', "run.cell is a list"),
+    (b'{"run": {"cell": "a", "label": "A", "round": 1}}', "no record: has no status: "),
+    (b'{"status": "failed", "run": {"cell": "a", "label": "A", "round": 1},"crc":1}',
+     "its bytes are not those that were written: its crc differs: "),
 ])
 def test_a_folder_with_a_damaged_record_is_passed_over_in_one_line(
     uncork: Uncork, finished: Path, line: bytes, says: str,

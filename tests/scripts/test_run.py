@@ -186,7 +186,7 @@ def test_a_run_that_failed_is_stored_and_said_and_the_rest_goes_on(misbehave: Mi
     assert "1 of 8 runs failed" in done.stderr and "out of luck" in done.stderr
     records = records_of(only_folder(uncork))
     failed = records[2]
-    assert failed.keys() == {"status", "reason", "run"} and failed["status"] == "failed"
+    assert failed.keys() == {"status", "reason", "run", "crc"} and failed["status"] == "failed"
     assert [record["status"] for record in records].count("ok") == 7
 
 

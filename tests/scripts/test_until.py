@@ -17,6 +17,7 @@ from answers import NODELAY, matrix_of
 from conftest import Uncork, keys_of, only_folder, records_of
 from suite import stats
 from suite.analyse.frame import Matrix
+from suite.analyse.load import stored_runs
 from suite.analyse.metrics import METRICS
 from suite.analyse.precision import precision_measure, precision_text, width_of
 from suite.base.client import Client, Vocabulary
@@ -118,7 +119,7 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     cut(folder, 4)
     before = records_of(folder)
     plan = files.plan_read(folder)
-    start = Start(plan, plan.session.boots, lambda _: True)
+    start = Start(plan, plan.session.boots, lambda _: True, stored_runs)
     with pytest.raises(UsageError,
                        match="rounds left that until=0.01% adds: finish it without --more first"):
         session_choose(start, folder, plan, set(keys_of(folder)), more=True)

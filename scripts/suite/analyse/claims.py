@@ -478,12 +478,18 @@ def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
 
 def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     """Decides every claim of the scenario, in order, one by one for claim_places(). A narrowed
-    matrix leaves out claims about cells that it does not show."""
+    matrix leaves out claims about cells that it does not show. All are undecided where the cell of
+    a damaged line is unknown."""
     cells = {name: cell.words for name, cell in matrix.whole.cells.items()}
-    return [claim_decide(matrix.whole, claim, where)
-            for claim in matrix.result.scenario.claims
-            for where in claim_places(claim, cells, matrix.axes)
-            if claim_is_shown(matrix, claim, where)]
+    decided = [claim_decide(matrix.whole, claim, where)
+               for claim in matrix.result.scenario.claims
+               for where in claim_places(claim, cells, matrix.axes)
+               if claim_is_shown(matrix, claim, where)]
+    if matrix.result.damage_unknown:
+        why = "a damaged line of records.jsonl may be a run of its cells"
+        decided = [replace(one, outcome="undecided", remarks=(why, *one.remarks), side=0)
+                   for one in decided]
+    return decided
 
 
 def tap_text(verdicts: list[ClaimVerdict]) -> str:

@@ -24,8 +24,8 @@ from suite.analyse.runs import Runs, RunsBuilder, record_parse
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.result.checks import Damaged
-from suite.result.files import CHUNK_BYTES, Lines, digest_new, digest_read
-from suite.result.record import Record
+from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read
+from suite.result.record import Outcomes, Record
 
 # fewer new bytes (some 50 records) are parsed as fast as a cached file is read
 CACHE_FROM_BYTES = 256 << 10
@@ -38,6 +38,7 @@ TORN = ("records.jsonl: the last line is torn and was left out "
 # The columns of the first lines of a file, the number of their bytes, and the digest of these.
 CachedColumns = tuple[RunsBuilder, int, str]
 DIGEST_BYTES = 16
+LAST: dict[Path, CachedColumns] = {}  # of the file that was read last: a run reads one repeatedly
 
 
 @cache
@@ -106,7 +107,7 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
               ) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
     reader. Caches the columns if it parsed at least cache_from_bytes. OSError as open(2)."""
-    builder, cached = RunsBuilder(), cache_read(path)
+    builder, cached = RunsBuilder(), LAST.pop(path, None) or cache_read(path)
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         lines = Lines(file, digest_new(), 0)
         if cached is not None:
@@ -120,9 +121,26 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
         for line in lines:
             builder.add_line(line)
     runs = builder.build()
+    LAST.clear()
+    LAST[path] = builder, lines.done_bytes, lines.digest.hexdigest()
     if lines.done_bytes - parsed_from >= cache_from_bytes:
-        cache_write(path, (builder, lines.done_bytes, lines.digest.hexdigest()))
+        cache_write(path, LAST[path])
     return runs, builder, [TORN] if lines.torn else []
+
+
+def stored_runs(folder: Path) -> tuple[Outcomes, int]:
+    """The runs of a result that can be continued, and the size of their lines in bytes, without a
+    torn last line. Failure where a whole line is damaged."""
+    path = folder / RECORDS
+    if not path.exists():
+        return {}, 0
+    runs, builder, _ = runs_load(path)
+    if builder.problems:
+        number, why, _ = builder.problems[0]
+        raise Failure(f"{path}:{number}: {why}: it cannot be continued")
+    keys, outcomes = (runs.frame(*names).itertuples(index=False, name=None) for names in (
+        ("session", "round", "cell", "label"), ("status", "reason")))
+    return dict(zip(keys, outcomes, strict=True)), LAST[path][1]
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:

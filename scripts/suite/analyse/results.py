@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Loads and checks a result on disk (docs/record.md, "Files of a result"). Damaged parts are left
-out with a note, and the rest is shown. A folder without a plan or a scenario is no result."""
+out with a note, and the rest is shown: no figure of a cell with a damaged line is used. A folder
+without a plan or a scenario is no result."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from suite.analyse.load import records_read, runs_load
 from suite.analyse.runs import PROBLEMS_SHOWN, Runs
 from suite.base.errors import Failure, UsageError
+from suite.base.units import counted_text
 from suite.result.checks import Damaged
 from suite.result.files import (
     CLAIMS,
@@ -16,6 +18,7 @@ from suite.result.files import (
     RECORDS,
     SCENARIO,
     machines_read,
+    path_shown,
     plan_read,
     result_find,
 )
@@ -27,7 +30,9 @@ from suite.scenario.scenario import Scenario, scenario_load
 
 @dataclass(frozen=True)
 class Result:
-    """A loaded result. notes: for the reader, one line each."""
+    """A loaded result. notes: for the reader, one line each. damaged_cells: cells with a damaged
+    line, whose runs count as failed. damage_unknown: a damaged line whose cell is not certain; no
+    check passes then, because any cell may lack a run. Empty without one."""
 
     folder: Path
     scenario: Scenario
@@ -35,10 +40,20 @@ class Result:
     machines: Mapping[str, Machine]
     runs: Runs
     notes: tuple[str, ...]
+    damaged_cells: frozenset[str] = frozenset()
+    damage_unknown: str = ""
 
     @property
     def name(self) -> str:
-        return self.folder.resolve().name
+        return path_shown(self.folder.resolve().name)
+
+    @property
+    def damage_text(self) -> str:
+        """What follows from damaged lines; empty without any."""
+        cells = counted_text(len(self.damaged_cells), "cell")
+        follows = [f"no figure of {cells} is used"] if self.damaged_cells else []
+        follows += ["no check of this result passes"] if self.damage_unknown else []
+        return f"records.jsonl is damaged: {', and '.join(follows)}" if follows else ""
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
         return records_read(self.folder / RECORDS, self.runs, rows)
@@ -83,24 +98,28 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
     return runs.take(~repeated) if texts else runs
 
 
-def runs_read(path: Path, cells: set[str], notes: list[str]) -> Runs:
-    """The runs in records.jsonl; UsageError or Failure if it has none to show."""
+def runs_read(path: Path, cells: set[str], notes: list[str]
+              ) -> tuple[Runs, frozenset[str], str]:
+    """The runs in records.jsonl, and damaged_cells and damage_unknown of Result; UsageError or
+    Failure if it has none to show."""
     try:
         runs, builder, torn = runs_load(path)
     except FileNotFoundError:
         raise missing_error(path) from None
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
-    notes += builder.notes()
+    notes += builder.notes(cells)
+    reasons = {cell: line.text for cell, line in builder.damage.items() if cell in cells}
+    unknown = next((line.text for cell, line in builder.damage.items() if cell not in cells), "")
     selected = runs_select(runs, cells, notes)
     notes += torn
     if len(selected):
-        return selected
+        return selected.refuse(reasons), frozenset(reasons), unknown
     if len(runs):
         raise Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
     if builder.damaged:
         more = f", nor is any of {builder.damaged - 1} others" if builder.damaged > 1 else ""
-        raise Failure(f"{path.parent / builder.problems[0]}{more}")
+        raise Failure(f"{path.parent / builder.problems[0].text}{more}")
     why = ", its only line is torn" if torn else ""
     raise UsageError(f"{path}: no record yet, nothing was measured{why}")
 
@@ -114,5 +133,6 @@ def result_load(folder: Path) -> Result:
     if plan is None:
         raise missing_error(folder / PLAN)
     machines = machines_known(folder, notes)
-    runs = runs_read(folder / RECORDS, {cell.name for cell in plan.cells}, notes)
-    return Result(folder, scenario_load(folder / SCENARIO), plan, machines, runs, tuple(notes))
+    runs, damaged, unknown = runs_read(folder / RECORDS, {cell.name for cell in plan.cells}, notes)
+    return Result(folder, scenario_load(folder / SCENARIO), plan, machines, runs, tuple(notes),
+                  damaged, unknown)

@@ -7,10 +7,10 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,8 +18,8 @@ import pandas as pd
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Traits, traits_of
 from suite.result.checks import Damaged, WrongShape
-from suite.result.files import Line, object_parse
-from suite.result.record import RECORD_SHAPE, Record
+from suite.result.files import Line, json_parse, line_parse
+from suite.result.record import NAMED_SHAPE, RECORD_SHAPE, Record
 from suite.stats import Beyond
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
@@ -76,15 +76,37 @@ class Runs:
         """These columns; index 0 to rows - 1."""
         return pd.DataFrame({name: self.columns[name] for name in names})
 
+    def refuse(self, reasons: Mapping[str, str]) -> Runs:
+        """The runs of these cells count as failed, for the reason of their cell."""
+        columns = {**self.columns, **{name: self.columns[name].copy()
+                                      for name in ("status", "reason")}}
+        for cell, reason in reasons.items():
+            columns["status"][self.rows_of(cell)] = "failed"
+            columns["reason"][self.rows_of(cell)] = reason
+        return replace(self, columns=columns) if reasons else self
+
     def traits_counts(self) -> dict[Traits, int]:
         """The number of rows of each traits, in the order in which they first occur."""
         counts = Counter(self.columns["traits"].tolist())
         return {self.traits[place]: count for place, count in counts.items()}
 
 
+class DamagedLine(NamedTuple):
+    """number: from 1. cell: the cell of its run; empty if that is not certain."""
+
+    number: int
+    why: str
+    cell: str
+
+    @property
+    def text(self) -> str:
+        return f"records.jsonl:{self.number}: {self.why}"
+
+
 class RunsBuilder:
     """Builds Runs from one record at a time. lines: the number of lines so far, damaged ones too.
-    damaged: the number of damaged lines; problems: the first of these as texts."""
+    damaged: the number of damaged lines; problems: the first of these; damage: by cell, or empty
+    for an unknown one, its first."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Any] = {
@@ -93,7 +115,8 @@ class RunsBuilder:
         self.metrics = array("d")
         self.censored = array("b")
         self.lines = self.damaged = 0
-        self.problems: list[str] = []
+        self.problems: list[DamagedLine] = []
+        self.damage: dict[str, DamagedLine] = {}
 
     def add_line(self, line: Line) -> None:
         """Adds the record of a line; a damaged line becomes a problem."""
@@ -103,15 +126,20 @@ class RunsBuilder:
         try:
             self.add_record(record_parse(line.data), line.offset, line.size_bytes)
         except Damaged as damage:
+            problem = DamagedLine(self.lines, str(damage), cell_of_damaged(line.data))
             self.damaged += 1
+            self.damage.setdefault(problem.cell, problem)
             if self.damaged <= PROBLEMS_SHOWN:
-                self.problems.append(f"records.jsonl:{self.lines}: {damage}; the line was left out")
+                self.problems.append(problem)
 
-    def notes(self) -> list[str]:
-        more = self.damaged - len(self.problems)
-        return self.problems + (
-            [f"{more} more lines of records.jsonl are no records and were left out"] if more
-            else [])
+    def notes(self, cells: Collection[str]) -> list[str]:
+        """Notes on the damaged lines of a plan with these cells."""
+        texts = [f"{one.text}; " + (f"no figure of {one.cell} is used" if one.cell in cells else
+                                    "the line was left out, and no check of this result passes")
+                 for one in self.problems]
+        more = self.damaged - len(texts)
+        return texts + ([f"{more} more lines of records.jsonl are damaged and were left out"]
+                        if more else [])
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of record_parse(); Damaged if a formula cannot be computed from it."""
@@ -143,7 +171,21 @@ class RunsBuilder:
 def record_parse(data: bytes | None) -> Record:
     """The record of a line; Damaged says what is wrong with it."""
     try:
-        return Record(object_parse(data, RECORD_SHAPE))
+        return Record(line_parse(data, RECORD_SHAPE))
     except WrongShape as wrong:
         raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
                       else str(wrong)) from None
+
+
+def cell_of_damaged(data: bytes | None) -> str:
+    """The cell of a damaged line. It is certain if the words of the record are those of its name:
+    one wrong bit cannot change both. Else empty."""
+    try:
+        value = json_parse(data or b"")
+        NAMED_SHAPE(value)
+    except Damaged:
+        return ""
+    cell: str = value["run"]["cell"]
+    named = (word.partition("=") for word in cell.split())
+    agrees = all(value["words"].get(key) == text for key, _, text in named)
+    return cell if agrees else ""

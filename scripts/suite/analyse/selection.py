@@ -53,12 +53,12 @@ def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> 
 
 
 def left_out_text(matrix: Matrix, words: Selection) -> str:
-    """How many cells a narrowed matrix does not show; empty if it shows all."""
+    """What follows from damage, and how many cells a narrowed matrix does not show; empty if it
+    shows all of a whole result."""
     every = len(matrix.whole.cells)
     left_out = every - len(matrix.cells)
-    if not left_out:
-        return ""
-    return f"left out {left_out} of {every} cells of {matrix.result.name}: not {words_text(words)}"
+    text = f"left out {left_out} of {every} cells of {matrix.result.name}: not {words_text(words)}"
+    return "; ".join(filter(None, (matrix.result.damage_text, text if left_out else "")))
 
 
 class Layout(NamedTuple):

@@ -18,7 +18,7 @@ from suite.analyse.expressions import claim_parse
 from suite.analyse.frame import matrix_load
 from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
-from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, result_find
+from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, path_shown, result_find
 from suite.scenario.scenario import Scenario
 
 ROUNDING = 1e-9  # by which versions of a library may differ
@@ -73,6 +73,7 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         except (ValueError, KeyError, TypeError):
             raise UsageError(f"{source}: not the output of uncork claims report --json") from None
     folder = result_find(source)
+    name = path_shown(folder.resolve().name)
     systems: dict[str, dict[str, Any]] = {}
     index, single = index_read(folder), (folder / PLAN).exists()
     if not index and not single:
@@ -84,13 +85,13 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
         for replay in replays_decide(matrix):
-            system_add(systems, folder.resolve().name, matrix.result.scenario, replay)
+            system_add(systems, name, matrix.result.scenario, replay)
     machines = [system["machine"] for system in systems.values()] or [{}]
     for place in places:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
-                system_add(systems, folder.resolve().name, scenario, Replay(
+                system_add(systems, name, scenario, Replay(
                     claim, CANNOT_RUN, published_text(claim_parse(claim.that)), "", {},
                     (index[place.name],), machine))
     return list(systems.values())

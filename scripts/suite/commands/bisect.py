@@ -33,7 +33,7 @@ from suite.measure.runner import signals_handle
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.present.comparison.gate import figure_texts, row_text
-from suite.result.files import RECORDS, results_folder
+from suite.result.files import RECORDS, file_write, results_folder
 
 FOLDER = "UNCORK_BISECT"  # the environment variable of a step, with its Bisection
 TREE = "{tree}"  # in a word: the worktree of the revision
@@ -93,7 +93,7 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
     build = work.folder / f"{name}-build"
     build.mkdir(exist_ok=True)
     done = run_in(work.folder / name, f"UNCORK_BUILD={build}", "sh", "-c", work.build)
-    log.write_text(done.stdout + done.stderr)
+    file_write(log, done.stdout + done.stderr)
     return f"it does not build: {log}" if done.returncode else None
 
 

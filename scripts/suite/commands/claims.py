@@ -35,6 +35,7 @@ from suite.result.files import (
     json_text,
     plan_read,
     results_folder,
+    writable_check,
 )
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
@@ -173,6 +174,7 @@ def run_main(options: argparse.Namespace) -> int:
         result_check(folder / one.name, one)
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
+    writable_check(folder / CLAIMS)  # a pipe would never be read to its end
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
         index[one.name] = "" if one.able else one.lacking

@@ -26,7 +26,7 @@ from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing
 from suite.present.report.page import pair_page, result_page
-from suite.result.files import file_write, output_folder, result_find
+from suite.result.files import file_write, output_folder, result_find, writable_check
 
 NAME = "report.html"
 PagePart = TypeVar("PagePart")
@@ -86,8 +86,8 @@ def main(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
         output_folder(result_find(asked.folders[-1])) / NAME)
-    if path.is_dir():
-        raise UsageError(f"-o {path} is a folder: give the name of a file")
+    if options.output != "-":
+        writable_check(path)  # before the pictures are drawn
     matrices = [matrix_narrow(matrix_load(folder), asked.words) for folder in asked.folders]
     page = page_of_one(matrices[0]) if len(matrices) == 1 else page_of_two(
         matrices[0], matrices[1], asked.words)

@@ -4,7 +4,6 @@
 import argparse
 import contextlib
 import errno
-import json
 import shlex
 import sys
 from collections import Counter
@@ -42,19 +41,17 @@ from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.result.checks import Damaged
 from suite.result.files import (
-    RECORDS,
     SCENARIO,
     Journal,
     is_reference,
     machines_read,
     plan_read,
-    records_done,
     result_find,
     results_folder,
 )
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
-from suite.result.record import WARMUP_ROUND, JsonObject, Record
+from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
@@ -154,6 +151,12 @@ def intervals_are_wide(folder: Path) -> bool:
     return precision is not None and bool(precision.wide)
 
 
+def runs_stored(folder: Path) -> tuple[Outcomes, int]:
+    """The runs of a stored result, and the size of their lines."""
+    from suite.analyse.load import stored_runs  # pandas is slow to import
+    return stored_runs(folder)
+
+
 def answer_print(journal: Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
     from suite.analyse.frame import matrix_load
@@ -181,10 +184,9 @@ def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
 
 def outcome_check(journal: Journal) -> None:
     """Prints how many runs failed. Failure if all counted runs of a cell failed."""
-    with open(journal.folder / RECORDS, "rb") as file:
-        runs = [(record.cell, record.round, record.status, record.reason or "no reason given")
-                for record in map(Record, map(json.loads, file))
-                if record.session == journal.plan.session.name]
+    runs = [(cell, number, status, reason or "no reason given")
+            for (session, number, cell, _), (status, reason) in journal.done.items()
+            if session == journal.plan.session.name]
     failures = [reason for _, _, status, reason in runs if status == "failed"]
     counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
                       if number != WARMUP_ROUND)
@@ -230,7 +232,7 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
 
 
 def runs_left_text(folder: Path, plan: Plan) -> str:
-    left = len(session_left(plan, records_done(folder)[0]))
+    left = len(session_left(plan, runs_stored(folder)[0]))
     return (f"{path_text(folder)} has {counted_text(left, 'run')} left" if left else
             f"{path_text(folder)} has nothing left to do: --more adds a session")
 
@@ -325,7 +327,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
-                  intervals_are_wide)
+                  intervals_are_wide, runs_stored)
     journal = journal_open(start, folder, results_folder(), say, options.more, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:

@@ -10,4 +10,7 @@ PROGRAM = ROOT / "scripts" / "setup" / "target"
 
 
 def main(options: argparse.Namespace) -> int:
-    return subprocess.run([PROGRAM, *options.names]).returncode
+    listed = None if options.names else subprocess.PIPE  # a shell prints a line per failed write
+    done = subprocess.run([PROGRAM, *options.names], stdout=listed, text=True)
+    print(done.stdout or "", end="")
+    return done.returncode

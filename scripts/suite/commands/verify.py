@@ -10,7 +10,7 @@ from pathlib import Path
 from suite.analyse.frame import Matrix, matrix_load
 from suite.analyse.metrics import METRICS
 from suite.analyse.systems import systems_differences, systems_read, verdicts_of
-from suite.base.errors import UsageError
+from suite.base.errors import Failure, UsageError
 from suite.present.mail.block import cells_block, pair_block
 from suite.present.mail.parse import (
     PostedBlock,
@@ -83,5 +83,8 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.block}: no block of uncork paste in it "
                          "(it begins with base: and new:, or cells:)")
     matrices = [matrix_load(result_find(Path(folder))) for folder in options.results]
+    for matrix in matrices:
+        if matrix.result.damage_unknown:
+            raise Failure(f"{matrix.result.folder / matrix.result.damage_unknown}")
     same = [block_verify(posted, matrices) for posted in blocks]
     return 0 if all(same) else 1

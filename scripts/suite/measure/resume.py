@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Which result a start of the runner continues, and what is left to run in it.
 
-The caller gives the rule by which until= adds rounds, because the runner knows no figures. The rule
-reads the stored result only. So a start after a kill adds the same rounds.
+The caller gives what reads the stored result: which runs it has, and the rule by which until= adds
+rounds, because the runner knows no figures. So a start after a kill adds the same rounds.
 """
 
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
 from suite.measure.schedule import Run, runs_per_round, seed_draw, session_schedule
-from suite.result.files import PLAN, Journal, journal_create, plan_read, records_done, records_lock
+from suite.result.files import PLAN, Journal, journal_create, plan_read, records_lock
 from suite.result.plan import Boots, Plan, Programs
-from suite.result.record import RunKey
+from suite.result.record import Outcomes, RunKey
 
 Say = Callable[[str], None]  # prints a line for the user
 
@@ -24,14 +24,16 @@ Say = Callable[[str], None]  # prints a line for the user
 @dataclass(frozen=True)
 class Start:
     """One start of the runner: what it is to run, on which boots. is_wide: whether the result in a
-    folder has intervals that are wider than until= allows."""
+    folder has intervals that are wider than until= allows. stored: its runs, and the size of their
+    lines in bytes without a torn last one; Failure where a line is damaged."""
 
     plan: Plan
     boots: Boots
     is_wide: Callable[[Path], bool]
+    stored: Callable[[Path], tuple[Outcomes, int]]
 
 
-def session_left(plan: Plan, done: set[RunKey]) -> list[Run]:
+def session_left(plan: Plan, done: Collection[RunKey]) -> list[Run]:
     """The runs of the last session that have no record yet, in order."""
     name = plan.session.name
     return [run for run in session_schedule(plan, plan.session)
@@ -56,7 +58,8 @@ def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> 
     return rounds_added(done, plan.rounds_max)
 
 
-def session_unfinished(start: Start, folder: Path, plan: Plan, done: set[RunKey]) -> str | None:
+def session_unfinished(start: Start, folder: Path, plan: Plan, done: Collection[RunKey]
+                       ) -> str | None:
     """What is left of the last session of a folder; None: it is finished."""
     left = len(session_left(plan, done))
     if left:
@@ -84,7 +87,8 @@ def programs_changed(known: Programs, mine: Programs) -> str:
     return ""
 
 
-def session_choose(start: Start, folder: Path, plan: Plan, done: set[RunKey], more: bool) -> Plan:
+def session_choose(start: Start, folder: Path, plan: Plan, done: Collection[RunKey], more: bool
+                   ) -> Plan:
     """The plan with the session to run: the last one, or with more a new one. UsageError without
     more where the last one is finished or of another boot; with more where it can be finished."""
     changed = plan.session.boots.changed(start.boots)
@@ -113,7 +117,7 @@ def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
         if not plan.is_same(start.plan):
             raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write "
                              "its words, or choose another folder with -o")
-        done, whole = records_done(folder)
+        done, whole = start.stored(folder)
         os.ftruncate(descriptor, whole)
         return Journal(folder, session_choose(start, folder, plan, done, more), done, descriptor)
     except BaseException:
@@ -144,7 +148,7 @@ def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | Non
                 and plan.is_same(start.plan)
                 and (more or not plan.session.boots.changed(start.boots))):
             with damaged_skip(say):
-                done, _ = records_done(folder)
+                done, _ = start.stored(folder)
                 if more == (session_unfinished(start, folder, plan, done) is None):
                     return folder
     return None

@@ -15,6 +15,7 @@ from suite.base import grouped
 from suite.base.client import complaint_text, exit_text, line_read
 from suite.base.process import Output
 from suite.base.runner_words import OWN_ENDS, target_of, words_for_client, words_restore
+from suite.result.files import file_write
 from suite.result.plan import PlannedCell
 from suite.result.record import JsonObject
 
@@ -83,7 +84,7 @@ def batch_records(output: Output, cells: Sequence[PlannedCell],
         yield number, missing.copy()
     if log:
         log.parent.mkdir(exist_ok=True)
-        log.write_text(output.stderr)
+        file_write(log, output.stderr)
 
 
 def cells_by_target(cells: Sequence[PlannedCell]) -> dict[str, list[int]]:

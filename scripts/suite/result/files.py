@@ -11,8 +11,10 @@ import functools
 import hashlib
 import json
 import os
+import stat
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
@@ -25,9 +27,10 @@ from suite.base.installation import RESULTS
 from suite.result.checks import SCHEMA, Damaged, Newer, Shape, brief, constant_refuse
 from suite.result.machine import MACHINES_SHAPE, Facts
 from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
-from suite.result.record import STORED_SHAPE, WARMUP_ROUND, JsonObject, RunKey, key_of
+from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
+CRC = b',"crc":'  # begins the last member of a line of records.jsonl
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CLAIMS = "claims.json"  # in a folder with results of claims: why some could not run
 CHUNK_BYTES = 1 << 20
@@ -40,6 +43,11 @@ def results_folder() -> Path:
     """The folder of results that users name: $UNCORK_RESULTS, else that of the installation."""
     chosen = os.environ.get("UNCORK_RESULTS")
     return Path(chosen) if chosen else RESULTS
+
+
+def path_shown(path: Path | str) -> str:
+    """A path as text, for a file: bytes that are not UTF-8 are U+FFFD in it."""
+    return os.fsencode(path).decode(errors="replace")
 
 
 def result_find(given: Path) -> Path:
@@ -99,6 +107,21 @@ def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
     return value
 
 
+def line_make(head: bytes) -> bytes:
+    """A line of records.jsonl without its end. head: a JSON object without its last brace, of which
+    crc is the CRC-32."""
+    return b"%s%s%d}" % (head, CRC, zlib.crc32(head))
+
+
+def line_parse(data: bytes | None, check: Shape) -> JsonObject:
+    """As object_parse(), for a line of records.jsonl: Damaged too where its crc is wrong. Results
+    of older versions have no crc."""
+    value = object_parse(data, check)
+    if data and "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
+        raise Damaged("its bytes are not those that were written: its crc differs")
+    return value
+
+
 def plan_read(folder: Path) -> Plan | None:
     """The plan of a result; None without one. UsageError for a newer schema, Failure for damage."""
     path = folder / PLAN
@@ -145,14 +168,36 @@ def file_named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, str(path)) from None
 
 
-def file_write(path: Path, text: str) -> None:
-    """Replaces a file as a whole: after a kill there is the old one or the new one."""
-    fresh = path.with_name(path.name + ".new")
-    with file_named(path), open(fresh, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)
+def writable_check(path: Path) -> None:
+    """Failure where path is a link, a device, a pipe or a folder: rename(2) would replace a link or
+    a device, for root even /dev/null."""
+    with contextlib.suppress(OSError):  # there is none, or open(2) says what is wrong
+        mode = path.lstat().st_mode
+        if not stat.S_ISREG(mode):
+            kind = ("a folder" if stat.S_ISDIR(mode) else
+                    "a symbolic link" if stat.S_ISLNK(mode) else "a special file")
+            raise Failure(f"cannot write {path}: it is {kind}; name a regular file or a new one")
+
+
+def file_write(path: Path, content: str | bytes) -> None:
+    """Writes a file as a whole: after a kill there is the old one or the new one, after a failure
+    the old one. Failure as writable_check(). Every file at a path that users choose comes from
+    here."""
+    fresh, data = path.with_name(path.name + ".new"), (
+        content.encode() if isinstance(content, str) else content)
+    for place in (path, fresh):
+        writable_check(place)
+    try:
+        with file_named(path):
+            with open(fresh, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(fresh, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            fresh.unlink()
+        raise
 
 
 def json_text(value: Any) -> str:
@@ -216,12 +261,12 @@ BEFORE_PLAN = {RECORDS, SCENARIO, HOSTS, *(f"{name}.new" for name in (PLAN, HOST
 
 @dataclass
 class Journal:
-    """An open result. plan: its last session runs. done: the runs that are stored. descriptor: of
-    records.jsonl, with the lock."""
+    """An open result. plan: its last session runs. done: the status of each run that is stored, and
+    why it is not ok. descriptor: of records.jsonl, with the lock."""
 
     folder: Path
     plan: Plan
-    done: set[RunKey]
+    done: Outcomes
     descriptor: int
 
     @property
@@ -234,12 +279,13 @@ class Journal:
 
     def append(self, record: JsonObject) -> None:
         """Appends one record and syncs it before it returns."""
-        rest = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(record, separators=(",", ":"), ensure_ascii=False).encode()
+        rest = line_make(text.removesuffix(b"}")) + b"\n"
         with file_named(self.folder / RECORDS):
             while rest:
                 rest = rest[os.write(self.descriptor, rest):]
             os.fsync(self.descriptor)
-        self.done.add(key_of(record))
+        self.done[key_of(record)] = record["status"], record.get("reason", "")
 
     def extend(self, rounds: int) -> None:
         """Adds rounds to the session, in plan.json before the first of them runs."""
@@ -269,6 +315,7 @@ class Journal:
 
 def records_lock(folder: Path) -> int:
     """Opens records.jsonl to append, and takes its lock; Failure if another process has it."""
+    writable_check(folder / RECORDS)
     descriptor = os.open(folder / RECORDS, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -276,21 +323,6 @@ def records_lock(folder: Path) -> int:
         os.close(descriptor)
         raise Failure(f"{folder} is being written by another uncork run") from None
     return descriptor
-
-
-def records_done(folder: Path) -> tuple[set[RunKey], int]:
-    """(the runs that are stored, the size of their lines in bytes). A torn last line is left out;
-    Failure where a whole line is damaged."""
-    path = folder / RECORDS
-    data = path.read_bytes() if path.exists() else b""
-    whole = data.rfind(b"\n") + 1
-    done = set()
-    for number, line in enumerate(data[:whole].splitlines(), start=1):
-        try:
-            done.add(key_of(object_parse(line, STORED_SHAPE)))
-        except Damaged as damage:
-            raise Failure(f"{path}:{number}: {damage}: it cannot be continued") from None
-    return done, whole
 
 
 def journal_create(folder: Path, plan: Plan) -> Journal:
@@ -307,7 +339,7 @@ def journal_create(folder: Path, plan: Plan) -> Journal:
         raise UsageError(f"{folder} has records but no plan.json: "
                          "choose another folder with -o")
     (folder / HOSTS).unlink(missing_ok=True)  # of a start that was killed before it had a plan
-    return Journal(folder, plan, set(), descriptor)
+    return Journal(folder, plan, {}, descriptor)
 
 
 # ---- reference results: finished ones that come with uncork, named `reference/NAME`. Each is an

@@ -96,7 +96,7 @@ STATUSES = ("ok", "unsupported", "failed")
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 ENDS = ("client", "server", "proxy")  # that a record may have
 RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX}, {"session": TEXT})
-STORED_SHAPE = object_of({"run": RUN_SHAPE})  # with such a record a run is done
+NAMED_SHAPE = object_of({"run": RUN_SHAPE, "words": map_of(TEXT)})  # with its cell, written twice
 RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "reason": TEXT,
     "words": object_of({}, {"rate": value_check(is_rate, "a number above 0 or closed")}, TEXT),
@@ -108,6 +108,7 @@ RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
 })
 JsonObject = dict[str, Any]  # a JSON object
 RunKey = tuple[str, int, str, str]  # session, round, cell, label
+Outcomes = dict[RunKey, tuple[str, str]]  # of runs: status and reason
 
 
 def key_of(record: Mapping[str, Any]) -> RunKey:

@@ -32,6 +32,7 @@ from suite.present.tables.model import (
     Section,
     Table,
 )
+from suite.result.files import path_shown
 
 KIND_MOST = 4  # between two systems: a kind with more differences shows the first and a count
 HOW = {Unit.ROUND: "round by round",
@@ -118,7 +119,7 @@ def side_line(comparison: Comparison, side: Side) -> str:
     if comparison.within:
         return wording.side_text(side)
     result = side.matrix.result
-    where = [str(result.folder), counted_text(len(side.sessions), "session")]
+    where = [path_shown(result.folder), counted_text(len(side.sessions), "session")]
     return "; ".join(filter(None, (wording.side_text(side, [result.name]), *where)))
 
 

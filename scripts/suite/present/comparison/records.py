@@ -10,6 +10,7 @@ from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
 from suite.present.judged import verdict_name
 from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json
+from suite.result.files import path_shown
 
 FIELDS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high",
           "new_rounds", "change", "change_low", "change_high", "p", "confidence", "status",
@@ -53,8 +54,8 @@ def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Fields]:
 
 
 def side_json(side: Side) -> dict[str, Any]:
-    return {"name": side.name, "result": str(side.matrix.result.folder), "words": dict(side.words),
-            "sessions": list(side.sessions)}
+    return {"name": side.name, "result": path_shown(side.matrix.result.folder),
+            "words": dict(side.words), "sessions": list(side.sessions)}
 
 
 def change_ratio_json(ratio: stats.Estimate) -> dict[str, Any]:

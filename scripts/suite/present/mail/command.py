@@ -7,6 +7,7 @@ the command has all words; then the names of cells may have their words in anoth
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -79,10 +80,14 @@ def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str,
 
 
 def word_quoted(word: str) -> str:
-    """A word quoted for a shell. One with blanks gets double quotes, which may span lines."""
-    if re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
-        key, _, value = word.partition("=")
+    """A word quoted for a shell. A value with blanks gets double quotes, which may span lines. A
+    path that is not UTF-8 has escapes, which bash and zsh read."""
+    key, is_word, value = word.partition("=")
+    if is_word and re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
         return f'{key}="{value}"'
+    if re.search("[\udc80-\udcff]", word):
+        data = os.fsencode(word.replace("\\", r"\\").replace("'", r"\'"))
+        return f"$'{data.decode(errors='backslashreplace')}'"
     return shlex.quote(word)
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Writes NAME.dat and NAME.gp and runs gnuplot on them. Only this module here uses files."""
+"""Writes NAME.dat and NAME.gp, and draws the pictures with gnuplot in a folder of its own, because
+gnuplot would write into links and wait for pipes. Only this module here uses files."""
 
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,7 +26,7 @@ def gnuplot_run(script: Path) -> None:
         raise Failure(f"gnuplot is missing: {setup_hint()}") from None
     if done.returncode != 0:  # a series without any value is only a warning
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip(" ^\n")]
-        raise Failure(f"{script}: gnuplot says: {lines[-1] if lines else 'nothing'}")
+        raise Failure(f"{script.name}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
 def svg_sized(text: str, drawing: Drawing) -> str:
@@ -36,25 +38,33 @@ def svg_sized(text: str, drawing: Drawing) -> str:
                   f'{side[1]}="{int(side[2]) * unit / 96:.4g}in"', text, count=2)
 
 
+def picture_bytes(path: Path, drawing: Drawing) -> bytes:
+    """A picture that gnuplot drew. Pictures in text lose trailing blanks and repeated empty lines.
+    """
+    if path.suffix == ".svg":
+        return svg_sized(path.read_text(encoding="utf-8"), drawing).encode()
+    if path.suffix == ".txt":
+        lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+        text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+        return f"{text}\n".encode()
+    return path.read_bytes()
+
+
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS
                   ) -> list[Path]:
-    """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures. Pictures in text
-    lose trailing blanks and repeated empty lines."""
+    """Writes NAME.dat and NAME.gp, and draws; gives the paths of the pictures."""
     start, template = ((ROOT / "plots" / f"{name}.gp").read_text(encoding="utf-8")
                        for name in ("start", drawing.template))
-    file_write(folder / f"{drawing.name}.dat", drawing.data)
-    script = folder / f"{drawing.name}.gp"
-    file_write(script, f"formats = '{' '.join(formats)}'\n{drawing.script}{start}"
-               'do for [format in formats] {\ntext = format eq "txt"\n'
-               f"{template}set output\nreset\n}}\n")
-    gnuplot_run(script)
-    pictures = [folder / f"{drawing.name}.{form}" for form in formats]
-    for picture in pictures:
-        if picture.suffix == ".svg":
-            picture.write_text(svg_sized(picture.read_text(encoding="utf-8"), drawing),
-                               encoding="utf-8")
-        if picture.suffix == ".txt":
-            lines = [line.rstrip() for line in picture.read_text(encoding="utf-8").splitlines()]
-            text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-            picture.write_text(f"{text}\n", encoding="utf-8")
-    return pictures
+    script, pictures = f"{drawing.name}.gp", [f"{drawing.name}.{form}" for form in formats]
+    with tempfile.TemporaryDirectory(prefix="uncork-") as drawn:
+        for name, text in (
+                (f"{drawing.name}.dat", drawing.data),
+                (script, f"formats = '{' '.join(formats)}'\n{drawing.script}{start}"
+                         'do for [format in formats] {\ntext = format eq "txt"\n'
+                         f"{template}set output\nreset\n}}\n")):
+            file_write(folder / name, text)
+            Path(drawn, name).symlink_to((folder / name).absolute())
+        gnuplot_run(Path(drawn, script))
+        for name in pictures:
+            file_write(folder / name, picture_bytes(Path(drawn, name), drawing))
+    return [folder / name for name in pictures]

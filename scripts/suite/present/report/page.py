@@ -16,7 +16,7 @@ from suite.present.answers import OUTCOMES, deciding_pairs
 from suite.present.columns import Footnotes
 from suite.present.comparison import document
 from suite.present.heading import machine_text
-from suite.present.mail.command import command_lines
+from suite.present.mail.command import command_lines, word_quoted
 from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
 from suite.present.table import answers_and_opposed, answers_of, result_document
 from suite.present.tables.html import details, document_elements, element, page_text, pairs_list
@@ -121,7 +121,7 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     by_hand = details(f"every cell by hand ({len(cells)})",
                      element("pre", "\n".join(by_hand_lines(
                          cells, folders_of(result.plan), result.plan.timer))))
-    reading = [f"uncork {name} {result.folder}"
+    reading = [f"uncork {name} {word_quoted(str(result.folder))}"
                for name in ("table", "compare", "plot", "check", "paste", "report")]
     sections: list[PageSection] = [
         ("answer", "Answer",
@@ -144,7 +144,8 @@ def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
               changes: Sequence[RenderedDrawing] = ()) -> str:
     """The page of two results that are compared. It begins with what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
-    reading = [f"uncork {name} {base.folder} {new.folder}"
+    folders = " ".join(word_quoted(str(result.folder)) for result in (base, new))
+    reading = [f"uncork {name} {folders}"
                for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
