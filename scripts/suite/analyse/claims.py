@@ -47,6 +47,7 @@ from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import pair_judged
 from suite.base.errors import UsageError
+from suite.base.runner_words import LOAD, subject_of
 from suite.base.units import count_text, counted_text, number_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
@@ -73,7 +74,8 @@ class ClaimVerdict:
     """outcome, span, side, advice: as of Decision. remarks: the measured figures, or why it is
     undecided, without the advice.
     absent: the result does not have its cells. unable: a cell cannot run there, or is emulated.
-    where: the words of claim_places() for which it was decided."""
+    where: the words of claim_places() for which it was decided. foreign: each cell has a server or
+    a load that is not uncork's own."""
 
     claim: Claim
     outcome: str
@@ -84,6 +86,7 @@ class ClaimVerdict:
     span: Span = ()
     side: int = 0
     advice: str = ""
+    foreign: bool = False
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -439,11 +442,14 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     try:
         candidates = {name: candidates_find(matrix, name) for name in names}
         evidence = {name: first for name, (first, *_) in candidates.items()}
+        foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words
+                      for one in evidence.values())
         best = best_of(parsed)
         if best is None:
             decision = pair_decide(matrix, parsed, evidence)
             return ClaimVerdict(claim, decision.outcome, (decision.remark,), where=where,
-                                span=decision.span, side=decision.side, advice=decision.advice)
+                                span=decision.span, side=decision.side, advice=decision.advice,
+                                foreign=foreign)
         decisions = [pair_decide(matrix, parsed, evidence | {best: candidate})
                      for candidate in candidates[best]]
     except Undecidable as error:
@@ -452,7 +458,8 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     outcome, index = best_decide(parsed, best, [one.outcome for one in decisions])
     return ClaimVerdict(claim, outcome,
                         (decisions[index].remark, f"against {candidates[best][index].cell.name}"),
-                        where=where, span=decisions[index].span, advice=decisions[index].advice)
+                        where=where, span=decisions[index].span, advice=decisions[index].advice,
+                        foreign=foreign)
 
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:

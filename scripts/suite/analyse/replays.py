@@ -3,8 +3,9 @@
 
 The outcome of claims.py becomes a verdict; that of a ratio depends on its side too. The published
 figure may be of a whole program, which does not run here. Then a ratio or a direction is at best
-"direction only"; a count or a stall can be the same. If `place` is swept and not named, each place
-is decided separately.
+"direction only"; a count or a stall can be the same. What only other programs did contradicts
+nothing, and is "not seen here". If `place` is swept and not named, each place is decided
+separately.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,20 +28,22 @@ from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
 from suite.analyse.metrics import METRICS, Metric
 from suite.base.errors import UsageError
-from suite.base.runner_words import SUBJECT, subject_of
 from suite.base.units import number_text, value_text
 from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
 
-REPRODUCED, DIRECTION, CONTRADICTED = "reproduced", "direction only", "contradicted"
+REPRODUCED, DIRECTION = "reproduced", "direction only"
+NOT_SEEN, CONTRADICTED = "not seen here", "contradicted"
 UNDECIDED, DEPENDS_ON_PLACE = "undecided", "depends on place"
 CANNOT_RUN, CANNOT_DECIDE = "cannot run here", "cannot decide here"
-VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE, UNDECIDED, CANNOT_DECIDE,
-            CANNOT_RUN)
+VERDICTS = (REPRODUCED, DIRECTION, CONTRADICTED, NOT_SEEN, DEPENDS_ON_PLACE, UNDECIDED,
+            CANNOT_DECIDE, CANNOT_RUN)
 COUNT, DIRECTED, RATIO, STALL = CLAIM_KINDS
-DECIDED = (REPRODUCED, DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)
-EXPLAINED = (DIRECTION, CONTRADICTED, DEPENDS_ON_PLACE)  # verdicts that an explanation follows
+DECIDED = (REPRODUCED, DIRECTION, CONTRADICTED, NOT_SEEN, DEPENDS_ON_PLACE)
+EXPLAINED = DECIDED[1:]  # verdicts that an explanation follows
+SEEN = (REPRODUCED, DIRECTION, DEPENDS_ON_PLACE)
 RESENT = 0.01  # this share of the segments that a subject's client received may be retransmissions
+ON_THE_WIRE = ("segments", "captured_segments", "records")  # follow from calls by the protocol
 RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
@@ -139,19 +142,11 @@ def claims_change(claim: Operation) -> bool:
     return near_of(float(evaluate(claim.right, {}))) != 1
 
 
-def runs_subject(scenario: Scenario) -> bool:
-    """Whether any cell has a subject other than uncork's own server."""
-    named = [scenario.fixed.get(SUBJECT, ""), *scenario.sweep.get(SUBJECT, ()),
-             *(arm.words.get(SUBJECT, "") for arm in scenario.arms)]
-    return any(subject_of({SUBJECT: name}) for name in named)
-
-
-def count_verdict(scenario: Scenario, claim: Operation, decided: ClaimVerdict) -> str:
+def count_verdict(claim: Operation, decided: ClaimVerdict) -> str:
     """The verdict on a count that was not the claimed number in every run. Retransmissions add to
     the segments that the client of a subject receives; uncork's own ends subtract them."""
     value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
-    received = runs_subject(scenario) and all(
-        one.metric == RECEIVED for one in references_of(claim.left))
+    received = decided.foreign and all(one.metric == RECEIVED for one in references_of(claim.left))
     if received and value > 0 and len(decided.span) == 3:
         least, most = (end / value - 1 for end in decided.span[1:])
         if least >= 0 and most <= RESENT:
@@ -182,23 +177,24 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
     elif kind == RATIO and claims_change(parsed):
         verdict = ratio_verdict(decided, whole_program)
     elif kind == COUNT:
-        verdict = count_verdict(scenario, parsed, decided)
+        verdict = count_verdict(parsed, decided)
     elif decided.outcome == "not ok":
         verdict = CONTRADICTED
     if origin and origin.needs and verdict in (UNDECIDED, CONTRADICTED):
         return CANNOT_DECIDE
-    # the own work of a whole program makes any change smaller
-    lacking = whole_program and kind == RATIO and not claims_change(parsed)
-    return CANNOT_DECIDE if lacking and verdict == CONTRADICTED else verdict
+    by_protocol = kind == COUNT and all(one.metric.startswith(ON_THE_WIRE)
+                                        for one in references_of(parsed))
+    ran = decided.foreign and not whole_program  # the program of the origin
+    return NOT_SEEN if verdict == CONTRADICTED and not (ran or by_protocol) else verdict
 
 
 def verdicts_join(verdicts: Sequence[str]) -> str:
     """One verdict from those at several places; figures of several places are never pooled."""
     found = set(verdicts) - {CANNOT_RUN} or {CANNOT_RUN}
-    if CONTRADICTED in found and found & {REPRODUCED, DIRECTION}:
+    if found & {CONTRADICTED, NOT_SEEN} and found & {REPRODUCED, DIRECTION}:
         return DEPENDS_ON_PLACE
-    return next(one for one in (UNDECIDED, CANNOT_DECIDE, CANNOT_RUN, CONTRADICTED, DIRECTION,
-                                REPRODUCED) if one in found)
+    return next(one for one in (UNDECIDED, CANNOT_DECIDE, CANNOT_RUN, CONTRADICTED, NOT_SEEN,
+                                DIRECTION, REPRODUCED) if one in found)
 
 
 def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
@@ -275,7 +271,7 @@ def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
 
 
 def replays_status(verdicts: Sequence[str]) -> int:
-    """Exit status: 0 all are decided, 1 one is contradicted, 3 one is undecided, 4 none ran."""
+    """Exit status: 0 all are SEEN, 1 one is contradicted, 3 one is unknown, 4 none ran."""
     if set(verdicts) <= {CANNOT_RUN}:
         return 4
-    return 1 if CONTRADICTED in verdicts else 3 if UNDECIDED in verdicts else 0
+    return 1 if CONTRADICTED in verdicts else 0 if set(verdicts) <= set(SEEN) else 3

@@ -7,7 +7,7 @@ from typing import Any
 
 from suite.analyse.expressions import claim_parse, references_of
 from suite.analyse.metrics import METRICS
-from suite.analyse.replays import COUNT, DECIDED, REPRODUCED, VERDICTS
+from suite.analyse.replays import COUNT, DECIDED, NOT_SEEN, REPRODUCED, VERDICTS
 from suite.analyse.systems import System, verdicts_of
 from suite.base.units import counted_text
 from suite.present.answers import labelled
@@ -153,14 +153,22 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
         remark=disputes_text(claim, systems))
 
 
+def unlike_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
+    """Why a claim that was not seen in these systems is not contradicted."""
+    return f"what differs: {differs_text(claim, systems) or 'another program'}"
+
+
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
     """The reasons for the verdicts of a claim that are not REPRODUCED, each reason once."""
     notes: dict[tuple[str, str, str], list[str]] = {}
     for head, system in zip(heads_of(systems), systems, strict=True):
         for _, row in rows_of(system, [name]):
             if row["verdict"] != REPRODUCED:
-                because = f"; because {row['explained']}" if row.get("explained") else ""
-                notes.setdefault((row["verdict"], "; ".join(row["remarks"]) + because, head),
+                why = [*row["remarks"],
+                       f"because {row['explained']}" if row.get("explained") else "",
+                       unlike_text(system["claims"][name], [system])
+                       if row["verdict"] == NOT_SEEN else ""]
+                notes.setdefault((row["verdict"], "; ".join(filter(None, why)), head),
                                  []).append(row["says"])
     return labelled(name, [f"{verdict}: {'; '.join(says)}: {why}"
                            + (f" ({head})" if len(systems) > 1 else "")
