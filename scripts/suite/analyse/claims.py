@@ -42,10 +42,10 @@ from suite.analyse.expressions import (
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, rounds_common
-from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict, pair_family, pair_verdict
 from suite.base.errors import UsageError
+from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import count_text, counted_text, noise_text, number_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
@@ -135,8 +135,8 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     if not len(series):
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
-            raise Unable(f"{words_text(cell.axes) or cell.name}: {TIMES_INVALID}: "
-                         f"{cell.emulated}: {metric} says nothing there")
+            raise Unable(f"{words_text(cell.axes) or cell.name}: {metric}: {cell.emulated}: "
+                         f"{EXACT_ONLY}")
         raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 

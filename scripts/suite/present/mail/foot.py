@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analyse.comparison.build import NO_TIMES
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
@@ -91,7 +90,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
             *(f"{metric.name} {opposed}" for metric in comparison.metrics
               if (opposed := wording.opposed_of(comparison, metric))),
             *dict.fromkeys(coverage),
-            *(note for note in comparison.notes if note != NO_TIMES),
+            *(note for note in comparison.notes if note != TIMES_INVALID),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]
 
 
