@@ -18,10 +18,12 @@ from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import histogram_of
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import Verdict, opposed_text, verdict_of
 from suite.base.errors import UsageError
+from suite.base.runner_words import EXACT_ONLY
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.comparison.wording import verdict_text
 from suite.present.hgrm import hgrm_text
@@ -312,16 +314,16 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
             ([NODELAY, "--hgrm", "columns=time"], "--hgrm always has the same metrics"),
             ([NODELAY, "--csv", "--json"], "not allowed with argument"),
             ([old, folders["slow"], "axis=virtualisation"],
-             "functional only: under emulation time_per_message"),
+             f"time_per_message: {TIMES_INVALID}"),
     ):
         assert says in said(capsys, *arguments), arguments
 
 
 def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
-    assert "functional only" in compared_text([comparison], 100)
+    assert f"emulated, new  {EXACT_ONLY}" in compared_text([comparison], 100)
     for render in (hgrm.render, hyperfine.render):
-        with pytest.raises(UsageError, match="functional only"):
+        with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])
 
 

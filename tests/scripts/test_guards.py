@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 import targets_make  # that answers has made known
 
-from answers import golden_check, matrix_of, refused, uncork
+from answers import NODELAY, emulated, golden_check, matrix_of, refused, uncork
+from conftest import ROOT
 from mails import pasted
 from rendered import compared_text
 from suite import stats
@@ -22,7 +23,7 @@ from suite.analyse.comparison.differences import refusals_check
 from suite.analyse.comparison.model import Comparison, Unit
 from suite.analyse.comparison.sides import metrics_choose, sides_within
 from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
-from suite.analyse.machines import cells_emulated, machines_group
+from suite.analyse.machines import TIMES_INVALID, cells_emulated, machines_group
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import optima_build
 from suite.analyse.precision import precision_measure, precision_text
@@ -30,12 +31,13 @@ from suite.analyse.results import result_load
 from suite.analyse.summary import gain_build, summary_build
 from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
+from suite.base.runner_words import EXACT_ONLY
 from suite.present.heading import machines_text
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.parts import note_text
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.page import machines_elements
-from suite.scenario.scenario import Claim, Picture
+from suite.scenario.scenario import PICTURES, Claim, Picture
 
 TIME, SEGMENTS, SENDS = (METRICS[name]
                          for name in ("time_per_message", "segments_per_message",
@@ -265,6 +267,36 @@ def test_how_long_emulated_runs_took_changes_nothing_that_is_shown(folders, tmp_
     assert {"bars", "forest"} < as_made.keys() and all(as_made.values())
 
 
+def test_every_output_about_an_emulated_side_has_one_sentence_of_at_most_15_words(folders):
+    folder, old, new = folders["emulated"], "target=vng:6.1", "target=vng:6.18"
+    assert len(TIMES_INVALID.split()) <= 15
+    for words in (("table", folder), ("table", folder, "--md"), ("paste", folder, old, new),
+                  ("show", folder, "write=cork", new), ("check", folder),
+                  ("compare", folder, old, new),
+                  ("compare", folder, old, new, "--hyperfine"),
+                  ("export", folder, old, "-o", folder / "hgrm")):
+        done = uncork(*words, COLUMNS="300")
+        said = " ".join((done.stdout + done.stderr).split())
+        assert said.count(EXACT_ONLY) and "functional only" not in said, words
+    texts = [page.read_text() for page in (ROOT / "docs").glob("*.md")]
+    assert sum(EXACT_ONLY in " ".join(text.split()) for text in texts) >= 3
+    assert not any("functional only" in text for text in texts)
+
+
+@pytest.mark.parametrize("kind, shows", [pair for pair in PICTURES.items() if pair[1]])
+def test_a_picture_of_times_that_are_all_emulated_is_left_out_and_says_why(kind, shows, made):
+    slow, left_out = emulated(matrix_of(NODELAY)), []
+    timed = Picture(kind, TIME.name if shows == "metric" else None, None, None, None)
+    scenario = replace(slow.result.scenario, pictures=(
+        timed, Picture("bars", SEGMENTS.name, None, None, None),
+        Picture("counts", None, None, None, None)))
+    slow = replace(slow, result=replace(slow.result, scenario=scenario))
+    drawn = [drawing.name for drawing in drawings_make(slow, refused=left_out.append)]
+    assert drawn[0] == "segments_per_message-bars" and len(drawn) > 1
+    assert left_out == [f"left out: picture: {kind}: {TIMES_INVALID}"]
+    assert drawings_make(made["emulated"], [Picture("bars", TIME.name, None, None, None)])
+
+
 def test_the_times_of_this_machine_beside_emulated_ones_are_shown(made):
     comparison = compare_cells(made["emulated"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     changes = changes_of(comparison)
@@ -274,11 +306,11 @@ def test_the_times_of_this_machine_beside_emulated_ones_are_shown(made):
 
 def test_times_across_emulation_are_refused_and_counts_are_not(folders, made):
     sides = folders["emulated"], "target=local", "target=vng:6.18"
-    assert "functional only: under emulation time_per_message says nothing" in refused(
+    assert f"time_per_message: {TIMES_INVALID}" in refused(
         "compare", *sides, "columns=time_per_message")
-    assert "functional only" in refused("compare", *sides, "--force", "columns=time_per_message")
+    assert TIMES_INVALID in refused("compare", *sides, "--force", "columns=time_per_message")
     comparison = compare_cells(made["emulated"], {"target": "local"}, NEW, [TIME, SEGMENTS])
-    assert comparison.metrics == (SEGMENTS,) and "functional only" in comparison.notes[0]
+    assert comparison.metrics == (SEGMENTS,) and comparison.notes[0] == TIMES_INVALID
 
 
 def test_a_booted_kernel_of_which_nothing_is_known_is_taken_for_emulated(folders):
@@ -452,7 +484,7 @@ def test_a_page_has_the_machines_of_all_targets_and_no_times_of_emulated_ones(fo
     done = uncork("report", folders["emulated"])
     assert done.returncode == 0, done.stderr
     page = Path(done.stdout.strip()).read_text()
-    assert "functional only: emulated" in page and page.count(
+    assert TIMES_INVALID in page and page.count(
         ">machine 3<") == 1 and ">machine 4<" not in page
 
 

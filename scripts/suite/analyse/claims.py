@@ -43,11 +43,10 @@ from suite.analyse.expressions import (
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, rounds_common
-from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import pair_judged
 from suite.base.errors import UsageError
-from suite.base.runner_words import LOAD, subject_of
+from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
 from suite.base.units import count_text, counted_text, number_text, value_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
@@ -139,8 +138,8 @@ def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     if not len(series):
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
-            raise Unable(f"{words_text(cell.axes) or cell.name}: {TIMES_INVALID}: "
-                         f"{cell.emulated}: {metric} says nothing there")
+            raise Unable(f"{words_text(cell.axes) or cell.name}: {metric}: {cell.emulated}: "
+                         f"{EXACT_ONLY}")
         raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
     if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
         raise Undecidable(f"{words_text(cell.axes) or cell.name}: unexpected connections reached a "

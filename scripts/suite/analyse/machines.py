@@ -8,12 +8,12 @@ from typing import Any
 
 from suite.analyse.results import Result
 from suite.base import grouped
-from suite.base.runner_words import TARGET, boot_of, target_of
+from suite.base.runner_words import EXACT_ONLY, TARGET, boot_of, target_of
 from suite.result.machine import Facts, Machine
 
 EMULATION = "tcg"
-TIMES_INVALID = "functional only"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
+TIMES_INVALID = f"{EMULATED}: {EXACT_ONLY}"
 BOOT_FACTS = ("memory",)  # they differ slightly between two boots of one machine
 BOOT_SYSCTLS = ("net.ipv4.tcp_mem",)  # the same
 RUNNER_FACTS = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine

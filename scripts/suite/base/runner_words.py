@@ -50,6 +50,8 @@ LOAD = "load"  # the client that workload=command times in place of uncork-clien
 # the change that the preloaded library makes to a subject; not loaded; loaded without a change
 OVERRIDE, NOT_LOADED, NO_CHANGE = "override", "off", "none"
 BOOT_PREFIX = "vng:"  # of a target that boots a guest for all its cells of a round
+# What every output says behind `emulated: `. Under emulation, counts may depend on timing too.
+EXACT_ONLY = "only counts that were the same in every run can be compared"
 
 
 def target_of(words: Mapping[str, str]) -> str:

@@ -20,7 +20,7 @@ from suite.stats.histogram import Histogram
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
-    reasons = {True: f"{TIMES_INVALID}, its times say nothing", False: f"no run has {histogram}"}
+    reasons = {True: TIMES_INVALID, False: f"no run has {histogram}"}
     named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
     return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
                      if found)

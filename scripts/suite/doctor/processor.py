@@ -3,6 +3,7 @@
 
 from collections import Counter
 
+from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import counted_text
 from suite.doctor.facts import CLOCKSOURCE, CPU_FOLDER, SystemFacts, ValueCheck, fields_read
 from suite.doctor.finding import CellWords, Finding, Status, Unknown
@@ -49,8 +50,7 @@ def emulation_finding(facts: SystemFacts, words: CellWords) -> Finding:
         return Finding.fine(("a hypervisor, " if is_virtual(facts) else "") + "no emulation seen")
     return Finding(
         Status.DISTURBS, f"emulated by {name}",
-        "Times are those of the emulator, and a call costs more or less against a byte. Counts are "
-        "right, times and their ratios are not.",
+        f"Times are those of the emulator: {EXACT_ONLY}.",
         remark="measure on the machine itself or under KVM; faults of such a system can still be "
                "studied")
 

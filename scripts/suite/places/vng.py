@@ -26,7 +26,7 @@ from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_require, process_run
-from suite.base.runner_words import subject_of
+from suite.base.runner_words import EXACT_ONLY, subject_of
 from suite.base.text import say
 from suite.places.target import Target
 from suite.scenario.subject import definitions_file
@@ -227,8 +227,8 @@ def guest_open(value: str) -> Guest:
     guest = Guest(image, path, version, share_options(image, where))
     if hardware_works(guest):
         return guest
-    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated, so that counts "
-             "are right and times mean nothing")
+    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated: "
+             f"{EXACT_ONLY}")
     return replace(guest, options=("--disable-kvm", *guest.options), hardware=False)
 
 

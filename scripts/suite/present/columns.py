@@ -8,13 +8,12 @@ from functools import partial
 from suite import stats
 from suite.analyse.contrast import Status, Verdict
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import better_ratio, optimum_of
 from suite.analyse.summary import Figure, Gain, Summary, published_sets
 from suite.analyse.verdicts import Judged
 from suite.base import units
-from suite.base.runner_words import TARGET
+from suite.base.runner_words import EXACT_ONLY, TARGET
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.judged import judged_marked, withheld_note
 from suite.present.tables.model import Column, Group, Item
@@ -77,7 +76,7 @@ def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
     """(text, reason) in place of a figure that good runs do not have. note: figure_note(). ABSENT
     without a reason means that runs of this kind never have the figure."""
     if cell.hides(metric):
-        return "-", f"{TIMES_INVALID}: {cell.emulated}"
+        return "-", f"{cell.emulated}: {EXACT_ONLY}"
     if metric.name in cell.unsplit:
         return "", UNSPLIT_NOTE
     return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping
 from suite import stats
 from suite.analyse.contrast import Contrast, reach_of, same_differ
 from suite.analyse.frame import SPLIT_MIN_S, Cell, Matrix
-from suite.analyse.machines import TIMES_INVALID, machines_group, machines_of
+from suite.analyse.machines import machines_group, machines_of
 from suite.analyse.metrics import Metric
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.summary import Summary
 from suite.analyse.traits import AGREED
 from suite.base import grouped
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
-from suite.base.runner_words import LOCAL
+from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
 from suite.result.machine import Machine, disturbed_text
@@ -69,12 +69,12 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
-def emulated_text(matrix: Matrix) -> str:
-    """Which targets have times that mean nothing, and why; empty if all times are valid."""
+def emulated_pairs(matrix: Matrix) -> list[tuple[str, str]]:
+    """Which targets were emulated, or perhaps; empty if all times are valid."""
     found = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in matrix.cells.values()
                                   if cell.emulated))
-    return "; ".join(f"{', '.join(targets)}: {reason}" if is_elsewhere(matrix) else reason
-                     for reason, targets in found.items())
+    return [(reason, f"{', '.join(targets)}: {EXACT_ONLY}" if is_elsewhere(matrix) else EXACT_ONLY)
+            for reason, targets in found.items()]
 
 
 def disturbances_text(matrix: Matrix) -> str:
@@ -202,14 +202,14 @@ def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, st
 
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    plan, emulated, precision = matrix.result.plan, emulated_text(matrix), precision_measure(matrix)
+    plan, precision = matrix.result.plan, precision_measure(matrix)
     words = words_common(matrix.cells.values(), ("place", *matrix.axes))
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
     pairs = [
         ("words", words_text(words)),
         ("subject", subjects_text(matrix)),
         ("machine", machines_text(matrix)),
-        (TIMES_INVALID, emulated and f"{emulated}; no times and no ratios of them are shown"),
+        *emulated_pairs(matrix),
         ("disturbed", disturbances_text(matrix)),
         ("place", places_text(matrix.cells.values())
          + f"; congestion {congestion_text(matrix)}"),

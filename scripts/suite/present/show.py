@@ -12,7 +12,6 @@ import numpy as np
 
 from suite import stats
 from suite.analyse.frame import Cell, Matrix
-from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
 from suite.analyse.runs import METRIC_COLUMNS
@@ -21,7 +20,7 @@ from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.by_hand import by_hand_lines
 from suite.base.errors import UsageError
 from suite.base.lab_words import facts_rows
-from suite.base.runner_words import ARRIVAL_SEED, DRAWN
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, EXACT_ONLY
 from suite.base.text import labelled_lines
 from suite.base.units import count_text, number_text, percent_text, scale_choose, value_text
 from suite.base.words import words_split, words_text
@@ -293,8 +292,7 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
                                                                                  segments)
     unsplit = dict.fromkeys(SPLITS[name].rstrip("_") for name in SPLITS if name in cell.unsplit)
     notes = {
-        f"{TIMES_INVALID}: {cell.emulated}: its times say nothing and are not shown":
-            cell.emulated,
+        f"{cell.emulated}: {EXACT_ONLY}": cell.emulated,
         f"{segments} differs between runs: a measurement, not exact": measured,
         uncounted_note(cell): cell.uncounted,
         "user and system are not shown of "

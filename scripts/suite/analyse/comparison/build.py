@@ -25,8 +25,6 @@ from suite.analyse.verdicts import Family, Judged, pair_judged, rows_opposed
 from suite.base.errors import UsageError
 from suite.base.words import words_text
 
-NO_TIMES = f"{TIMES_INVALID}: under emulation times say nothing, and are not compared"
-
 
 class TimesInvalid(UsageError):
     """The user asks for times only, and the machines are emulated."""
@@ -77,9 +75,9 @@ def metrics_allowed(pairs: Sequence[tuple[Cell, Cell]], metrics: Sequence[Metric
     counted = tuple(metric for metric in metrics if not metric.timed)
     if not counted:
         times = ", ".join(metric.name for metric in metrics)
-        raise TimesInvalid(f"{TIMES_INVALID}: under emulation {times} says nothing; "
+        raise TimesInvalid(f"{times}: {TIMES_INVALID}; "
                            "ask for counts, columns=segments_per_message")
-    return counted, [NO_TIMES] if len(counted) < len(metrics) else []
+    return counted, [TIMES_INVALID] if len(counted) < len(metrics) else []
 
 
 def comparison_make(base: Side, new: Side, pairing: Pairing, metrics: Sequence[Metric],
@@ -142,7 +140,8 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     known = tuple(metric for metric in metrics if not metric.timed
                   or not all(cell.emulated for cell in cells))
     return Comparison(side, side, matrix.axes, known, rows, Unit.ROUND, {}, {}, (),
-                      (*(NO_TIMES,) * (len(known) < len(metrics)), *matrix.result.notes))
+                      (*([TIMES_INVALID] if len(known) < len(metrics) else []),
+                       *matrix.result.notes))
 
 
 def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:

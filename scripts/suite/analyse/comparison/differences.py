@@ -178,8 +178,7 @@ def times_check(comparison: Comparison, where: str) -> None:
     for _, side, cell in comparison.cells():
         if cell.emulated:
             raise UsageError(
-                f"{where}: {TIMES_INVALID}: {cell.name or side.matrix.result.folder}: "
-                f"{cell.emulated}: its times say nothing")
+                f"{where}: {cell.name or side.matrix.result.folder}: {TIMES_INVALID}")
 
 
 def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analyse.comparison.build import NO_TIMES
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.contrast import Contrast, reach_of
 from suite.analyse.frame import Cell, Matrix
@@ -99,7 +98,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
                 withheld_note(change.judged, METRICS[name])
                 for row in comparison.rows for name, change in row.changes.items()))),
             *dict.fromkeys(coverage),
-            *(note for note in comparison.notes if note != NO_TIMES),
+            *(note for note in comparison.notes if note != TIMES_INVALID),
             *dict.fromkeys(note for cell in cells for note in cell.remarks)]
 
 

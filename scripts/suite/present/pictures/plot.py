@@ -9,9 +9,10 @@ from types import MappingProxyType
 
 from suite.analyse.frame import Matrix
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import size_parse
-from suite.present.pictures.parts import Drawing
-from suite.scenario.scenario import Picture
+from suite.present.pictures.parts import Drawing, picture_metric
+from suite.scenario.scenario import PICTURES, Picture
 
 CURVE_VALUES = 4  # with so many numbers on an axis the default picture is a curve
 
@@ -40,6 +41,11 @@ def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     if picture.x is not None and picture.x not in words:
         raise UsageError(f'picture: x: no word "{picture.x}" in this result'
                          f"{nearest_hint(picture.x, words)}")
+    shown = PICTURES[picture.kind]
+    timed = shown == "of" or shown == "metric" and picture_metric(matrix, picture).timed
+    reasons = {cell.emulated for cell in matrix.cells.values() if cell.runs_ok}
+    if timed and reasons and all(reasons):
+        raise UsageError(f"picture: {picture.kind}: {' or '.join(sorted(reasons))}: {EXACT_ONLY}")
     kind = import_module(f"{__package__}.{picture.kind}")
     drawings: list[Drawing] = kind.draw(matrix, picture)
     return drawings
