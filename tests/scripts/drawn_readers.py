@@ -8,10 +8,9 @@ import shlex
 
 from readers import (
     CLEAR,
-    DOUBTFUL,
     FEW,
     NOT_CLEAR,
-    SAME,
+    OPEN,
     Matrices,
     Place,
     Reader,
@@ -34,9 +33,9 @@ from suite.scenario.scenario import Picture
 
 
 def blocks_of(drawing: Drawing) -> list[str]:
-    """The blocks of a .dat that have figures; those of single rounds and noise floors have none."""
+    """The blocks of a .dat that have figures; those of single rounds and of A/A have none."""
     return [block for block in drawing.data.split("\n\n\n")
-            if not block.startswith(("# rounds", "# noise floor\n"))]
+            if not block.startswith(("# rounds", "# A/A interval\n"))]
 
 
 def data_rows(drawing: Drawing) -> list[list[list[str]]]:
@@ -61,7 +60,7 @@ def tiles_read(matrices: Matrices, metric: str) -> Rows:
         for column, row, _, _, text in data_rows(drawing)[0]:
             words = {head[1]: drawing.settings["rows"][int(row)],
                      head[2]: drawing.settings["columns"][int(column)]}
-            plain = text.strip("()?")
+            plain = text.strip("?")
             signs = text.replace(plain, f"{plain}x") if re.fullmatch(r"[\d.]+", plain) else (
                 text.replace("better", ">1x").replace("worse", "<1x"))
             said = said_by_signs(signs)
@@ -99,7 +98,7 @@ def forest_read(matrices: Matrices, metric: str) -> Rows:
                             continue
                         if point != "0":
                             assert POINTS[point] in (said.kind, NOT_CLEAR), (text, point)
-                            assert (POINTS[point] == NOT_CLEAR) == (said.kind in (DOUBTFUL, SAME))
+                            assert (POINTS[point] == NOT_CLEAR) == (said.kind == OPEN)
                         rows[whole_place(matrices[0], one, place)] = said
     return rows
 

@@ -16,29 +16,33 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rendered import compared_rendered, compared_text, table_rendered, table_text
-from suite.analyse.answers import answers_decide, answers_pairs
+from suite.analyse.answers import answers_decide
 from suite.analyse.claims import claims_decide, tap_text
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.comparison.model import Comparison
+from suite.analyse.contrast import Status, Verdict
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE
 from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary, summary_build
-from suite.analyse.verdicts import Verdict
 from suite.base.words import words_text
+from suite.present.answers import answers_pairs
+from suite.present.judged import WITHHELD_SIGNS
 from suite.present.mail.block import pair_block
 from suite.present.report.page import pair_page, result_page
 from suite.present.show import show_text
 from suite.present.tables.mail import block_lines
 from suite.scenario.scenario import Claim, Question
 
-CLEAR, DOUBTFUL, SAME, FEW = "clear", "doubtful", "same", "unknown"
-KINDS = {Verdict.CHANGED: CLEAR, Verdict.EXACT: CLEAR, Verdict.WITHIN_NOISE: DOUBTFUL,
-         Verdict.BRACKETED: DOUBTFUL, Verdict.SAME: SAME, Verdict.UNKNOWN: FEW}
+CLEAR, OPEN, FEW, WITHHELD = "clear", "undecided", "unknown", "withheld"
+KINDS = {Verdict.CHANGED: CLEAR, Verdict.EXACT: CLEAR, Verdict.UNDECIDED: OPEN,
+         Verdict.UNKNOWN: FEW, Verdict.WITHHELD: WITHHELD}
 NOT_CLEAR = "not clear"  # of what does not say which of the others
-# `0.24x`, `(0.24x)`, `0.98x~`, `+3.1%?`, `~`, `<0%`
-SIGNS = re.compile(r"(\()?(?:([<>])[01][x%]|([+-]?[\d.]+)([x%]))(\))?([~?])?|(~)")
+SIGNS_WITHHELD = "|".join(set(WITHHELD_SIGNS.values()) - {"-"})
+# `0.24x`, `0.98x~`, `+3.1%?`, `~`, `<0%`, `mixed`
+SIGNS = re.compile(
+    rf"(?:([<>])[01][x%]|([+-]?[\d.]+)([x%]))([~?])?|(~)|(?P<withheld>{SIGNS_WITHHELD})")
 WIDE = 200
 Place = tuple[str, ...]
 Matrices = Sequence[Matrix]
@@ -73,15 +77,19 @@ def said_by_signs(text: str) -> Said | None:
     found = SIGNS.fullmatch(text)
     if not found:
         return None
-    bracket, bound, number, unit, _, mark, alone = found.groups()
-    kind = SAME if alone or mark == "~" else DOUBTFUL if bracket else FEW if mark else CLEAR
+    bound, number, unit, mark, alone, withheld = found.groups()
+    if withheld:
+        return Said(WITHHELD)
+    kind = OPEN if alone or mark == "~" else FEW if mark else CLEAR
     if bound:
         return Said(kind, 1 if bound == ">" else -1)
     return Said(kind, 0 if alone else way_of(float(number) + (unit == "%")))
 
 
 def said_by_word(word: str, ratio: float | None) -> Said:
-    """What a program reads: the word of a verdict and a ratio."""
+    """What a program reads: the word of a verdict, or of why it is withheld, and a ratio."""
+    if word in {status.value for status in Status}:
+        return Said(WITHHELD, way_of(ratio), Verdict.WITHHELD)
     verdict = Verdict(word)
     return Said(KINDS[verdict], way_of(ratio), verdict)
 
@@ -264,12 +272,13 @@ def claims_read(matrices: Matrices, metric: str) -> Rows:
     return rows
 
 
-SURE = {  # what follows the name of the best value, and may stand before that of the baseline
-    r"is .* than {base}, but by how much is unknown": CLEAR, r"is exactly \S+ .* {base}\.": CLEAR,
-    r"is \S+ (as fast as|better than) {base}\b": CLEAR,
-    r"seems best, but noise hides its difference from {base}": SAME,
-    r"seems .* {base} .*, but (the noise floor is|among .* chance)": DOUBTFUL,
-    r"seems .* {base}.*, but .* cannot tell: it takes": FEW,
+SURE = {  # the best value, and the baseline
+    r"(\S+) is .* than {base}, but by how much is unknown": CLEAR,
+    r"(\S+) is exactly \S+ .* {base}\.": CLEAR,
+    r"(\S+) is \S+ (as fast as|better than) {base}\b": CLEAR,
+    r"No difference found between (\S+) and {base}[;.]": OPEN,
+    r"\d+ \w+ cannot tell (\S+) from {base}: it takes \d+": FEW,
+    r"No difference between (\S+) and {base} is claimed: ": WITHHELD,
 }
 
 
@@ -283,7 +292,7 @@ def answers_read(matrices: Matrices, metric: str) -> Rows:
         group, _, told = text.rpartition(": ") if not others else text.partition(": ")
         values = [word.partition("=")[2] for word in group.split()]
         for pattern, kind in SURE.items():
-            found = re.match(rf"(\S+) {pattern.format(base=base)}", told)
+            found = re.match(pattern.format(base=base), told)
             if found:
                 rows[(*values, found[1])] = Said(kind)
     return rows
@@ -379,8 +388,9 @@ def compare_one(matrices: Matrices, metric: str) -> Rows:
         (row,) = compare_cells(matrix, base, words, [METRICS[metric]]).rows
         if metric in row.changes:
             change = row.changes[metric]
-            rows[place] = said_by_word(change.verdict.value,
-                                       change.ratio.value if change.ratio else None)
+            rows[place] = Said(KINDS[change.verdict],
+                               way_of(change.ratio.value if change.ratio else None),
+                               change.verdict)
     return rows
 
 

@@ -30,7 +30,7 @@ class Truth:
     factors: how many times as long a message of these cells takes. noise: standard deviation of the
     logarithm of a time; noises: how many times that for these cells. drift: by how much each round
     is slower than the one before. again: A' takes so many times as long as A. fails: the rounds in
-    which these cells fail, from 1. segments: of a message, by words. late: the cells that leave
+    which these cells fail, from 1. slow: the rounds in which they take ten times as long. segments: of a message, by words. late: the cells that leave
     requests unsent. sessions: the factor of each session. facts, programs: of its machine and its
     plan. other: a second result, which it is compared with. metrics: what is asked of it.
     """
@@ -42,6 +42,7 @@ class Truth:
     drift: float = 0.0
     again: float = 1.0
     fails: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    slow: Mapping[str, Sequence[int]] = field(default_factory=dict)
     segments: Mapping[str, int] = field(default_factory=dict)
     late: tuple[str, ...] = ()
     sessions: tuple[float, ...] = (1.0,)
@@ -66,16 +67,22 @@ def product_of(by: By, words: Mapping[str, str]) -> float:
     return found
 
 
+def is_listed(rounds: Mapping[str, Sequence[int]], words: Mapping[str, str], number: int) -> bool:
+    """Whether a round is listed for a cell."""
+    return any(number in found for wanted, found in rounds.items() if fits(wanted, words))
+
+
 def record_make(truth: Truth, words: dict[str, str], number: int, chance: random.Random
                 ) -> dict[str, Any]:
     """The record of one run of MESSAGES messages."""
-    if any(number in rounds for wanted, rounds in truth.fails.items() if fits(wanted, words)):
+    if is_listed(truth.fails, words, number):
         return {"schema": 1, "uncork": "0.1.0", "status": "failed", "phase": "run",
                 "reason": "server: connection reset by peer", "words": words}
     session = truth.sessions[max(number - 1, 0) * len(truth.sessions) // truth.rounds]
     noise = truth.noise * product_of(truth.noises, words)
     mean_ns = (BASE_NS * product_of(truth.factors, words) * session * (1 + truth.drift) ** number *
                chance.lognormvariate(0, noise))
+    mean_ns *= 10 if is_listed(truth.slow, words, number) else 1
     segments = segments_of(truth, words) * MESSAGES
     elapsed = int(mean_ns * MESSAGES)
     late = MESSAGES // 20 if any(fits(wanted, words) for wanted in truth.late) else 0
