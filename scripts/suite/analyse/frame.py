@@ -213,7 +213,8 @@ class Matrix:
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
-        why = ("; in the others only a lower bound is known: requests were due and never sent"
+        why = ("; in the others only a lower bound is known"
+               + ": requests were due and never sent" * cell.open_loop
                if known == rounds else
                "; the others have too few requests for it" * METRICS[metric].ranked)
         return f"{metric} known in {known - censored} of {rounds} rounds{why}"

@@ -167,6 +167,8 @@ STATUS_WHY = {
 
 def unknown_text(matrix: Matrix, cell: Cell, metric: str, rounds: frozenset[int]) -> str:
     """Why a side lacks a figure, or lacks it in some of these rounds; empty if it has all."""
+    if matrix.result.damage_unknown:
+        return matrix.result.damage_unknown
     if cell.status != "ok":
         return f"{cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
     series = matrix.series(cell.name, metric)
