@@ -288,7 +288,7 @@ def test_a_true_tenth_is_found_in_nine_of_ten_of_many_results(noise):
 
 
 def test_noise_that_no_number_of_rounds_overcomes_is_told(tmp_path):
-    folder = truth_write("loud", Truth(noise=0.8), tmp_path)
+    folder = truth_write("loud", Truth(noise=1.5), tmp_path)
     text = gated(folder, *PAIR, "--fail-if", "time_per_message > +3%", status=3)
     assert "more than 1000 rounds" in text
 
