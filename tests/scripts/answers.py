@@ -30,9 +30,12 @@ for folder in (ROOT / "scripts", DATA):
 
 import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
 
+from suite import stats  # noqa: E402
+from suite.analyse.contrast import NO_CONTRAST, Contrast, Verdict  # noqa: E402
 from suite.analyse.frame import Matrix, matrix_build  # noqa: E402
 from suite.analyse.results import result_load  # noqa: E402
 from suite.analyse.runs import Runs, RunsBuilder  # noqa: E402
+from suite.analyse.verdicts import Family, Judged  # noqa: E402
 from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 
@@ -68,6 +71,14 @@ def runs_of(*records: dict[str, Any]) -> Runs:
         builder.add_record(Record({"status": "ok"} | record |
                                   {"run": {"cell": "", "label": "A", "round": number}}))
     return builder.build()
+
+
+def judged_as(verdict: Verdict, ratio: stats.Estimate | None = None,
+              contrast: Contrast = NO_CONTRAST) -> Judged:
+    """A contrast with this verdict and ratio, whatever its values are."""
+    judged = Judged(contrast, Family({}))
+    vars(judged).update(verdict=verdict, estimate=ratio)  # in place of what would be computed
+    return judged
 
 
 def uncork(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -13,20 +13,21 @@ from pathlib import Path
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import NODELAY, golden_check, matrix_of, refused, uncork
+from answers import NODELAY, golden_check, judged_as, matrix_of, refused, uncork
 from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.contrast import Status, Verdict
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.measured import histogram_of
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict, opposed_text, verdict_of
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
+from suite.present.answers import opposed_text
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
-from suite.present.comparison.wording import verdict_text
 from suite.present.hgrm import hgrm_text
+from suite.present.judged import marked
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
@@ -135,32 +136,20 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
     assert benchstat.render([comparison]).count("place=together") == 0
 
 
-def test_a_change_within_the_noise_floor_has_a_footnote(corked):
-    together, apart = (replace(row, changes={
-        name: replace(change, floor=1.06, verdict=verdict_of(change.ratio, 1.06))
-        for name, change in row.changes.items()}) for row in corked[0].rows)
-    lines = compared_text([replace(corked[0], rows=(together, apart))], 100)
-    assert "(+5.1%) [1]" in lines and "[1]       within the noise floor of 6.0%" in lines
-    assert "-75.8% [1]" not in lines and "A/A max 6.0%" in lines
-
-
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
     comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"},
                                [TIME])
     wide, narrow = compared_text([comparison], 72), compared_text([comparison], 71)
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
-    assert re.search(r"^apart .* ~ .*%\]$", narrow, re.MULTILINE)
+    assert re.search(r"^apart .* ~ .*x\]$", narrow, re.MULTILINE)
     below = narrow.partition("\n\nplace     MDE  outliers\n")[2].splitlines()
     assert below[1:4] == ["together            2+1", "apart     13%       1+1", ""]
 
 
 def test_a_change_has_one_text_and_one_mark():
-    ratio = stats.Estimate(1.031, stats.Interval(1.01, 1.05, 0.95), 10)
-    texts = {verdict: verdict_text(ratio, verdict) for verdict in Verdict}
-    assert texts == {Verdict.CHANGED: "+3.1%", Verdict.BRACKETED: "(+3.1%)", Verdict.SAME: "~",
-                     Verdict.WITHIN_NOISE: "(+3.1%)",
-                     Verdict.UNKNOWN: "+3.1%?", Verdict.EXACT: "+3.1%"}
-    assert verdict_text(None, Verdict.UNKNOWN) == "-"
+    texts = {verdict: marked("+3.1%", verdict, Status.MIXED) for verdict in Verdict}
+    assert texts == {Verdict.CHANGED: "+3.1%", Verdict.UNDECIDED: "~", Verdict.UNKNOWN: "+3.1%?",
+                     Verdict.EXACT: "+3.1%", Verdict.WITHHELD: "mixed"}
 
 
 def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
@@ -361,13 +350,14 @@ def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
     ([("a x", 0.5), ("b x", 0.9)], ""), ([], ""),
 ])
 def test_what_opposite_rows_depend_on_is_the_word_that_tells_them_apart(rows, text):
-    named = [(dict(zip(("place", "size"), name.split(" "), strict=True)),
-              stats.Estimate(ratio, None, 7), Verdict.CHANGED) for name, ratio in rows]
-    assert opposed_text(named, TIME) == text
-    for verdict in (Verdict.SAME, Verdict.WITHIN_NOISE, Verdict.BRACKETED, Verdict.UNKNOWN):
-        assert opposed_text([(*one, verdict) for *one, _ in named], TIME) == ""
+    def named(verdict):
+        return [(dict(zip(("place", "size"), name.split(" "), strict=True)),
+                 judged_as(verdict, stats.Estimate(ratio, None, 7))) for name, ratio in rows]
+    assert opposed_text(named(Verdict.CHANGED), TIME) == text
+    for verdict in (Verdict.UNDECIDED, Verdict.UNKNOWN, Verdict.WITHHELD):
+        assert opposed_text(named(verdict), TIME) == ""
     turned = text.replace("faster", "better").replace("slower", "worse")
-    assert opposed_text(named, SEGMENTS) == turned
+    assert opposed_text(named(Verdict.CHANGED), SEGMENTS) == turned
 
 
 def test_geomean_all_is_of_exact_counts_and_timers_too_and_says_so(tmp_path):

@@ -10,17 +10,12 @@ from sessions_make import recipe_sessions, sessions_write
 
 from answers import matrix_of
 from suite import stats
-from suite.analyse.comparison.build import (
-    change_judge,
-    compare_baseline,
-    compare_cells,
-    compare_results,
-)
-from suite.analyse.comparison.model import Change
+from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.analyse.contrast import Contrast, Status, Verdict
+from suite.analyse.frame import Series
 from suite.analyse.machines import TIMES_INVALID
 from suite.analyse.metrics import METRICS
-from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Family, Verdict, family_make, verdict_of
+from suite.analyse.verdicts import Family, Judged
 from suite.base.errors import UsageError
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
@@ -42,22 +37,6 @@ def made(tmp_path_factory):
         sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}))}
 
 
-def change_of(ratio: stats.Estimate) -> Change:
-    """A change of which nothing is said yet."""
-    figure = Figure(1.0, None, ratio.pairs, False, None, ())
-    return Change(figure, figure, ratio, None, Verdict.UNKNOWN, 0.01)
-
-
-def changes_of(*factors: float, rounds: int = 10) -> tuple[Family, list[Change]]:
-    """The family and the changes of rows that became slower by these factors, with 1 % of noise,
-    the same in each."""
-    base = np.exp(np.linspace(-0.01, 0.01, rounds))
-    changes = [change_of(stats.ratio_estimate(base[::-1] * factor, base, True))
-               for factor in factors]
-    family = family_make({place: change.ratio for place, change in enumerate(changes)})
-    return family, [change_judge(change, family, place) for place, change in enumerate(changes)]
-
-
 def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
     across = compare_results(made["old"], made["new"], {}, {}, [SEGMENTS])
     within = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS])
@@ -73,12 +52,13 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
     assert comparison.paired and comparison.axes == ("place",)
     assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
-    change = comparison.rows[0].changes["time_per_message"]
+    change, family = comparison.rows[0].changes[TIME.name], comparison.families[TIME.name]
     values = [nodelay.series(cell.name, "time_per_message").values
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
-    assert change.ratio == stats.ratio_estimate(*values, True)
-    assert change.verdict is Verdict.CHANGED and comparison.tested["time_per_message"] == 10
-    assert comparison.floor_highest("time_per_message") == pytest.approx(1.01140, abs=1e-5)
+    assert change.ratio == stats.ratio_estimate(*values, True, family.alpha)
+    assert change.ratio.value == pytest.approx(change.new.median / change.base.median)
+    assert change.verdict is Verdict.CHANGED and family.tested == 10
+    assert comparison.same_widest("time_per_message") == pytest.approx(1.0137, abs=1e-4)
 
 
 def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
@@ -86,7 +66,7 @@ def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
                           [TIME]).rows[0].changes[TIME.name]
     back = compare_cells(nodelay, {"write": "cork"}, {"write": "nodelay"},
                          [TIME]).rows[0].changes[TIME.name]
-    assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median, rel=0.01)
+    assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median)
     assert forth.ratio.value * back.ratio.value == pytest.approx(1)
 
 
@@ -145,7 +125,7 @@ def test_between_two_results_a_session_is_the_unit(made):
     medians = [[made[name].series(row.name, TIME.name).by_round.loc[first:first + 5].median()
                 for first in (1, 7, 13, 19)]
                for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
-    assert change.ratio == stats.ratio_estimate(*medians, False)
+    assert change.ratio == stats.ratio_estimate(*medians, False, change.judged.family.alpha)
     assert comparison.geomeans["time_per_message"].ratio.value == pytest.approx(0.92, abs=0.01)
     assert comparison.notes == ()
 
@@ -202,32 +182,33 @@ def test_of_an_emulated_machine_only_counts_are_compared(made):
         compare_cells(made["slow"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
 
 
-def test_a_change_that_does_not_survive_the_correction_is_bracketed():
-    _, alone = changes_of(1.015)
-    _, many = changes_of(1.015, *[1.0] * 9)
-    assert alone[0].verdict is Verdict.CHANGED and many[0].verdict is Verdict.BRACKETED
-    assert many[0].adjusted == pytest.approx(10 * many[0].ratio.p)
-    assert many[1].verdict is Verdict.SAME
-    assert many[0].detectable is None and many[1].detectable is not None
+def family_of(*factors: float, rounds: int = 10) -> Family:
+    """The family of rows that became slower by these factors, with 2 % of noise, the same in each,
+    of rounds that do not depend on each other."""
+    base, noise = np.ones(rounds), np.linspace(0, 0.02, rounds + 1)[1:] * np.resize([1, -1], rounds)
+    series = [Series(np.arange(rounds), values, values) for values in (
+        base, *(np.exp(noise) * factor for factor in factors))]
+    return Family({place: Contrast(series[0], new, Status.OK, ratio=stats.ratio_make(
+        new.values, base, True)) for place, new in enumerate(series[1:])})
+
+
+def test_the_interval_of_a_row_among_many_is_wider_and_decides():
+    alone, many = (Judged(family.members[0], family) for family in (
+        family_of(1.015), family_of(1.015, *[1.0] * 9)))
+    assert alone.verdict is Verdict.CHANGED and many.verdict is Verdict.UNDECIDED
+    assert not alone.estimate.interval.contains(1) and many.estimate.interval.contains(1)
+    assert many.family.alpha == pytest.approx(stats.ALPHA / 10)
+    assert alone.detectable is None and many.detectable > 0.015
+
+
+def test_a_family_in_which_more_rows_change_has_narrower_intervals():
+    few, many = family_of(1.1, *[1.0] * 9), family_of(*[1.1] * 8, 1.0, 1.0)
+    assert (few.alpha, many.alpha) == (pytest.approx(0.005), pytest.approx(0.04))
 
 
 def test_where_no_p_could_survive_that_is_known():
     def is_hopeless(*factors: float, rounds: int) -> bool:
-        return changes_of(*factors, rounds=rounds)[0].hopeless
+        return family_of(*factors, rounds=rounds).hopeless
     assert is_hopeless(1.1, *[1.0] * 4, rounds=6) and not is_hopeless(*[1.1] * 4, 1.0, rounds=6)
     assert is_hopeless(1.0, 1.0, rounds=6) and not is_hopeless(1.0, rounds=6)
     assert not is_hopeless(1.1, *[1.0] * 9, rounds=10)
-
-
-def test_a_change_within_the_noise_floor_of_its_row_is_known_in_either_direction():
-    for factor in (1.02, 1 / 1.02):
-        (change,) = changes_of(factor)[1]
-        assert change.verdict is Verdict.CHANGED
-        assert [verdict_of(change.ratio, floor) for floor in (1.03, 1.01, None)] == [
-            Verdict.WITHIN_NOISE, Verdict.CHANGED, Verdict.CHANGED]
-
-
-def test_a_decrease_can_lie_beyond_a_noise_floor_above_100_percent():
-    (change,) = changes_of(0.1)[1]
-    assert verdict_of(change.ratio, 12.0) is Verdict.WITHIN_NOISE
-    assert verdict_of(change.ratio, 9.0) is Verdict.CHANGED

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Every format of tables, comparisons, claims, blocks and pages, byte for byte, of one small result
-with an answer, claims of every outcome, a row in brackets and one that failed."""
+with an answer, claims of every outcome, a row with too few rounds and one that failed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from answers import golden_check, matrix_of, page_body, uncork
 from readers import compare_json, places_of
 from suite.analyse.claims import claims_decide
-from suite.analyse.verdicts import Verdict
+from suite.analyse.contrast import Verdict
 from truth import Truth, truth_write
 
 DOUBTED = Truth({"write=cork place=together": 0.8}, rounds=6,
@@ -67,7 +67,7 @@ def test_the_result_has_what_these_files_are_for(doubted):
     matrix = matrix_of(doubted)
     rows = compare_json([matrix], "time_per_message")
     assert [claim.outcome for claim in claims_decide(matrix)] == ["ok", "undecided", "not ok"]
-    assert rows["together", "cork"].verdict is Verdict.BRACKETED
+    assert rows["together", "cork"].verdict is Verdict.UNKNOWN
     assert ("apart", "more") in places_of(matrix) and ("apart", "more") not in rows
 
 

@@ -20,8 +20,9 @@ from suite import stats
 from suite.analyse.claims import claim_decide, claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_cells
 from suite.analyse.comparison.differences import refusals_check
-from suite.analyse.comparison.model import Comparison, Unit
+from suite.analyse.comparison.model import Comparison
 from suite.analyse.comparison.sides import metrics_choose, sides_within
+from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
 from suite.analyse.machines import TIMES_INVALID, cells_emulated, machines_group
 from suite.analyse.metrics import METRICS
@@ -29,7 +30,6 @@ from suite.analyse.optimum import optima_build
 from suite.analyse.precision import precision_measure, precision_text
 from suite.analyse.results import result_load
 from suite.analyse.summary import gain_build, summary_build
-from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
 from suite.present.heading import machines_text

@@ -17,12 +17,12 @@ import pandas as pd
 import pytest
 from picture_make import LONG, recipe_same
 
-from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from answers import NODELAY, golden_check, judged_as, matrix_of, refused, result_make, uncork
 from conftest import ROOT
 from drawn import draw, made, needs_gnuplot, signs_of
 from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.contrast import Status, Verdict
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import value_text
 from suite.base.words import words_split
@@ -139,7 +139,7 @@ def test_a_heat_map_turns_what_is_better_low_so_that_above_1_is_faster(nodelay):
     assert float(texts[0, 4]) > 7 and float(texts[0, 0]) < 0.001  # coalesce and nagle, together
     assert texts[1, 3] == "~"  # writev, apart
     forest = drawings_make(nodelay, [asked("forest")])[0]
-    assert '"together" "0.134x' in forest.data  # and a forest does not
+    assert '"together" "0.133x' in forest.data  # and a forest does not
 
 
 def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
@@ -149,25 +149,27 @@ def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
     assert cells_of(drawing)[3, 1] == "~"
 
 
-def change_with(comparison, **changes):
-    """The comparison with the change of its first row replaced."""
-    row = comparison.rows[0]
-    name = comparison.metrics[0].name
-    changed = replace(row, changes={name: replace(row.changes[name], **changes)})
+def verdict_set(comparison, verdict, status=Status.OK):
+    """The comparison whose first row has this verdict and status, and its ratio as before."""
+    row, name = comparison.rows[0], comparison.metrics[0].name
+    change = row.changes[name]
+    judged = judged_as(verdict, None if status is Status.ZERO else change.ratio,
+                       replace(change.contrast, status=status))
+    changed = replace(row, changes={name: replace(change, judged=judged)})
     return replace(comparison, rows=(changed, *comparison.rows[1:]))
 
 
-@pytest.mark.parametrize("changes, marked, text", [
-    ({"verdict": Verdict.BRACKETED}, "(4.13)", '6 "together" "(0.242x) [0.240x, 0.244x]"'),
-    ({"verdict": Verdict.UNKNOWN}, "4.13?", '2 "together" "0.242x? [0.240x, 0.244x]"'),
-    ({"verdict": Verdict.EXACT}, "4.13", '5 "together" "0.242x [0.240x, 0.244x]"'),
-    ({"verdict": Verdict.SAME}, "~", '6 "together" "~ [0.240x, 0.244x]"'),
-    ({"ratio": None}, "n/a", '0 "together" "n/a"'),
+@pytest.mark.parametrize("verdict, status, marked, text", [
+    (Verdict.UNKNOWN, Status.OK, "4.13?", '2 "together" "0.242x? [0.239x, 0.245x]"'),
+    (Verdict.EXACT, Status.OK, "4.13", '5 "together" "0.242x [0.239x, 0.245x]"'),
+    (Verdict.UNDECIDED, Status.OK, "~", '6 "together" "~ [0.239x, 0.245x]"'),
+    (Verdict.WITHHELD, Status.MIXED, "mixed", '0 "together" "mixed"'),
+    (Verdict.WITHHELD, Status.ZERO, "zero", '0 "together" "zero"'),
 ])
-def test_a_figure_shows_what_may_be_said_of_it(nodelay, changes, marked, text):
+def test_a_figure_shows_what_may_be_said_of_it(nodelay, verdict, status, marked, text):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
-    cork = change_with(cork, **changes)
+    cork = verdict_set(cork, verdict, status)
     (heat,) = heatmap_draw([cork], metric, None, "heat")
     (forest,) = forest_draw([cork], metric, "forest")
     assert cells_of(heat)[0, 0] == marked
@@ -188,22 +190,19 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     cork = replace(cork, rows=cork.rows[:1], geomeans={})
     def signs(verdict):
-        (drawing,) = forest_draw([floor_set(change_with(cork, verdict=verdict), None)], metric, "f")
+        (drawing,) = forest_draw([floor_set(verdict_set(cork, verdict), None)], metric, "f")
         return signs_of(drawing), drawing.settings["signs_text"]
-    assert signs(Verdict.BRACKETED) == ("hollow (): may be chance among so many",
-        "---: 95 % interval; (): may be chance among so many")
-    assert signs(Verdict.SAME)[0] == "hollow ~: undecided"
+    assert signs(Verdict.UNDECIDED) == ("hollow ~: undecided",
+                                        "---: 95 % interval; ~: undecided")
     assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
-    (heat,) = heatmap_draw([change_with(cork, verdict=Verdict.SAME)], metric, None, "heat")
+    (heat,) = heatmap_draw([verdict_set(cork, Verdict.UNDECIDED)], metric, None, "heat")
     assert signs_of(heat) == "~: undecided"
 
 
 def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
-    figure = cork.rows[0].changes[metric.name].base
-    cork = change_with(cork, ratio=None, base=replace(figure, median=0.0))
-    (heat,) = heatmap_draw([cork], metric, None, "heat")
+    (heat,) = heatmap_draw([verdict_set(cork, Verdict.WITHHELD, Status.ZERO)], metric, None, "heat")
     assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
 
 
@@ -229,14 +228,14 @@ def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
 
 
 def floor_set(comparison, floor):
-    """The comparison with this noise floor in all of its rows."""
+    """The comparison with this A/A interval in all of its rows."""
     return replace(comparison, rows=tuple(replace(row, changes={
-        name: replace(change, floor=floor) for name, change in row.changes.items()})
+        name: replace(change, same=floor) for name, change in row.changes.items()})
         for row in comparison.rows))
 
 
 @needs_gnuplot
-def test_the_text_of_a_forest_has_the_ends_of_noise_floors_and_no_marks_of_an_axis(
+def test_the_text_of_a_forest_has_the_ends_of_aa_intervals_and_no_marks_of_an_axis(
         nodelay, tmp_path):
     comparisons = [floor_set(one, 1.4) for one in compare_baseline(
         nodelay, (METRICS["time_per_message"],))[1:2]]
@@ -293,7 +292,7 @@ def test_an_unsupported_cell_is_explained(tmp_path):
 
 
 @needs_gnuplot
-def test_a_noise_floor_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
+def test_an_aa_interval_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     metric = METRICS["time_per_message"]
     comparisons = compare_baseline(nodelay, (metric,))[1:]
     (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons],
@@ -309,7 +308,7 @@ def test_comparisons_of_one_row_each_are_the_rows_of_one_forest(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
     (drawing,) = drawings_make(matrix, [asked("forest")])
     assert "heads = 0\n" in drawing.script and "lines = 2\n" in drawing.script
-    assert '"nodelay" "-44.7%' in drawing.data and '"cork" "-61.6%' in drawing.data
+    assert '"nodelay" "-44.8%' in drawing.data and '"cork" "-61.7%' in drawing.data
 
 
 def test_many_rows_become_several_forests_and_a_comparison_stays_whole(nodelay):

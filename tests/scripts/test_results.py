@@ -125,7 +125,7 @@ def test_of_the_two_runs_of_a_baseline_the_first_is_the_value_of_the_round(folde
 def test_a_result_in_which_no_cell_ran_twice_is_shown(folder):
     lines_write(folder, [line for line in lines_of(folder)
                          if json.loads(line)["run"]["label"] == "A"])
-    assert "noise floor           not known" in uncork("table", folder).stdout
+    assert "A/A interval          not known" in uncork("table", folder).stdout
 
 
 def test_a_failed_run_is_counted_as_failed_and_never_averaged(folder):

@@ -28,7 +28,6 @@ import answers
 from conftest import ROOT, Uncork, records_of
 from faked import Faked, faked
 from processes import descendants_of, has_ended
-from suite.analyse.answers import library_pairs
 from suite.analyse.metrics import METRICS, metrics_compute
 from suite.analyse.traits import Program, traits_of
 from suite.base.client import Client
@@ -38,6 +37,7 @@ from suite.measure.runner import batch_run
 from suite.places.gvisor import Gvisor
 from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
+from suite.present.answers import library_pairs
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
 from suite.scenario import subject as subjects

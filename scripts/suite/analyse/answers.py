@@ -31,6 +31,7 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
     if question.word not in matrix.axes:
         return Answer(question, (), f"{question.word} does not vary here")
+
     def place_of(cell: Cell) -> dict[str, str]:
         return {key: value for key, value in cell.axes.items() if key != question.word}
 
@@ -41,7 +42,7 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
                    if optimum.place in places and optimum.medians.keys() <= {
                        cell.axes[question.word] for cell in matrix.cells.values()
                        if optimum.place.items() <= cell.axes.items()})
-    omitted = [place for place in map(place_of, cells) if place not in places]
+    omitted = [place for place in map(place_of, matrix.cells.values()) if place not in places]
     return Answer(question, optima, "" if optima else f"no cell here has {question.metric}"
                   + (f" with {question.where}" if wanted else ""),
                   tuple(key for key in matrix.axes if key != question.word

@@ -15,7 +15,7 @@ from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.present.heading import coverage_text
-from suite.present.judged import marked
+from suite.present.judged import judged_marked, marked
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Canvas
 from suite.scenario.scenario import Picture
@@ -55,7 +55,9 @@ def absent_text(row: Row, metric: Metric) -> str:
         if cell.hides(metric):
             return cell.emulated
     change = row.changes.get(metric.name)
-    return "zero" if change and 0 in (change.base.median, change.new.median) else "n/a"
+    if change is None or change.contrast.status is Status.ABSENT:
+        return "n/a"
+    return "zero" if change.exact else judged_marked("", change.judged)
 
 
 def absent_signs(texts: Iterable[str]) -> list[str]:
