@@ -180,8 +180,8 @@ def sessions_of(matrix: Matrix) -> dict[str, range]:
 
 def session_places(matrix: Matrix, rounds: np.ndarray) -> dict[str, np.ndarray]:
     """The positions of these rounds by session; only of sessions that have some."""
-    found = {name: np.flatnonzero(np.isin(rounds, span)) for name, span in
-             sessions_of(matrix).items()}
+    found = {name: np.flatnonzero((rounds >= span.start) & (rounds < span.stop))
+             for name, span in sessions_of(matrix).items()}
     return {name: places for name, places in found.items() if len(places)}
 
 
@@ -300,9 +300,12 @@ def same_contrasts(matrix: Matrix, metric: str) -> dict[str, Contrast]:
 def same_differ(matrix: Matrix, metric: str) -> bool:
     """Whether A and A' of the baselines differ more than chance allows. Then something else than
     the words of the cells changes figures, and nothing is claimed from this metric."""
-    ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
-    return METRICS[metric].timed and bool(ps) and (
-        min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
+    key = ("differ", metric)
+    if key not in matrix.memo:
+        ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
+        matrix.memo[key] = METRICS[metric].timed and bool(ps) and (
+            min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
+    return bool(matrix.memo[key])
 
 
 def same_reach(matrix: Matrix, cell: Cell, metric: str) -> float | None:
