@@ -161,8 +161,7 @@ def test_too_few_rounds_for_so_many_rows_are_said_where_they_hide_a_difference()
     (answer,) = answers_decide(asked(matrix, Question("Which write?", "write", METRIC)))
     assert answer.optima[0].marks["w4"] == UNKNOWN and not answer.optima[0].alike
     text = texts_of(answers_pairs([answer]))
-    assert ("group=00000: 6 rounds cannot tell w1 from w0: it takes 11. w2, w3 and w4 have no"
-            in text)
+    assert "group=00000: 6 rounds cannot tell w1 from w0: it takes 11." in text
 
 
 def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fast():

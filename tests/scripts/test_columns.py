@@ -38,8 +38,9 @@ def path(tmp_path) -> Path:
 
 def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
+    load.LAST.clear()  # as another process
     runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
-    return text_of(runs), builder.notes() + notes
+    return text_of(runs), builder.notes(()) + notes
 
 
 def text_of(runs: Runs) -> str:
@@ -257,5 +258,5 @@ def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, mon
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)
     runs, builder, notes = load.runs_load(path)
     assert len(runs) == 112 and builder.damaged == 1 and notes == [load.TORN]
-    assert "records.jsonl:1: longer than " in builder.problems[0]
+    assert "records.jsonl:1: longer than " in builder.problems[0].text
     assert np.array_equal(runs.columns["offset"][:1], [123457])

@@ -149,7 +149,7 @@ def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
 def test_a_change_has_one_text_and_one_mark():
     texts = {verdict: marked("+3.1%", verdict, Status.MIXED) for verdict in Verdict}
     assert texts == {Verdict.CHANGED: "+3.1%", Verdict.UNDECIDED: "~", Verdict.UNKNOWN: "+3.1%?",
-                     Verdict.EXACT: "+3.1%", Verdict.WITHHELD: "mixed"}
+                     Verdict.EXACT: "+3.1%", Verdict.EQUIVALENT: "=", Verdict.WITHHELD: "mixed"}
 
 
 def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:

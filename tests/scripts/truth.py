@@ -32,7 +32,8 @@ class Truth:
     is slower than the one before. again: A' takes so many times as long as A. fails: the rounds in
     which these cells fail, from 1. slow: the rounds in which they take ten times as long. segments:
     of a message, by words. late: the cells that leave requests unsent. sessions: the factor of each
-    session. facts, programs: of its machine and its plan. other: a second result, which it is compared with. metrics: what is asked of it.
+    session. facts, programs: of its machine and its plan. other: a second result, which it is
+    compared with. metrics: what is asked of it.
     """
 
     factors: By = field(default_factory=dict)

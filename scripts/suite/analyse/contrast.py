@@ -8,7 +8,7 @@ estimate at the confidence of their family, and for the verdict on that.
 The unit of independent values (Unit) is a round if both sides ran in the same rounds, a boot if
 kernels were booted for each round, a session if the sides are two results. Rounds of a few sessions
 have an interval that also contains what the sessions differ by; SESSIONS_ALONE or more are the
-units themselves (docs/methodology.md, "What varies").
+units themselves (docs/methodology.md).
 """
 
 import math
