@@ -196,6 +196,18 @@ packages_ensure() {
     python_choose import $modules || fail "$(short "$UNCORK_BUILD/venv") does not fit: ${PYTHON_WHY##*$'\n'}"
 }
 
+# packages_offer PURPOSE...: installs as root what tests can do without, each package alone: a
+# distribution may lack some of them. What is missing then, the tests that need it say.
+packages_offer() {
+    { packages_missing "$@" && [ -n "$(packages_manager)" ] && [ "$(id -u)" = 0 ]; } || return 0
+    for MISSING_NAMES in $MISSING_NAMES; do
+        logged "packages-$MISSING_NAMES" sh -c "$(packages_command)" ||
+            printf '%-14s %s could not be installed (log: %s)\n' packages "$MISSING_NAMES" \
+                "$(short "$LOGS/packages-$MISSING_NAMES.log")"
+    done
+    hash -r
+}
+
 # packages_try PURPOSE...: installs what an optional step needs; else sets PACKAGES_WHY (one line)
 # and fails.
 packages_try() {

@@ -204,8 +204,8 @@ def made(tmp_path_factory):
 
 
 KINDS = ("noise", "a tenth", "a baseline that differs", "two modes", "censored quantiles",
-         "5 rounds", "exact counts", "opposite sides of the baseline", "6 rounds of 15 rows", "two machines",
-         "two builds of 4 sessions")
+         "5 rounds", "exact counts", "opposite sides of the baseline", "6 rounds of 15 rows",
+         "two machines", "two builds of 4 sessions")
 
 
 def test_a_regression_is_a_change_to_all_other_readers(made):

@@ -15,7 +15,7 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
 from mails import ODD, Forged, command_run, comparison_random, pasted
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
@@ -25,7 +25,13 @@ from suite.commands import paste, verify
 from suite.present.comparison.wording import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables
-from suite.present.mail.foot import BLOCK_SIGNS, cpu_name, mitigations_text, network_text
+from suite.present.mail.foot import (
+    BLOCK_SIGNS,
+    cpu_name,
+    differences_text,
+    mitigations_text,
+    network_text,
+)
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import BLOCK_RULES, COLUMNS, RULES, lines_require, rules_broken
 from suite.present.tables.mail import STYLES, block_lines
@@ -263,15 +269,33 @@ def test_a_declared_axis_stands_in_the_block_and_is_verified(kernels, tmp_path, 
     old, new, large = (kernels[name] for name in ("old", "new", "large"))
     text = command_run(paste, capsys, old, new, "place=together", "axis=kernel")[1]
     assert "\naxis: kernel\n" in text and "\ndiffers: nothing else\n" in text
-    assert "compared: kernel 6.18.0-test -> 6.19.0-rc1; boot old-boot -> new-boot\n" in text
+    assert "compared: kernel 6.18.0-test -> 6.19.0-rc1\n" in text
     across = command_run(paste, capsys, old, large, "place=together", "axis=cpu,boot")[1]
-    assert "compared: cpu cpus_online 2 -> 64; boot" in across
+    assert "compared: cpu cpus_online 2 -> 64\n" in across
     for posted, results in ((text, (old, new)), (across, (old, large))):
         (tmp_path / "mail").write_text(posted)
         assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
         (tmp_path / "mail").write_text(posted.replace("axis: ", "axis: governor,"))
         status, said = command_run(verify, capsys, tmp_path / "mail", *results)
         assert status == 1 and "do not differ in it" in said
+
+
+def test_a_block_names_kernel_and_clock_and_counts_settings_without_paths_or_boot_parameters():
+    kernel, clock, ours, build, target, cpus, *others = [Difference(*one) for one in (
+        ("kernel", "kernel", "6.17.0", "6.18.0"),
+        ("clocksource", "server.clocksource", "tsc", "hpet"),
+        ("words", "write", "cork", "more"), ("binaries", "revision", "0123abcd", "4567cdef"),
+        ("words", "target", "vng:/home/me/old", "vng:~/new"),
+        ("cpu", "cpus_online", "2", "64", True, True),
+        ("boot", "boot", "a", "b"), ("cmdline", "BOOT_IMAGE", "/home/me/bzImage", "unknown"),
+        ("kernel", "kernel_version", "#1 SMP me@home", "#2 SMP me@home"),
+        ("sysctl", "kernel.core_pattern", "|/home/me/dump", "core"))]
+    assert differences_text([kernel, clock, ours, build, target, cpus, *others]) == (
+        "cpu cpus_online 2 -> 64; kernel 6.17.0 -> 6.18.0; clocksource server.clocksource tsc -> "
+        "hpet; words write cork -> more; binaries revision 0123abcd -> 4567cdef; and 4 other "
+        "settings")
+    assert differences_text(others[1:2]) == "1 other setting"
+    assert differences_text(others[:1]) == ""
 
 
 @pytest.mark.parametrize("words, said", [
@@ -310,19 +334,20 @@ def test_the_name_of_a_processor_has_no_marks_and_no_frequency(name, said):
 def test_long_machines_and_differences_are_wrapped_and_verified(
     kernels, style, tmp_path, capsys
 ):
-    results, long = [], " ".join(f"Mitigation: number {number};" for number in range(20))
+    results, long = [], " ".join(f"clock number {number};" for number in range(20))
     for name in ("old", "new"):
         results.append(tmp_path / name)
         shutil.copytree(kernels[name], results[-1])
         hosts = json.loads((results[-1] / "hosts.json").read_text())
         for facts in hosts.values():
             facts |= {"cpu": "Intel(R) Xeon(R) " + "Platinum " * 12 + name,
-                      "mitigations": {"spectre_v2": f"{long} {name}"}}
+                      "clocksource": f"{long} {name}"}
         (results[-1] / "hosts.json").write_text(json.dumps(hosts))
     status, text = command_run(paste, capsys, *results, "place=together", "--style", style)
     assert status == 0 and "..." not in text and max(map(len, text.splitlines())) <= COLUMNS
     said = " ".join(text.split())
-    assert "Platinum " * 12 + "old," in said and f"{long} old -> {long} new" in said
+    assert "Platinum " * 12 + "old," in said and (
+        f"{long} old -> {long} new; and 1 other setting") in said
     (tmp_path / "mail").write_text(text)
     assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
     (tmp_path / "mail").write_text(text.replace("number 17", "number 71"))

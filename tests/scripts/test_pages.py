@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from suite import stats
 from suite.commands import COMMANDS
+from suite.measure.words import QUICK
 from suite.scenario.scenario import (
     Claim,
     Picture,
@@ -74,6 +76,30 @@ def test_every_run_of_a_page_is_one_that_uncork_plans(page, uncork, tmp_path, mo
         if words[:2] == ["uncork", "run"] and not {"--more", "SCENARIO"} & {*words}:
             done = uncork_call([*words[1:], "-n"], uncork.environment)
             assert done.returncode == 0, (line, done.stderr)
+            assert "--quick" in words or "it takes rounds=" not in done.stdout, (line, done.stdout)
+
+
+@pytest.mark.parametrize("name, said, number", [
+    ("patches", r"Begin with few strategies:\s+`write=nodelay,cork rounds=(\d+)`",
+     stats.rounds_deciding(2, paired=False)),
+    ("patches", r"the 14 strategies of `kernels`,\s+make (\w+) sessions",
+     stats.rounds_deciding(14, paired=False)),
+    ("patches", r"each side needs\s+(\w+)", stats.SIDES_NEEDED),
+    ("patches", r"fewer than (\w+) a side make `\?`", stats.SIDES_NEEDED),
+    ("patches", r"Ten rounds and the warm-up round are (\w+) boots of each\s+kernel", 11),
+    ("patches", r"`--quick` makes at most\s+(\w+) boots", int(QUICK["rounds"]) + 1),
+    ("methodology", r"So 15 rows need (\d+) rounds", stats.rounds_deciding(15)),
+    ("methodology", r"It needs (\d+) rounds", stats.ROUNDS_NEEDED),
+    ("methodology", r"`--quick`\*\* is a first look: at most (\d+) rounds", int(QUICK["rounds"])),
+    ("methodology", r"\| a boot \| (\d+) boots a side \|", stats.SIDES_NEEDED),
+    ("methodology", r"\| a session \| (\d+) sessions a side \|", stats.SIDES_NEEDED),
+    ("reading", r"fewer than (\d+) rounds, so the farther", stats.ROUNDS_NEEDED),
+    ("pictures", r"below (\d+) rounds, the range", stats.ROUNDS_NEEDED),
+])
+def test_a_page_names_as_many_rounds_boots_and_sessions_as_the_runner_asks_for(name, said, number):
+    found, = re.findall(said, page_read(name))
+    words = {"four": "4", "six": "6", "eleven": "11"}
+    assert words.get(found, found) == str(number)
 
 
 def test_uncork_client_knows_the_words_of_every_client_of_a_page(page, binaries, tmp_path):

@@ -90,6 +90,15 @@ def test_a_plan_says_how_many_rounds_can_decide_where_it_has_fewer(
     assert deciding_lines(plan, plan.rounds) == lines
 
 
+SHIPPED = [*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "claims").glob("*.toml")]
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED), ids=lambda path: path.stem)
+def test_a_shipped_scenario_has_the_rounds_that_its_rows_need(path: Path, binaries: Client) -> None:
+    plan = plan_make(Targets(binaries), scenario_load(path), path, []).plan
+    assert deciding_lines(plan, plan.rounds) == []
+
+
 def test_a_quick_look_says_how_many_changes_it_can_decide(binaries: Client) -> None:
     scene = replace(SCENE, run=SCENE.run | {"rounds": "20"})
     strategies = "write=nodelay,nagle,cork,more,writev,coalesce"

@@ -377,4 +377,5 @@ def test_a_table_is_whole_in_a_file_and_a_pipe_and_what_cannot_be_written_is_sai
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True,
                               env=environment)
-    assert (done.returncode, done.stderr) == (1, "uncork: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1, "uncork: standard output: No space left on device\n")

@@ -157,8 +157,8 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
 
 def test_n_says_how_many_rounds_there_are_at_least_and_at_most(uncork: Uncork) -> None:
     text = uncork.run("run", "-n", "place=free", "until=1%", "rounds=6").stdout
-    assert ("at least 6 rounds (until=1%: at most 60) and a warm-up: at least 14 runs, at least 0:"
-            in text)
+    assert ("at least 6 rounds (until=1%: at most 60) and a warm-up round: at least 14 runs, at "
+            "least 0:" in text)
 
 
 GIVEN = {"rounds": "12", "duration": "2s", "warmup": "200ms"}

@@ -54,6 +54,25 @@ def test_all_passed(sandbox: Sandbox) -> None:
     assert done.stderr == ""
 
 
+def test_all_installs_each_optional_package_that_there_is(sandbox: Sandbox) -> None:
+    steps_write(sandbox, one=PASSES)
+    sandbox.command_add("id", "echo 0")
+    sandbox.table_write(*(f"command:uncork-{name}  {name}  {name}  optional"
+                          for name in ("absent", "there")))
+    make = f'cp /bin/true "{sandbox.bin}/uncork-there"'
+    sandbox.recorder_add("apt-get",
+                         f'case "$*" in *absent*) exit 100 ;; *there*) {make} ;; esac')
+    assert sandbox.run("scripts/test").returncode == 0 and sandbox.calls_read() == []
+    done = sandbox.run("scripts/test", "--all")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == (
+        "packages       absent could not be installed (log: build/logs/packages-absent.log)")
+    assert (sandbox.bin / "uncork-there").exists()
+    again = len(sandbox.calls_read())
+    sandbox.run("scripts/test", "--all")
+    assert [call.split()[-1] for call in sandbox.calls_read()[again:]] == ["update", "absent"]
+
+
 def test_two_steps_run_at_once_and_one_that_says_so_runs_alone(sandbox: Sandbox) -> None:
     meets = ('# does: waits for another\n\ntouch "$LOGS/{0}"\n'
              'until [ -e "$LOGS/{1}" ]; do sleep 0.01; done\ncount passed 1\n')

@@ -18,7 +18,7 @@ __all__ = ["sandbox"]
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
-PURPOSES = (*EVERYWHERE, "portability", "package", "root", *targets_named())
+PURPOSES = (*EVERYWHERE, "optional", "portability", "package", "root", *targets_named())
 ENSURE = 'packages_ensure build run; echo "python is $PYTHON"'
 
 
@@ -33,7 +33,7 @@ def test_each_row_has_a_probe_both_names_and_a_purpose(row: list[str]) -> None:
     probe, apt, dnf, purpose = row
     assert re.fullmatch(r"(command|pkg-config|python|link):[^:\s]+(:-\S+)?", probe)
     for names in (apt, dnf):
-        assert all(re.fullmatch(r"[a-z0-9][a-z0-9.-]+", name) for name in names.split("+"))
+        assert all(re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]+", name) for name in names.split("+"))
     assert set(purpose.split("+")) <= set(PURPOSES)
 
 

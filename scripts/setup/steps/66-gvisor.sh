@@ -4,7 +4,7 @@
 # long: yes
 
 tree_build release -DUNCORK_WERROR=ON || return
-have runsc || skip "runsc is not installed: scripts/setup/target gvisor"
+packages_try gvisor || skip "$PACKAGES_WHY"
 
 # Files that are written in gVisor stay there. So the JUnit file is printed after the text of
 # pytest.

@@ -31,8 +31,8 @@ def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
     rounds, least = plan.rounds + 1, "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
-            f"(baseline cells twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
-            f"warm-up: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
+            f"(baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
+            f"warm-up round: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
 
 
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:

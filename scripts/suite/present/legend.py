@@ -75,8 +75,8 @@ def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:
     tested = dict.fromkeys(str(one.family.tested) for one in found if one.family.tested > 1)
     return [*((WITHHELD_SIGNS[status], f"no change is claimed: {WITHHELD_WHY[status]}", True)
               for status in statuses),
-            ("", f"intervals of ratios are corrected for {' or '.join(tested)} rows (false coverage "
-                 "rate 5 %)", bool(tested))]
+            ("", f"intervals of ratios are corrected for {' or '.join(tested)} rows (false "
+                 "coverage rate 5 %)", bool(tested))]
 
 
 def ratios_text(summary: Summary, words: Container[str],

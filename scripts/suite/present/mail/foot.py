@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analyse.comparison.model import Comparison
+from suite.analyse.comparison.model import Comparison, Difference
 from suite.analyse.contrast import Contrast, reach_of
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
@@ -18,7 +18,6 @@ from suite.base.units import counted_text
 from suite.present import heading
 from suite.present.claims import origin_text
 from suite.present.comparison import wording
-from suite.present.comparison.document import KIND_MOST, kinds_texts
 from suite.present.judged import withheld_note
 from suite.present.mail.rules import COLUMNS
 from suite.present.tables.model import Pair, Table
@@ -50,6 +49,10 @@ BLOCK_SIGNS = (
 )
 # parts of a processor's name that say nothing about it
 CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
+# what a block names of the facts that differ, by kind, or by kind and name; of others their number
+NAMED = frozenset(("words", "binaries", "subject", ("kernel", "kernel"),
+                   ("clocksource", "clocksource")))
+PATH = re.compile(r"(^|[:,])[~.]*/")  # a word with a path: base, new and the command have it
 LOOPBACK = "lo"  # the loopback device of every system begins so
 NO_NETWORK = {"null": "none, nothing is sent", "unix": "Unix sockets"}  # by transport
 LINE_WIDTH = COLUMNS - 2  # the md style begins a line with `- `
@@ -176,15 +179,30 @@ def legend_text(tables: Sequence[Table]) -> str:
                      if any(re.fullmatch(pattern, text) for text in texts))
 
 
+def is_named(difference: Difference) -> bool:
+    kind, name = difference.kind, difference.name.rsplit(".", 1)[-1]  # without the end before it
+    path = kind == "words" and (PATH.search(difference.base) or PATH.search(difference.new))
+    return difference.refuses or not path and not NAMED.isdisjoint((kind, (kind, name)))
+
+
+def differences_text(differences: Iterable[Difference]) -> str:
+    """`kernel 6.17.0 -> 6.18.0; and 14 other settings`, which `uncork compare` lists. A boot is no
+    setting."""
+    found = sorted((one for one in differences if one.kind != "boot"),
+                   key=lambda one: not one.refuses)
+    named = [one.text for one in found if is_named(one)]
+    if others := len(found) - len(named):
+        named.append(("and " if named else "") + counted_text(others, "other setting"))
+    return "; ".join(named)
+
+
 def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
                remarks: Sequence[str], comparison: Comparison | None = None) -> list[Pair]:
     """The lines below the figures of these cells, each with its label. Empty lines are left out."""
     differences = comparison.differences if comparison else ()
     matrices = [side.matrix for side in comparison.sides] if comparison else [matrix]
-    ordered = sorted(differences, key=lambda difference: not difference.refuses)
-    compared, others = ("; ".join(kinds_texts(
-        (one for one in ordered if one.declared is declared), KIND_MOST))
-        for declared in (True, False))
+    compared, others = (differences_text(one for one in differences if one.declared is declared)
+                        for declared in (True, False))
     programs = matrix.result.plan.programs
     builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
         matrix.result.plan)
