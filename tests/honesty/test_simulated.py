@@ -18,7 +18,6 @@ from simulated import (
     matrix_identical,
     matrix_sessions,
     matrix_simulated,
-    matrix_simulated,
     normal,
     regimes,
 )

@@ -8,11 +8,11 @@ from dataclasses import replace
 from simulated import METRIC
 from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline
+from suite.analyse.contrast import Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
 from suite.analyse.optimum import WORSE, optima_build
 from suite.analyse.summary import summary_build
-from suite.analyse.contrast import Verdict
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 

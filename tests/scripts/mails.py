@@ -9,6 +9,7 @@ from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side, Unit
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
+from suite.analyse.verdicts import Verdict
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make
 from suite.present.mail.block import blocks_build

@@ -203,7 +203,8 @@ def made(tmp_path_factory):
             for name, (truth, _) in RESULTS.items() if name in KINDS}
 
 
-KINDS = ("noise", "a tenth", "a baseline that differs", "two modes", "censored quantiles", "5 rounds",
+KINDS = ("noise", "a tenth", "a baseline that differs", "two modes", "censored quantiles",
+         "5 rounds",
          "exact counts", "opposite sides of the baseline", "6 rounds of 15 rows", "two machines",
          "two builds of 4 sessions")
 

@@ -67,8 +67,9 @@ RESULTS: dict[str, tuple[Truth, dict[str, Verdict]]] = {
     "drift and a change": (Truth({"write=cork": 0.9}, drift=0.03), {"write=cork": CHANGED}),
     "a tenth": (Truth({"write=cork": 0.9, "write=more": 1.1}, metrics=BOTH),
                 {"write=cork": CHANGED, "write=more": CHANGED}),
-    "a baseline that differs": (Truth({"write=cork": 0.5, "write=more": 2.0}, again=1.1, metrics=BOTH),
-                        {"write=cork": Verdict.WITHHELD, "write=more": Verdict.WITHHELD}),
+    "a baseline that differs": (
+        Truth({"write=cork": 0.5, "write=more": 2.0}, again=1.1, metrics=BOTH),
+        {"write=cork": Verdict.WITHHELD, "write=more": Verdict.WITHHELD}),
     "two modes": (Truth({"write=cork": 0.5, "write=more": 0.85}, rounds=20,
                         slow={"write=cork": (2, 7, 11, 16, 19)}, metrics=BOTH),
                   {"write=cork": Verdict.WITHHELD, "write=more": CHANGED}),

@@ -30,9 +30,10 @@ class Truth:
     factors: how many times as long a message of these cells takes. noise: standard deviation of the
     logarithm of a time; noises: how many times that for these cells. drift: by how much each round
     is slower than the one before. again: A' takes so many times as long as A. fails: the rounds in
-    which these cells fail, from 1. slow: the rounds in which they take ten times as long. segments: of a message, by words. late: the cells that leave
-    requests unsent. sessions: the factor of each session. facts, programs: of its machine and its
-    plan. other: a second result, which it is compared with. metrics: what is asked of it.
+    which these cells fail, from 1; slow: in which they take ten times as long. segments: of a
+    message, by words. late: the cells that leave requests unsent. sessions: the factor of each
+    session. facts, programs: of its machine and its plan. other: a second result, which it is
+    compared with. metrics: what is asked of it.
     """
 
     factors: By = field(default_factory=dict)
