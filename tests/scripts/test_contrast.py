@@ -265,7 +265,8 @@ def test_rounds_in_two_modes_that_contradict_each_other_say_mixed_and_claim_noth
 
 # statistics ---------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("rounds, paired", [(1023, True), (1024, True), (5000, True), (1500, False)])
+@pytest.mark.parametrize("rounds, paired", [
+    (1023, True), (1024, True), (5000, True), (1500, False)])
 def test_many_rounds_neither_overflow_nor_need_much_memory(rounds, paired):
     chance = np.random.default_rng(4)
     new, base = np.exp(chance.normal(0.05, 0.1, rounds)), np.exp(chance.normal(0, 0.1, rounds))
@@ -370,7 +371,8 @@ def test_unexpected_connections_are_noted_everywhere_and_claim_nothing(tmp_path)
 def test_the_word_that_matters_most_is_answered_first(tmp_path):
     truth = Truth({"sndbuf=8K": 700, "nodelay=off": 1.1})
     recipe = Recipe("sweep", {"workload": "request", "message": "15x2", "reply": "2",
-                               "write": "coalesce"}, {"nodelay": ["off", "on"], "sndbuf": ["8K", "default"]},
+                               "write": "coalesce"},
+                    {"nodelay": ["off", "on"], "sndbuf": ["8K", "default"]},
                     10, "nodelay=off",
                     lambda words, number, chance: record_make(truth, words, number, chance))
     text = uncork("table", sessions_write(recipe, tmp_path, 1)).stdout
