@@ -14,8 +14,8 @@ from answers import NODELAY, golden_check, matrix_of, refused, result_make, unco
 from conftest import ROOT
 from drawn import draw, figure, made, needs_gnuplot, signs_of
 from drawn_readers import blocks_of
+from suite.analyse.contrast import Verdict
 from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Verdict
 from suite.base.errors import UsageError
 from suite.base.units import scale_choose
 from suite.present.columns import ratio_item
@@ -220,7 +220,7 @@ def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(
     drawings = drawings_make(verdicts, [Picture("bars", "bandwidth", None, None, None)])
     labels = re.findall(r'"([0-9][^"]*)" "', "".join(drawing.data for drawing in drawings))
     metric = METRICS["bandwidth"]
-    table = [ratio_item(figure, False) for figure in figures_of(verdicts, metric).values()]
+    table = [ratio_item(figure, False, "") for figure in figures_of(verdicts, metric).values()]
     marked = {re.sub(r" \[.*\]", "", item.text + item.mark) for item in table if item.text}
     assert marked == {label.split(", ")[1] for label in labels if "x" in label}
     assert any(text.endswith("~") for text in marked)
@@ -230,7 +230,7 @@ def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(
 @needs_gnuplot
 def test_a_curve_shows_what_is_no_change_pale_and_in_text_by_small_letters(verdicts, tmp_path):
     (drawing,) = draw(verdicts, tmp_path, [Picture("curve", "bandwidth", None, "message", None)])
-    assert signs_of(drawing).startswith("pale: undecided; grey: noise floor (A/A), at most ")
+    assert signs_of(drawing).startswith("pale: undecided; grey: A/A interval, at most ")
     figures = figures_of(verdicts, METRICS["bandwidth"]).values()
     changed = [figure.verdict in (Verdict.CHANGED, Verdict.EXACT)
                for figure in figures if figure.ratio]

@@ -17,6 +17,7 @@ CORRELATION_MOST = 0.9  # of a series that drifts: its interval is 4.4 times as 
 REGIME_SHARE, REGIME_ROUNDS = 0.1, 3  # the smaller group has this share of the rounds, and so many
 REGIME_TIMES = 1.5  # how many times the centre of one group is that of the other, at least
 REGIME_SPREADS = 4.0  # how many standard deviations the centres are apart, at least
+REGIME_FEW = 1.9, 125.0  # and so many plus so many divided by the rounds: of 10 rounds 14
 BY_MEDIAN = 1.4826  # the standard deviation of normal noise, divided by its median deviation
 
 
@@ -67,9 +68,10 @@ class Regimes:
 
 def regimes_of(values: np.ndarray) -> Regimes | None:
     """The two groups of values above 0, if there are two: the split whose groups have the least
-    variance within (k-means with two means, exact in one dimension, of logarithms). The spread of a
-    group is by its median deviation. The separation is that of Ashman, Bird and Zepf (1994), who
-    call two groups separate above 2; two halves of normal noise have 2.3."""
+    variance within (k-means with two means, exact in one dimension, of logarithms). Every value is
+    nearer to the mean of its own group. The spread of a group is by its median deviation. The
+    separation is that of Ashman, Bird and Zepf (1994), who call two groups separate above 2; two
+    halves of normal noise have 2.3. Halves of few rounds are farther apart, by chance."""
     logs = np.sort(np.log(values))
     n = len(logs)
     least = max(REGIME_ROUNDS, math.ceil(REGIME_SHARE * n))
@@ -77,12 +79,15 @@ def regimes_of(values: np.ndarray) -> Regimes | None:
         return None
     sizes, sums = np.arange(least, n - least + 1), np.cumsum(logs)
     means = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (n - sizes)
-    split = int(sizes[np.argmax((means[1] - means[0]) ** 2 * sizes * (n - sizes))])
+    best = int(np.argmax((means[1] - means[0]) ** 2 * sizes * (n - sizes)))
+    split, middle = int(sizes[best]), (means[0][best] + means[1][best]) / 2
     groups = logs[:split], logs[split:]
     low, high = (float(np.median(group)) for group in groups)
     spread = BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
                                             for group in groups]))
-    if high - low < max(math.log(REGIME_TIMES), REGIME_SPREADS * spread):
+    apart = max(REGIME_SPREADS, REGIME_FEW[0] + REGIME_FEW[1] / n)
+    if not logs[split - 1] <= middle <= logs[split] or (
+            high - low < max(math.log(REGIME_TIMES), apart * spread)):
         return None
     return Regimes(math.exp(low), math.exp(high), split, n - split,
                    math.exp((logs[split - 1] + logs[split]) / 2))
