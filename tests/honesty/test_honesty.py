@@ -17,10 +17,11 @@ from conftest import TOP
 from suite import stats
 from suite.analyse.comparison.build import compare_cells
 from suite.analyse.comparison.model import Change
-from suite.analyse.frame import Matrix, matrix_build, ratio_of
+from suite.analyse.contrast import Verdict, same_contrasts
+from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.results import result_load
-from suite.analyse.verdicts import Verdict
+from suite.analyse.verdicts import Family, Judged
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20
@@ -40,12 +41,9 @@ def measured(folder: Path, *words: str) -> Matrix:
 def same_claimed(matrix: Matrix) -> bool:
     """Whether a change is claimed between the two runs of a baseline cell, as a comparison of so
     many cells would."""
-    pairs = (matrix.runs_paired(cell.name, TIME.name) for cell in matrix.cells.values()
-             if cell.baseline)
-    found = [ratio_of(pair[1], pair[0], True) for pair in pairs if pair is not None]
-    assert found and all(estimate.p is not None for estimate in found)
-    return min(stats.benjamini_hochberg([estimate.p for estimate in found
-                                         if estimate.p is not None])) <= stats.ALPHA
+    family = Family(same_contrasts(matrix, TIME.name))
+    assert family.tested
+    return any(Judged(one, family).verdict.claims for one in family.members.values())
 
 
 def test_of_twenty_runs_of_quick_against_themselves_at_most_three_claim_a_change(
@@ -86,5 +84,5 @@ def test_a_slow_down_of_three_percent_is_found_and_its_interval_holds_it(tmp_pat
         if change.verdict is Verdict.CHANGED:
             assert within.contains(1 + injected), told[-1]
             return
-        assert change.detectable is not None and change.detectable > injected / 2, told[-1]
+        assert (change.judged.detectable or 0) > injected / 2, told[-1]
     pytest.skip("no quiet stretch: " + "; ".join(told))

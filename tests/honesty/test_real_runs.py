@@ -87,7 +87,7 @@ def error_of(share: float, independent: int) -> float:
 
 
 @pytest.mark.parametrize("metric", NAMES)
-def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(
+def test_the_uncorrected_interval_excludes_1_no_more_often_than_its_level_says(
     measured: Matrix, metric: str
 ) -> None:
     values, null = runs_of(measured, metric), stats.signed_rank_null(BLOCK)
@@ -96,9 +96,9 @@ def test_the_uncorrected_interval_excludes_1_as_often_as_its_level_says(
         outcomes = [outcome for seed in seeds for outcome in excluded(permuted(values, seed))]
         error = error_of(level, BLOCKS * (CELLS + 1) // 2)
         print(
-            f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, exactly {level:.2%} "
-            f"+/- {error:.2%}")
-        assert np.mean(outcomes) == pytest.approx(level, abs=error)
+            f"{metric}, {what}: {np.mean(outcomes):.2%} of {len(outcomes)}, at most {level:.2%} "
+            f"+ {error:.2%}")
+        assert np.mean(outcomes) <= level + error
 
 
 @pytest.mark.parametrize("metric", NAMES)

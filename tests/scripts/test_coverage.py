@@ -15,7 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import answers  # noqa: F401
+from simulated import correlated
 from suite import stats
 from suite.measure.resume import rounds_added
 from suite.measure.schedule import round_order
@@ -24,6 +24,7 @@ from suite.scenario.scenario import LABEL
 from suite.stats.nulls import Null
 
 SAMPLES = 4000
+FOUND = 1500  # comparisons that look for the minimum detectable effect of another
 ROWS_CHECKED = 20  # of every simulation, by the functions of the suite
 # standard errors of a share that a simulation may be off: there are some sixty of them
 ERRORS = 4
@@ -103,23 +104,42 @@ def paired(rows: np.ndarray) -> Ends:
     return ends
 
 
-def ratio_paired(new: np.ndarray, base: np.ndarray) -> Ends:
-    """The interval of new / base of each row, both in logarithms."""
-    ends = paired(new - base)
+def with_medians(ends: Ends, new: np.ndarray, base: np.ndarray) -> Ends:
+    """These intervals, as far as the ratio of the medians."""
+    ratio = np.log(np.median(np.exp(new), axis=1) / np.median(np.exp(base), axis=1))
+    return np.minimum(ends[0], ratio), np.maximum(ends[1], ratio)
+
+
+def ratios_check(ends: Ends, new: np.ndarray, base: np.ndarray, shared: bool) -> Ends:
+    """These intervals, if they are those of new / base of the suite, all in logarithms."""
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), True).interval
+               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), shared).interval
                 for row in range(ROWS_CHECKED)])
     return ends
+
+
+def widenings_of(rows: np.ndarray) -> np.ndarray:
+    return np.array([stats.widening_of(row) for row in rows])
+
+
+def ratio_paired(new: np.ndarray, base: np.ndarray, ranks: Ends | None = None) -> Ends:
+    """The interval of new / base of each row, both in logarithms. ranks: paired(new - base)."""
+    rows = new - base
+    low, high = paired(rows) if ranks is None else ranks
+    centre, wider = np.median(shifts_paired(rows), axis=1), widenings_of(rows)
+    ends = centre + wider * (low - centre), centre + wider * (high - centre)
+    return ratios_check(with_medians(ends, new, base), new, base, True)
+
+
+def unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
+    """The interval of new - base of each row, where no round is shared."""
+    return ends_of(shifts_unpaired(new, base),
+                   rank_of(stats.mann_whitney_null(new.shape[1], base.shape[1])))
 
 
 def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
-    """The same where no round is shared."""
-    ends = ends_of(shifts_unpaired(new, base),
-                   rank_of(stats.mann_whitney_null(new.shape[1], base.shape[1])))
-    ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), False).interval
-                for row in range(ROWS_CHECKED)])
-    return ends
+    """The interval of new / base of each row, where no round is shared."""
+    return ratios_check(with_medians(unpaired(new, base), new, base), new, base, False)
 
 
 def medians(rows: np.ndarray) -> Ends:
@@ -145,6 +165,12 @@ def assert_covers(ends: Ends, truth: float, level: float) -> None:
     assert covered(ends, truth) == pytest.approx(level, abs=error_of(level))
 
 
+def assert_covers_least(ends: Ends, truth: float, level: float = 0.95) -> None:
+    """Coverage is at least this level, which is at least 95 %."""
+    assert level >= 0.95
+    assert covered(ends, truth) >= level - error_of(level)
+
+
 @pytest.mark.parametrize("rounds", [6, 10, 25])
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_interval_of_a_median_covers_at_its_exact_level(noise: Noise, rounds: int) -> None:
@@ -166,7 +192,7 @@ def test_under_drift_the_interval_of_a_median_covers_that_of_all_rounds_more_oft
 @pytest.mark.parametrize("rounds", [6, 10, 25])
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("drifting", [False, True], ids=["still", "drifting"])
-def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(
+def test_a_rank_test_covers_at_its_exact_level_and_a_paired_ratio_at_least_so_also_under_drift(
     noise: Noise, rounds: int, drifting: bool
 ) -> None:
     chance = np.random.default_rng(rounds)
@@ -175,33 +201,43 @@ def test_a_paired_ratio_covers_at_its_exact_level_also_under_drift(
         machine = drifts(chance, SAMPLES, 2 * rounds).reshape(SAMPLES, rounds, 2)
         machine = chance.permuted(machine, axis=2)
         base, new = base + machine[:, :, 0], new + machine[:, :, 1]
-    level = level_of(stats.signed_rank_null(rounds))
-    assert_covers(ratio_paired(new + math.log(1.05), base), math.log(1.05), level)
+    level, change = level_of(stats.signed_rank_null(rounds)), math.log(1.05)
+    ranks = paired(new + change - base)
+    assert_covers(ranks, change, level)
+    assert_covers_least(ratio_paired(new + change, base, ranks), change, level)
 
 
 @pytest.mark.parametrize("sides", [(4, 4), (6, 6), (5, 20), (12, 10)])
 @pytest.mark.parametrize("noise", NOISES)
-def test_an_unpaired_ratio_covers_at_its_exact_level(noise: Noise, sides: tuple[int, int]) -> None:
+def test_an_unpaired_ratio_covers_at_least_at_its_level(noise: Noise, sides: tuple[int, int]) -> None:
     values = noise(np.random.default_rng(sides), (SAMPLES, sum(sides)))
     new, base = values[:, :sides[0]] + math.log(1.05), values[:, sides[0]:]
-    assert_covers(ratio_unpaired(new, base), math.log(1.05),
-                  level_of(stats.mann_whitney_null(*sides)))
+    level = level_of(stats.mann_whitney_null(*sides))
+    assert_covers(unpaired(new, base), math.log(1.05), level)
+    assert_covers_least(ratio_unpaired(new, base), math.log(1.05), level)
 
 
-@pytest.mark.parametrize("rounds", [6, 10])
-@pytest.mark.parametrize("noise", NOISES)
-def test_a_geometric_mean_of_cells_covers_at_its_exact_level_also_under_drift(
-    noise: Noise, rounds: int
-) -> None:
-    cells, chance = 3, np.random.default_rng(rounds)
-    machine = drifts(chance, SAMPLES, rounds)  # all cells of a round have it in common
-    base, new = noise(chance, (2, cells, SAMPLES, rounds)) + machine
-    changes = np.log([0.9, 1.05, 1.2])
-    logs = new + changes[:, None, None] - base
-    ends = paired(np.mean(logs, axis=0))
-    ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.geometric_mean(np.exp(logs[:, row])).interval for row in range(ROWS_CHECKED)])
-    assert_covers(ends, float(np.mean(changes)), level_of(stats.signed_rank_null(rounds)))
+@pytest.mark.parametrize("rounds", [20, 60])
+def test_of_dependent_rounds_5_percent_are_claimed_and_without_the_widening_15(
+        rounds: int) -> None:
+    logs = correlated(0.4)(np.random.default_rng(rounds), (2, SAMPLES, rounds))
+    base, new = np.log(logs)
+    ranks = paired(new - base)
+    assert 1 - covered(ranks, 0) > 0.15
+    assert_covers_least(ratio_paired(new, base, ranks), 0)
+
+
+@pytest.mark.parametrize("sessions, rounds", [(2, 10), (3, 10), (5, 6)])
+def test_rounds_of_a_few_sessions_that_differ_cover_95_percent_and_as_one_session_far_less(
+        sessions: int, rounds: int) -> None:
+    chance = np.random.default_rng(sessions)
+    logs = (np.repeat(chance.normal(0, 0.02, (1000, sessions)), rounds, axis=1)
+            + chance.normal(0, 0.02, (1000, sessions * rounds)))
+    places = np.array_split(np.arange(sessions * rounds), sessions)
+    ones = np.ones(sessions * rounds)
+    found = [stats.ratio_make(np.exp(row), ones, True, sessions=places).interval() for row in logs]
+    assert np.mean([one.contains(1.0) for one in found]) >= 0.95 - error_of(0.05, 1000)
+    assert covered(paired(logs), 0) < 0.8
 
 
 def runs_placed(runs: int, rounds: int) -> np.ndarray:
@@ -222,10 +258,10 @@ def test_of_interleaved_runs_on_a_drifting_machine_5_percent_are_claimed_and_of_
                   for place in (first, 1 - first))
     claimed = 1 - level_of(stats.signed_rank_null(rounds))
     assert claimed <= 0.05
-    assert 1 - covered(ratio_paired(other, one), 0) == pytest.approx(
-        claimed, abs=error_of(claimed, runs)
-    )
-    assert 1 - covered(ratio_paired(times[:, rounds:], times[:, :rounds]), 0) >= 0.4
+    ranks = paired(other - one)
+    assert 1 - covered(ranks, 0) == pytest.approx(claimed, abs=error_of(claimed, runs))
+    assert 1 - covered(ratio_paired(other, one, ranks), 0) <= claimed
+    assert 1 - covered(paired(times[:, rounds:] - times[:, :rounds]), 0) >= 0.4
 
 
 BOOTS = 0.03  # standard deviation of what a boot brings with it, the same in all that is run in it
@@ -239,11 +275,11 @@ def boots_run(chance: np.random.Generator, kernels: int, boots: int, runs: int) 
 
 
 @pytest.mark.parametrize("boots", [4, 8])
-def test_of_boots_the_ratio_covers_at_its_exact_level_and_rounds_in_one_boot_claim_nearly_always(
+def test_of_boots_the_ratio_covers_at_its_level_and_rounds_in_one_boot_claim_nearly_always(
         boots: int) -> None:
     base, new = boots_run(np.random.default_rng(boots), 2, boots, 10)
     of_boots = ratio_unpaired(new[:, :, 0], base[:, :, 0])
-    assert_covers(of_boots, 0, level_of(stats.mann_whitney_null(boots, boots)))
+    assert_covers_least(of_boots, 0, level_of(stats.mann_whitney_null(boots, boots)))
     # ten rounds within one boot of each, taken as pairs
     of_rounds = ratio_paired(new[:, 0], base[:, 0])
     assert 1 - covered(of_rounds, 0) > 0.8
@@ -262,13 +298,16 @@ def test_boots_that_take_turns_on_a_drifting_machine_claim_no_more_than_on_a_sti
     assert covered(ratio_unpaired(new, base), 0) >= level - error_of(level)
 
 
-def found_paired(noise: Noise, rounds: int) -> float:
-    """In which share of comparisons the change is found that an earlier comparison said would
-    be."""
-    logs = noise(np.random.default_rng(rounds), (2, 2, SAMPLES, rounds))
-    before, after = logs[:, 0] - logs[:, 1]
-    ends, again = paired(before), paired(after)
-    return found_share(ends, again, stats.smallest_detectable(*np.exp(logs[0, :, 0]), True))
+def found_paired(noise: Noise, rounds: int, alpha: float = stats.ALPHA) -> float:
+    """In which share of comparisons the change is found that an earlier comparison printed as its
+    minimum detectable effect."""
+    found = 0
+    for new, base, again, base_again in np.exp(noise(np.random.default_rng(rounds),
+                                                     (FOUND, 4, rounds))):
+        change = stats.smallest_detectable(stats.ratio_make(new, base, True), alpha)
+        p = stats.ratio_make(again * (1 + change), base_again, True).p
+        found += p <= alpha
+    return found / FOUND
 
 
 def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
@@ -304,32 +343,26 @@ def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_clai
     assert np.mean(claims) <= 0.05 + error_of(0.05)
 
 
-def found_share(before: Ends, after: Ends, change: float) -> float:
-    """The same of intervals; change: what was said of the first row, from which the factor of all
-    is known."""
-    half_widths = (before[1] - before[0]) / 2
-    changes = half_widths * math.log1p(change) / half_widths[0]
-    return 1 - covered((after[0] + changes, after[1] + changes), 0)
-
-
-@pytest.mark.parametrize("rounds", [6, 10, 20, 50])
-def test_the_smallest_detectable_change_is_found_in_80_percent_of_comparisons(rounds: int) -> None:
-    # The factor itself is known to about 1 %, which is another 1 % of what is found.
-    assert found_paired(normal, rounds) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)
+@pytest.mark.parametrize("rounds, alpha", [(6, 0.05), (10, 0.05), (10, 0.01), (20, 0.05),
+                                           (20, 0.005), (50, 0.05), (50, 0.005)])
+def test_the_smallest_detectable_change_is_found_in_75_to_85_percent_of_comparisons(
+        rounds: int, alpha: float) -> None:
+    assert 0.75 <= found_paired(normal, rounds, alpha) <= 0.85
 
 
 @pytest.mark.parametrize("noise", [skewed, bimodal])
-def test_with_noise_of_other_shapes_it_is_found_in_70_to_85_percent(noise: Noise) -> None:
-    assert 0.7 <= found_paired(noise, 10) <= 0.85
+def test_with_noise_of_other_shapes_it_is_found_in_70_to_90_percent(noise: Noise) -> None:
+    assert 0.7 <= found_paired(noise, 10) <= 0.9
 
 
 @pytest.mark.parametrize("sides", [(4, 4), (5, 9)])
-def test_the_smallest_detectable_change_between_sessions_is_found_in_80_percent_of_comparisons(
+def test_the_smallest_detectable_change_between_sessions_is_found_in_75_to_85_percent(
     sides: tuple[int, int],
 ) -> None:
-    before, after = normal(np.random.default_rng(sides), (2, SAMPLES, sum(sides)))
-    ends, again = (ratio_unpaired(rows[:, :sides[0]], rows[:, sides[0]:])
-                   for rows in (before, after))
-    change = stats.smallest_detectable(np.exp(before[0, :sides[0]]),
-                                       np.exp(before[0, sides[0]:]), False)
-    assert found_share(ends, again, change) == pytest.approx(0.8, abs=error_of(0.8) + 0.01)
+    before, after = np.exp(normal(np.random.default_rng(sides), (2, FOUND, sum(sides))))
+    found = 0
+    for one, again in zip(before, after, strict=True):
+        change = stats.smallest_detectable(stats.ratio_make(one[:sides[0]], one[sides[0]:], False))
+        found += stats.ratio_make(again[:sides[0]] * (1 + change), again[sides[0]:],
+                                  False).p <= stats.ALPHA
+    assert 0.75 <= found / FOUND <= 0.85

@@ -7,7 +7,10 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import os
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -130,7 +133,7 @@ def test_an_unpaired_shift_is_that_of_r_and_scipy(new, base, value, ends, p):
     assert (estimate.interval.low, estimate.interval.high) == pytest.approx(ends)
     assert estimate.p == pytest.approx(p, rel=1e-9)
     ratio = stats.ratio_estimate(np.exp(new), np.exp(base), False)
-    assert math.log(ratio.value) == pytest.approx(value)
+    assert ratio.value == pytest.approx(np.median(np.exp(new)) / np.median(np.exp(base)))
     assert (math.log(ratio.interval.low), math.log(ratio.interval.high)) == pytest.approx(ends)
     assert ratio.p == estimate.p
 
@@ -143,24 +146,6 @@ def test_the_interval_of_a_median_is_that_of_scipy(values, ends):
 
 def test_ties_make_the_interval_wider_never_narrower():
     assert stats.shift_estimate([0, 0, 0, 0, 0, 1], [0] * 6, True).interval.contains(0)
-
-
-def test_the_noise_floor_is_the_farther_end_in_logarithms_and_the_same_for_the_reciprocal():
-    for low, high, floor in ((0.97, 1.01, 1 / 0.97), (0.995, 1.02, 1.02), (0.5, 1.9, 2.0)):
-        same = stats.Estimate(1, stats.Interval(low, high, 0.96), 6)
-        turned = stats.Estimate(1, stats.Interval(1 / high, 1 / low, 0.96), 6)
-        assert math.isclose(stats.estimate_floor(same),
-                            floor) and math.isclose(stats.estimate_floor(turned), floor)
-    assert stats.estimate_floor(stats.Estimate(1, None, 3)) is None
-
-
-def test_a_ratio_and_its_reciprocal_are_both_within_a_noise_floor_or_neither():
-    for ratio, floor, within in ((1.05, 1.06, True), (1.07, 1.06, False), (0.2, 9.0, True),
-                                 (0.1, 9.0, False)):
-        assert (
-            stats.is_within_floor(ratio, floor) is within is stats.is_within_floor(1 / ratio, floor)
-        )
-    assert not stats.is_within_floor(1.0, None)
 
 
 def test_outliers_are_marked_by_the_median_absolute_deviation():
@@ -223,31 +208,179 @@ def test_four_values_a_side_are_enough_for_an_unpaired_interval_and_three_are_no
     assert stats.ratio_estimate([1.0] * 3, [1.0] * 9, False).p_least == 1
 
 
-def estimates_simulated(seed, count):
-    """Estimates of every kind with their value of no change, of series with and without ties."""
+def series_simulated(chance, n):
+    """Values of n rounds, with ties in half of the cases and with two groups in a quarter."""
+    values = np.exp(chance.normal(0, 0.1, n))
+    if chance.random() < 0.5:
+        values = np.ceil(values * 8)
+    return values * chance.choice([1, 10], n, p=[0.7, 0.3]) if chance.random() < 0.25 else values
+
+
+def ratios_simulated(seed, count):
+    """Ratios of every kind: of rounds, of rounds in sessions, with a centre of their own, of
+    boots."""
     chance = np.random.default_rng(seed)
     for _ in range(count):
-        n, m = chance.integers(4, 14, 2)
-        new, base, again = np.exp(chance.normal([[0.1], [0], [0]], 0.1, (3, max(n, m))))
-        if chance.random() < 0.5:
-            new, base, again = np.ceil(new * 8), np.ceil(base * 8), np.ceil(again * 8)
-        yield stats.ratio_estimate(new, base, True), 1
-        yield stats.shift_estimate(new, base, True), 0
-        yield stats.ratio_estimate(new[:n], base[:m], False), 1
-        yield stats.shift_estimate(new[:n], base[:m], False), 0
-        yield stats.geometric_mean([new / base, again / base]), 1
+        n, m = chance.integers(4, 30, 2)
+        new, base = series_simulated(chance, n) * chance.choice([1, 1.1]), series_simulated(chance, n)
+        yield stats.ratio_make(new, base, True)
+        yield stats.ratio_make(new, base, True, math.exp(chance.normal(0, 0.1)))
+        yield stats.ratio_make(new, base, True, independent=True)
+        sessions = np.array_split(np.arange(n), chance.integers(2, 5))
+        yield stats.ratio_make(new, base, True, sessions=sessions)
+        yield stats.ratio_make(new, series_simulated(chance, m), False, independent=True)
 
 
-def test_p_is_at_most_5_percent_exactly_where_the_interval_excludes_no_change():
+def test_p_is_at_most_alpha_exactly_where_the_interval_excludes_no_change_at_any_alpha():
     seen = set()
-    for estimate, no_change in estimates_simulated(5, 300):
-        if estimate.interval is None:
-            assert estimate.p is None
+    for ratio in ratios_simulated(5, 400):
+        for alpha in (0.3, 0.05, 0.011, 0.002):
+            interval = ratio.interval(alpha)
+            if interval is None:
+                assert ratio.p is None or ratio.p > alpha
+                continue
+            excludes = not interval.contains(1.0)
+            assert excludes == (ratio.p <= alpha), (ratio, alpha)
+            seen.add((alpha, excludes))
+    assert len(seen) == 8
+
+
+def test_the_ratio_of_the_medians_is_in_its_interval_and_p_is_1_where_it_points_the_other_way():
+    other_way = 0
+    for ratio in ratios_simulated(6, 400):
+        interval, shift = ratio.interval(), ratio.shifts.centre
+        if interval is None:
             continue
-        excludes = not estimate.interval.contains(no_change)
-        assert excludes == (estimate.p <= stats.ALPHA)
-        seen.add(excludes)
-    assert seen == {True, False}
+        assert interval.contains(ratio.estimate().value)
+        if ratio.centre * shift < 0:
+            assert ratio.p == 1 and interval.contains(1.0)
+            other_way += 1
+    assert other_way > 20
+
+
+def test_the_interval_at_a_higher_confidence_contains_that_at_a_lower_one():
+    for ratio in ratios_simulated(7, 100):
+        within = [one for alpha in (0.3, 0.05, 0.011) if (one := ratio.interval(alpha))]
+        for inner, outer in itertools.pairwise(within):
+            assert outer.low <= inner.low and inner.high <= outer.high
+
+
+# Student's t, two-sided 5 % and 1 % by degrees of freedom ("Student" 1908; Fisher and Yates 1938).
+STUDENT_PUBLISHED = {1: (12.706, 63.657), 2: (4.303, 9.925), 3: (3.182, 5.841), 4: (2.776, 4.604),
+                     5: (2.571, 4.032), 10: (2.228, 3.169), 30: (2.042, 2.750)}
+
+
+@pytest.mark.parametrize("degrees, published", STUDENT_PUBLISHED.items())
+def test_quantiles_and_p_of_t_are_the_published_ones(degrees, published):
+    for alpha, t in zip((0.05, 0.01), published, strict=True):
+        found = stats.student_quantile(1 - alpha / 2, degrees)
+        assert found == pytest.approx(t, abs=5.1e-4)
+        assert stats.student_p(found, degrees) == pytest.approx(alpha, rel=1e-9)
+    assert stats.student_p(0.0, degrees) == 1
+
+
+def test_two_sessions_that_disagree_make_the_interval_that_of_t():
+    new = np.exp([0.30] * 10 + [0.10] * 10)  # means 0.3 and 0.1: 0.2 +/- 12.706 * 0.1
+    sessions = [np.arange(10), np.arange(10, 20)]
+    ratio = stats.ratio_make(new, np.ones(20), True, sessions=sessions)
+    assert (math.log(ratio.interval().low), math.log(ratio.interval().high)) == pytest.approx(
+        (0.2 - 1.2706, 0.2 + 1.2706), abs=1e-4)
+    assert ratio.p == pytest.approx(0.2952, abs=1e-4)  # t = 2 with one degree of freedom
+
+
+def test_counted_shifts_are_those_that_would_be_stored(monkeypatch):
+    chance = np.random.default_rng(8)
+    for paired, ties in itertools.product((True, False), repeat=2):
+        new, base = chance.normal(0, 1, (2, 60))
+        if ties:
+            new, base = np.round(new, 1), np.round(base, 1)
+        found = []
+        for limit in (stats.STORED, 0):
+            monkeypatch.setattr("suite.stats.shift.STORED", limit)
+            shifts = stats.shifts_make(new, base, paired)
+            assert (shifts.stored is None) == (limit == 0)
+            found.append([shifts.centre, *(end for alpha in (0.2, 0.05, 0.001)
+                                           for end in shifts.ends(alpha)),
+                          *(shifts.p(shift) for shift in (-0.3, 0.0, 0.1))])
+        assert found[0] == pytest.approx(found[1], abs=2 * stats.ROUNDING)
+
+
+def test_a_ratio_of_100_000_rounds_needs_less_than_200_mb():
+    code = """if True:
+        import resource
+        import numpy as np
+        from suite import stats
+        new, base = np.exp(np.random.default_rng(1).normal(0, 0.1, (2, 100_000)))
+        ratio = stats.ratio_make(new * 1.01, base, True)
+        assert ratio.p < 1e-9 and ratio.interval().contains(1.01), ratio.interval()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                          env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 200_000  # KiB
+
+
+@pytest.mark.parametrize("rounds", [1023, 1024, 5000, 10**6])
+def test_many_rounds_decide_every_number_of_rows(rounds):
+    assert min(stats.rows_decided(rounds), stats.rows_decided(rounds, paired=False)) > 10**9
+
+
+def autoregressive(chance, shape, correlation):
+    """Normal noise in which neighbouring values have this correlation."""
+    values = chance.normal(0, 1, shape)
+    for place in range(1, shape[-1]):
+        values[..., place] = correlation * values[..., place - 1] + math.sqrt(
+            1 - correlation ** 2) * values[..., place]
+    return values
+
+
+def test_dependent_rounds_widen_an_interval_and_independent_ones_hardly_do():
+    chance = np.random.default_rng(9)
+    mean = {correlation: np.mean([stats.widening_of(row) for row in autoregressive(
+        chance, (400, 200), correlation)]) for correlation in (-0.5, 0.0, 0.4)}
+    assert mean[-0.5] == 1 and 1 <= mean[0.0] < 1.15
+    assert 1.5 < mean[0.4] < 1.8  # ((1 + 0.4) / (1 - 0.4)) ** 0.5 is 1.53
+
+
+def test_the_widening_is_known_for_ties_and_for_the_shortest_and_steepest_series():
+    assert stats.widening_of(np.ones(50)) == stats.widening_of(np.array([1.0])) == 1
+    assert stats.widening_of(np.array([1.0, 2.0] * 25)) == 1  # neighbours differ
+    drift = np.arange(50.0)
+    assert stats.widening_of(drift) == stats.widening_of(np.exp(drift)) == pytest.approx(
+        math.sqrt(1.9 / 0.1))
+    halves = np.repeat([1.0, 2.0], 25)
+    assert stats.widening_of(halves) == pytest.approx(math.sqrt(1.9 / 0.1))
+    assert stats.ranks_of(np.array([3.0, 1.0, 3.0])).tolist() == [4, 1, 4]
+
+
+def test_two_groups_of_rounds_are_found_with_their_medians_and_numbers():
+    chance = np.random.default_rng(10)
+    values = chance.permutation(np.concatenate([170e-6 * np.exp(chance.normal(0, 0.03, 45)),
+                                                3e-3 * np.exp(chance.normal(0, 0.05, 15))]))
+    found = stats.regimes_of(values)
+    assert (found.lower, found.upper) == (45, 15)
+    assert found.low == pytest.approx(170e-6, rel=0.02) and found.high == pytest.approx(3e-3,
+                                                                                     rel=0.04)
+    assert 2e-4 < found.limit < 2.7e-3
+
+
+@pytest.mark.parametrize("draw, rounds", [
+    *itertools.product(("normal", "uniform", "exponential"), (10, 20)), ("normal", 60)])
+def test_noise_of_one_kind_has_no_groups_in_99_percent_of_samples(draw, rounds):
+    chance = np.random.default_rng(rounds)
+    values = {"normal": lambda shape: np.exp(chance.normal(0, 0.3, shape)),
+              "uniform": lambda shape: chance.uniform(0.5, 1.5, shape),
+              "exponential": lambda shape: chance.exponential(1, shape)}[draw]((1000, rounds))
+    found = sum(stats.regimes_of(row) is not None for row in values)
+    assert found <= 16  # 1 % and two standard errors
+
+
+def test_a_group_needs_three_rounds_and_a_tenth_of_all():
+    assert stats.regimes_of(np.array([1, 1, 1, 9, 9.0])) is None
+    assert stats.regimes_of(np.array([1, 1, 1, 9, 9, 9.0])).upper == 3
+    assert stats.regimes_of(np.repeat([1.0, 9.0], [56, 4])) is None, "4 of 60 are outliers"
+    assert stats.regimes_of(np.repeat([1.0, 9.0], [54, 6])).upper == 6
+    assert stats.regimes_of(np.repeat([1.0, 1.4], [30, 30])) is None
 
 
 def test_ratios_that_cancel_out_are_ties_with_no_change_in_spite_of_rounding():
@@ -261,14 +394,6 @@ def test_p_of_ties_counts_them_against_a_change():
     assert stats.shift_estimate([0, 0, 0, 0, 0, 1], [0] * 6, True).p == 1
     # Signed ranks 2 to 7, and the 0 that has rank 1 counts as negative: W = 1, 2 * 2 / 2^7.
     assert stats.shift_estimate([0, 1, 2, 3, 4, 5, 6], [0] * 7, True).p == 4 / 128
-
-
-def test_the_geometric_mean_is_taken_within_each_round():
-    ratios = [[2, 1, 4, 2, 2, 2], [0.5, 4, 1, 2, 2, 2]]
-    mean = stats.geometric_mean(ratios)  # 1, 2, 2, 2, 2, 2
-    assert math.isclose(mean.value, 2) and math.isclose(mean.interval.low, 1)
-    alone = stats.geometric_mean(ratios[:1])
-    assert alone == stats.ratio_estimate(ratios[0], [1] * 6, True)
 
 
 def test_p_of_many_cells_are_adjusted_as_their_authors_did():
@@ -315,6 +440,9 @@ def test_several_changed_rows_need_fewer_rounds_than_one():
 
 
 def test_below_the_rounds_that_an_interval_needs_no_change_is_detectable():
-    assert stats.smallest_detectable([1.1, 0.9, 1, 1.2, 0.8], [1] * 5, True) is None
-    assert stats.smallest_detectable([1, 2, 3], [1, 2, 3, 4], False) is None
-    assert stats.smallest_detectable([1] * 6, [1] * 6, True) == 0
+    few = stats.ratio_make([1.1, 0.9, 1, 1.2, 0.8], [1] * 5, True)
+    assert stats.smallest_detectable(few) is None
+    assert stats.smallest_detectable(stats.ratio_make([1, 2, 3], [1, 2, 3, 4], False)) is None
+    same = stats.ratio_make([1] * 6, [1] * 6, True)
+    assert stats.smallest_detectable(same) == 0
+    assert stats.smallest_detectable(same, 0.01) is None, "2 / 2^6 is more"

@@ -69,9 +69,10 @@ class Regimes:
 
 def regimes_of(values: np.ndarray) -> Regimes | None:
     """The two groups of values above 0, if there are two: the split whose groups have the least
-    variance within (k-means with two means, exact in one dimension, of logarithms). The separation
-    is like that of Ashman, Bird and Zepf (1994), who call two groups separate above 2; but the best
-    split of normal noise has 2.6 already, and more if there are few rounds."""
+    variance within (k-means with two means, exact in one dimension, of logarithms). Every value is
+    nearer to the mean of its own group. The separation is like that of Ashman, Bird and Zepf
+    (1994), who call two groups separate above 2; but the best split of normal noise has 2.6
+    already, and more if there are few rounds."""
     logs = np.sort(np.log(values))
     n = len(logs)
     least = max(REGIME_ROUNDS, math.ceil(REGIME_SHARE * n))
@@ -79,12 +80,14 @@ def regimes_of(values: np.ndarray) -> Regimes | None:
         return None
     sizes, sums = np.arange(least, n - least + 1), np.cumsum(logs)
     means = sums[sizes - 1] / sizes, (sums[-1] - sums[sizes - 1]) / (n - sizes)
-    split = int(sizes[np.argmax((means[1] - means[0]) ** 2 * sizes * (n - sizes))])
+    best = int(np.argmax((means[1] - means[0]) ** 2 * sizes * (n - sizes)))
+    split, middle = int(sizes[best]), (means[0][best] + means[1][best]) / 2
     groups = logs[:split], logs[split:]
     low, high = (float(np.median(group)) for group in groups)
     spread = math.sqrt(sum(float(np.var(group)) * len(group) for group in groups) / (n - 2))
     wanted = REGIME_SPREADS + REGIME_SPREADS_FEW / n
-    if high - low < max(math.log(REGIME_TIMES), wanted * spread):
+    if not logs[split - 1] <= middle <= logs[split] or (
+            high - low < max(math.log(REGIME_TIMES), wanted * spread)):
         return None
     return Regimes(math.exp(low), math.exp(high), split, n - split,
                    math.exp((logs[split - 1] + logs[split]) / 2))
