@@ -12,12 +12,11 @@ from suite.analyse.claims import (
     best_decide,
     claim_decide,
     claims_status,
-    evaluate,
     figures_compare,
     outcome_of,
     tap_text,
 )
-from suite.analyse.expressions import Operation, Reference, best_of, claim_parse
+from suite.analyse.expressions import Operation, Reference, best_of, claim_parse, evaluate
 from suite.base.errors import UsageError
 from suite.scenario.scenario import Claim
 from suite.stats import Interval
@@ -61,11 +60,41 @@ def test_a_metric_names_its_cell_in_parentheses():
     ("tine < 1", "did you mean time"),
     ("time(write=cork < 1", "is missing after the words"),
     ("__import__('os') < 1", "no number, metric or sign"),
-    ("1 2 < time", "one comparison"), ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
+    ("1 2 < time", "one comparison"), ("time < 1 / 0", "a division by 0"), ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
 ])
 def test_what_is_no_claim_is_refused_with_its_place(nodelay, text, said):
     with pytest.raises(UsageError, match=said):
         decide(nodelay, text)
+
+
+@pytest.mark.parametrize(("that", "right"), [
+    ("time >= 35ms", 0.035), ("time >= 35 ms", 0.035), ("time > 2us", 2e-6), ("time > 2 µs", 2e-6),
+    ("time > 2 μs", 2e-6), ("time > 1 s", 1), ("time > 7ns", 7e-9), ("time > 3", 3),
+    ("time > 1.5E1 MS", 0.015), ("bandwidth < 2 Gbit/s", 2e9), ("bandwidth < 3kbit/s", 3000),
+    ("messages_per_second > 4 k/s", 4000), ("peer_window > 64 KiB", 65536),
+    ("2 * time / 3 > 35 ms", 0.035), ("time(write=cork) - 1 ms > 2 ms", 0.002),
+    ("time > -1 ms", -0.001), ("time / 2 ms > 3", 3), ("time ~ 2 ms within 1.1", 0.002),
+])
+def test_a_number_may_have_a_unit_of_its_metric(that, right):
+    assert claim_parse(that).limit == pytest.approx(right)
+
+
+@pytest.mark.parametrize(("that", "said"), [
+    ("bandwidth >= 35 ms", '"35 ms": a figure in Gbit/s, Mbit/s, kbit/s, bit/s is needed'),
+    ("35ms < 2 * bandwidth", '"35 ms": a figure in Gbit/s, Mbit/s, kbit/s, bit/s is needed'),
+    ("time - 3 KiB > 0", '"3 KiB": a figure in s, ms, us, ns is needed'),
+    ("segments_per_message == 2 ms", '"2 ms": a figure without a unit is needed'),
+    ("time / time ~ 2 us", '"2 us": a figure without a unit is needed'),
+    ("time / 2 ms > 3 us", '"3 us": a figure without a unit is needed'),
+    ("peer_window > 3 k/s", '"3 k/s": a figure in MiB, KiB, B is needed'),
+    ("time > 35 parsec", '"parsec" is no unit: s, ms, us, ns; Gbit/s, Mbit/s, kbit/s, bit/s; '
+                         "M/s, k/s, 1/s; MiB, KiB, B"),
+    ("time ~ 2 within 3 ms", "a factor has no unit"),
+])
+def test_a_unit_that_is_not_of_the_metric_is_one_line_with_what_would_be_right(that, said):
+    with pytest.raises(UsageError) as refusal:
+        claim_parse(that)
+    assert said in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(("words", "said"), [

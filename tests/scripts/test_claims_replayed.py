@@ -21,8 +21,8 @@ from answers import NODELAY, ROOT, emulated, golden_check, matrix_of, refused
 from answers import uncork as uncork_in
 from conftest import Uncork
 from simulated import lognormal, matrix_simulated, normal
-from suite.analyse.claims import NEAR, ClaimVerdict, band_of, claim_decide, evaluate, side_of
-from suite.analyse.expressions import Operation, claim_parse, references_of
+from suite.analyse.claims import NEAR, ClaimVerdict, band_of, claim_decide, side_of
+from suite.analyse.expressions import Operation, claim_parse, evaluate, references_of
 from suite.analyse.frame import Matrix, matrix_build
 from suite.analyse.metrics import METRICS
 from suite.analyse.replays import (
@@ -117,12 +117,6 @@ def test_a_number_has_a_band_that_ends_near_no_change_unless_it_claims_none(text
 def test_what_cannot_be_about_a_number_is_refused_with_its_place(text, said):
     with pytest.raises(UsageError, match=said):
         claim_parse(text)
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("35ms", 0.035), ("2us", 2e-6), ("1s", 1),
-                                               ("7ns", 7e-9), ("3", 3)])
-def test_a_number_of_seconds_may_have_a_unit(text, seconds):
-    assert claim_parse(f"time >= {text}").right == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize(("factor", "that", "expected"), [

@@ -30,7 +30,6 @@ from suite import stats
 from suite.analyse.expressions import (
     ABOUT,
     COMPARISONS,
-    OPERATORS,
     WITHIN,
     Expression,
     Operation,
@@ -39,6 +38,7 @@ from suite.analyse.expressions import (
     cells_named,
     claim_parse,
     claim_places,
+    evaluate,
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, noise_floor_highest, rounds_common
@@ -150,18 +150,6 @@ def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
              for cell in reference_cells(matrix, reference)]
     return sorted(found, key=lambda one: stats.median(one.series.values),
                   reverse=METRICS[reference.metric].better == "higher")
-
-
-def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> np.ndarray | float:
-    """The value of an expression in each round, or a float if it names no metric. Undecidable for a
-    division by 0. values: by round, all of the same rounds."""
-    if isinstance(expression, Operation):
-        left, right = evaluate(expression.left, values), evaluate(expression.right, values)
-        if expression.sign == "/" and np.any(np.equal(right, 0)):
-            raise Undecidable("a division by 0")
-        with np.errstate(all="ignore"):  # a censored value is infinite
-            return OPERATORS[expression.sign](left, right)
-    return values[expression] if isinstance(expression, Reference) else expression
 
 
 def rounds_shared(evidence: EvidenceMap) -> dict[Reference, Series]:
@@ -456,7 +444,7 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
                                 foreign=foreign)
         decisions = [pair_decide(matrix, parsed, evidence | {best: candidate})
                      for candidate in candidates[best]]
-    except Undecidable as error:
+    except (Undecidable, ZeroDivisionError) as error:
         return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent),
                             isinstance(error, Unable), where)
     outcome, index = best_decide(parsed, best, [one.outcome for one in decisions])

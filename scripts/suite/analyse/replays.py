@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import ClaimVerdict, claim_decide, claims_decide, evaluate, near_of
+from suite.analyse.claims import ClaimVerdict, claim_decide, claims_decide, near_of
 from suite.analyse.expressions import (
     ABOUT,
     PLACE,
-    Expression,
+    UNKNOWN,
     Operation,
-    Reference,
     claim_parse,
     claim_places,
+    evaluate,
     references_of,
+    unit_of,
 )
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
@@ -92,7 +93,7 @@ def kind_error(claim: Claim) -> str:
     unit = unit_of(parsed.left)
     if claim.kind == STALL and unit != "s":
         return f"{compares}a time"
-    if claim.kind == RATIO and (unit != "1" or len(set(references_of(parsed.left))) < 2):
+    if claim.kind == RATIO and (unit not in ("1", UNKNOWN) or len(set(references_of(parsed.left))) < 2):
         return f"{compares}a ratio of two figures"
     if claim.kind == COUNT and not all(METRICS[one.metric].whole
                                        for one in references_of(parsed.left)):
@@ -100,20 +101,10 @@ def kind_error(claim: Claim) -> str:
     return ""
 
 
-def unit_of(expression: Expression) -> str:
-    """The unit of a metric, or of a sum of metrics; else "1"."""
-    if isinstance(expression, Reference):
-        return METRICS[expression.metric].unit
-    if isinstance(expression, Operation) and expression.sign in ("+", "-"):
-        units = {unit_of(expression.left), unit_of(expression.right)}
-        return units.pop() if len(units) == 1 else "1"
-    return "1"
-
-
 def figure_text(claim: Operation, value: float) -> str:
     """A figure of the left side, or of the ratio or difference of both, as text."""
     unit = "1" if any(references_of(claim.right)) else unit_of(claim.left)
-    if unit != "1":
+    if unit not in ("", "1", UNKNOWN):
         return value_text(value, unit)
     return f"{value:g}" if value == round(value) else number_text(value)
 
