@@ -14,10 +14,10 @@ from suite.analyse.claims import (
     claims_status,
     figures_compare,
     outcome_of,
-    tap_text,
 )
 from suite.analyse.expressions import Operation, Reference, best_of, claim_parse, evaluate
 from suite.base.errors import UsageError
+from suite.present.claims import outcome_texts, tap_text
 from suite.scenario.scenario import Claim
 from suite.stats import Interval
 
@@ -60,7 +60,8 @@ def test_a_metric_names_its_cell_in_parentheses():
     ("tine < 1", "did you mean time"),
     ("time(write=cork < 1", "is missing after the words"),
     ("__import__('os') < 1", "no number, metric or sign"),
-    ("1 2 < time", "one comparison"), ("time < 1 / 0", "a division by 0"), ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
+    ("1 2 < time", "one comparison"), ("time < 1 / 0", "a division by 0"),
+    ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
 ])
 def test_what_is_no_claim_is_refused_with_its_place(nodelay, text, said):
     with pytest.raises(UsageError, match=said):
@@ -107,7 +108,7 @@ def test_a_unit_that_is_not_of_the_metric_is_one_line_with_what_would_be_right(t
 ])
 def test_a_claim_that_names_no_one_cell_of_this_result_is_undecided(nodelay, words, said):
     verdict = decide(nodelay, f"time_per_message({words}) < 1")
-    assert (verdict.outcome, verdict.remarks) == ("undecided", (said,))
+    assert (verdict.outcome, verdict.reasons) == ("undecided", (said,))
 
 
 def test_a_word_that_is_fixed_may_be_named(nodelay):
@@ -120,12 +121,13 @@ def test_a_word_that_is_fixed_may_be_named(nodelay):
                                          ("transport=tcp write=cork", "an interval needs 6")])
 def test_unsupported_failed_and_too_few_rounds_are_undecided(transports, words, said):
     verdict = decide(transports, f"time_per_message({words}) < 1")
-    assert verdict.outcome == "undecided" and said in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and said in "; ".join(
+        outcome_texts(verdict))
 
 
 def test_a_metric_that_is_not_known_is_undecided(transports):
     verdict = decide(transports, "segments_per_message(transport=unix write=nodelay) == 1")
-    assert verdict.outcome == "undecided" and "is not known here" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "is not known here" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("that, outcome", [
@@ -159,8 +161,8 @@ def test_outcomes(nodelay, that, outcome):
 def test_a_claim_against_the_best_of_several_cells(nodelay, that, outcome, against):
     verdict = decide(nodelay, that.replace("BEST", "time_per_message(write=best place=together)")
                      .replace("RATE", "messages_per_second(write=best place=apart)"))
-    assert verdict.outcome == outcome, verdict.remarks
-    assert verdict.remarks[1].startswith("against ") and f"write={against}" in verdict.remarks[1]
+    assert verdict.outcome == outcome, verdict.reasons
+    assert verdict.reasons[-1].startswith("against ") and f"write={against}" in verdict.reasons[-1]
 
 
 @pytest.mark.parametrize("sign, outcomes, decided", [
@@ -192,17 +194,17 @@ def test_the_best_stands_alone_on_the_right(nodelay, that):
 def test_the_best_is_not_known_while_one_that_could_be_has_no_value(transports):
     verdict = decide(transports, "time_per_message(transport=unix write=nodelay) <= "
                                  "time_per_message(transport=unix write=best)")
-    assert verdict.outcome == "undecided" and "hold nothing back" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "hold nothing back" in verdict.reasons[0]
 
 
 def test_an_axis_that_varies_must_be_named_beside_best(nodelay):
     verdict = decide(nodelay, "time(write=cork place=apart) > time(write=best)")
-    assert verdict.outcome == "undecided" and "place varies and is not named" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "place varies and is not named" in verdict.reasons[0]
 
 
 def test_a_division_by_zero_is_undecided(nodelay):
     verdict = decide(nodelay, "1 / (segments_per_message(write=cork place=apart) - 1) > 1")
-    assert verdict.outcome == "undecided" and "division by 0" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "division by 0" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("sign, above, around, below", [

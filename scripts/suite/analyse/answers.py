@@ -7,13 +7,11 @@ lines `to decide` name differences that noise hides, and the number of rounds th
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.claims import claims_decide
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric, metric_find
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
@@ -32,7 +30,6 @@ from suite.base.units import (
 from suite.base.words import words_split, words_text
 from suite.scenario.scenario import Question
 
-OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 
 
@@ -48,19 +45,6 @@ class Answer(NamedTuple):
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
     """The texts as lines, the first with the label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
-
-
-def claims_pairs(matrix: Matrix) -> Pairs:
-    """Every claim in words with its outcome, and the measured figures if it does not hold. Claims
-    about cells that this result does not have are counted, by reason."""
-    verdicts = claims_decide(matrix)
-    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
-             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.texts)})")
-             for verdict in verdicts if not verdict.absent]
-    absent = Counter("; ".join(verdict.remarks) for verdict in verdicts if verdict.absent)
-    texts += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
-              for why, count in absent.items()]
-    return labelled("claims", texts)
 
 
 def values_list(values: Sequence[str]) -> str:

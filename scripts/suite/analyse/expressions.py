@@ -27,13 +27,7 @@ import numpy as np
 from suite.analyse.metrics import METRICS, metric_find
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
-from suite.base.units import (
-    UNIT_PREFIXES,
-    Quantity,
-    counted_text,
-    quantity_parse,
-    units_text,
-)
+from suite.base.units import UNIT_PREFIXES, Quantity, counted_text, quantity_parse, units_text
 from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario
@@ -214,7 +208,7 @@ def claim_parse(text: str, where: str = "") -> Operation:
     """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
     claim = ClaimParser(text, where).parse()
     try:
-        claim.limit
+        _ = claim.limit
     except ZeroDivisionError as error:
         raise UsageError(f'claim "{text}": {error}') from None
     searched = [name for name in references_of(claim) if name.searched]

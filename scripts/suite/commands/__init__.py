@@ -352,9 +352,8 @@ COMMANDS = {
                       verify_arguments, f"{EXIT}; 1 where anything is not the same"),
     "claims": Command("replay figures that others published, with a verdict on each",
                       claims_arguments,
-                      f"{EXIT}; of claims run and report 0 each holds at least in its direction "
-                      "or at a place, 1 one is contradicted, 3 one is not known, 4 nothing could "
-                      "run",
+                      f"{EXIT}; of claims run and report 0 all were seen, 1 one is contradicted, "
+                      "3 one is not known, 4 nothing could run",
                       in_order=True),
     "export": Command("write the latencies of cells as HdrHistogram text (.hgrm), for other "
                       "plotters", export_arguments),

@@ -11,7 +11,6 @@ from suite.analyse.answers import (
     Pairs,
     answers_decide,
     answers_pairs,
-    claims_pairs,
     deciding_pairs,
     library_pairs,
     opposed_pairs,
@@ -23,6 +22,7 @@ from suite.analyse.selection import Layout, layout_choose
 from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
 from suite.analyse.verdicts import Verdict
 from suite.present import columns
+from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.legend import legend_pairs, published_sizes
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
