@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from rendered import compared_rendered, compared_text, table_rendered, table_text
 from suite.analyse.answers import answers_decide
-from suite.analyse.claims import claims_decide, tap_text
+from suite.analyse.claims import claims_decide
 from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
 from suite.analyse.comparison.model import Comparison
 from suite.analyse.contrast import Status, Verdict
@@ -28,6 +28,7 @@ from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary, summary_build
 from suite.base.words import words_text
 from suite.present.answers import answers_pairs
+from suite.present.claims import tap_text
 from suite.present.judged import WITHHELD_SIGNS
 from suite.present.mail.block import pair_block
 from suite.present.report.page import pair_page, result_page

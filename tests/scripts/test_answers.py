@@ -26,7 +26,8 @@ from suite.analyse.selection import layout_choose, matrix_narrow
 from suite.analyse.summary import summary_build
 from suite.analyse.verdicts import baseline_judged
 from suite.base.errors import UsageError
-from suite.present.answers import answers_pairs, claims_pairs, deciding_pairs
+from suite.present.answers import answers_pairs, deciding_pairs
+from suite.present.claims import claims_pairs
 from suite.present.table import result_document
 from suite.present.tables import TERMINAL
 from suite.scenario.scenario import Claim, Question, scenario_load, scenario_text
@@ -286,7 +287,7 @@ def test_claims_are_told_in_words_with_their_verdict_and_what_was_measured(nodel
               Claim("uv is fast", "time_per_message(write=uv place=apart) < 1"))
     label, *_ = pairs = claims_pairs(asked(nodelay, claims=claims))
     assert label == ("claims", "holds: a cork is one segment")
-    assert pairs[1][1].startswith("does not hold: it is two (exactly 1.00 against 2.00")
+    assert pairs[1][1].startswith("does not hold: it is two (exactly 1 against 2")
     assert pairs[2][1] == ("1 claim about cells that this result does not have: write=uv was not "
                            "run, only write=nagle,nodelay,cork,more,writev,coalesce")
 

@@ -12,13 +12,12 @@ from suite.analyse.claims import (
     best_decide,
     claim_decide,
     claims_status,
-    evaluate,
     figures_compare,
     outcome_of,
-    tap_text,
 )
-from suite.analyse.expressions import Operation, Reference, best_of, claim_parse
+from suite.analyse.expressions import Operation, Reference, best_of, claim_parse, evaluate
 from suite.base.errors import UsageError
+from suite.present.claims import outcome_texts, tap_text
 from suite.scenario.scenario import Claim
 from suite.stats import Interval
 
@@ -61,11 +60,42 @@ def test_a_metric_names_its_cell_in_parentheses():
     ("tine < 1", "did you mean time"),
     ("time(write=cork < 1", "is missing after the words"),
     ("__import__('os') < 1", "no number, metric or sign"),
-    ("1 2 < time", "one comparison"), ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
+    ("1 2 < time", "one comparison"), ("time < 1 / 0", "a division by 0"),
+    ("* 2 < time", "is not expected"), ("1 < 2", "no metric"),
 ])
 def test_what_is_no_claim_is_refused_with_its_place(nodelay, text, said):
     with pytest.raises(UsageError, match=said):
         decide(nodelay, text)
+
+
+@pytest.mark.parametrize(("that", "right"), [
+    ("time >= 35ms", 0.035), ("time >= 35 ms", 0.035), ("time > 2us", 2e-6), ("time > 2 µs", 2e-6),
+    ("time > 2 μs", 2e-6), ("time > 1 s", 1), ("time > 7ns", 7e-9), ("time > 3", 3),
+    ("time > 1.5E1 MS", 0.015), ("bandwidth < 2 Gbit/s", 2e9), ("bandwidth < 3kbit/s", 3000),
+    ("messages_per_second > 4 k/s", 4000), ("peer_window > 64 KiB", 65536),
+    ("2 * time / 3 > 35 ms", 0.035), ("time(write=cork) - 1 ms > 2 ms", 0.002),
+    ("time > -1 ms", -0.001), ("time / 2 ms > 3", 3), ("time ~ 2 ms within 1.1", 0.002),
+])
+def test_a_number_may_have_a_unit_of_its_metric(that, right):
+    assert claim_parse(that).limit == pytest.approx(right)
+
+
+@pytest.mark.parametrize(("that", "said"), [
+    ("bandwidth >= 35 ms", '"35 ms": a figure in Gbit/s, Mbit/s, kbit/s, bit/s is needed'),
+    ("35ms < 2 * bandwidth", '"35 ms": a figure in Gbit/s, Mbit/s, kbit/s, bit/s is needed'),
+    ("time - 3 KiB > 0", '"3 KiB": a figure in s, ms, us, ns is needed'),
+    ("segments_per_message == 2 ms", '"2 ms": a figure without a unit is needed'),
+    ("time / time ~ 2 us", '"2 us": a figure without a unit is needed'),
+    ("time / 2 ms > 3 us", '"3 us": a figure without a unit is needed'),
+    ("peer_window > 3 k/s", '"3 k/s": a figure in MiB, KiB, B is needed'),
+    ("time > 35 parsec", '"parsec" is no unit: s, ms, us, ns; Gbit/s, Mbit/s, kbit/s, bit/s; '
+                         "M/s, k/s, 1/s; MiB, KiB, B"),
+    ("time ~ 2 within 3 ms", "a factor has no unit"),
+])
+def test_a_unit_that_is_not_of_the_metric_is_one_line_with_what_would_be_right(that, said):
+    with pytest.raises(UsageError) as refusal:
+        claim_parse(that)
+    assert said in str(refusal.value) and "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -78,7 +108,7 @@ def test_what_is_no_claim_is_refused_with_its_place(nodelay, text, said):
 ])
 def test_a_claim_that_names_no_one_cell_of_this_result_is_undecided(nodelay, words, said):
     verdict = decide(nodelay, f"time_per_message({words}) < 1")
-    assert (verdict.outcome, verdict.remarks) == ("undecided", (said,))
+    assert (verdict.outcome, verdict.reasons) == ("undecided", (said,))
 
 
 def test_a_word_that_is_fixed_may_be_named(nodelay):
@@ -91,12 +121,13 @@ def test_a_word_that_is_fixed_may_be_named(nodelay):
                                          ("transport=tcp write=cork", "an interval needs 6")])
 def test_unsupported_failed_and_too_few_rounds_are_undecided(transports, words, said):
     verdict = decide(transports, f"time_per_message({words}) < 1")
-    assert verdict.outcome == "undecided" and said in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and said in "; ".join(
+        outcome_texts(verdict))
 
 
 def test_a_metric_that_is_not_known_is_undecided(transports):
     verdict = decide(transports, "segments_per_message(transport=unix write=nodelay) == 1")
-    assert verdict.outcome == "undecided" and "is not known here" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "is not known here" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("that, outcome", [
@@ -130,8 +161,8 @@ def test_outcomes(nodelay, that, outcome):
 def test_a_claim_against_the_best_of_several_cells(nodelay, that, outcome, against):
     verdict = decide(nodelay, that.replace("BEST", "time_per_message(write=best place=together)")
                      .replace("RATE", "messages_per_second(write=best place=apart)"))
-    assert verdict.outcome == outcome, verdict.remarks
-    assert verdict.remarks[1].startswith("against ") and f"write={against}" in verdict.remarks[1]
+    assert verdict.outcome == outcome, verdict.reasons
+    assert verdict.reasons[-1].startswith("against ") and f"write={against}" in verdict.reasons[-1]
 
 
 @pytest.mark.parametrize("sign, outcomes, decided", [
@@ -163,17 +194,17 @@ def test_the_best_stands_alone_on_the_right(nodelay, that):
 def test_the_best_is_not_known_while_one_that_could_be_has_no_value(transports):
     verdict = decide(transports, "time_per_message(transport=unix write=nodelay) <= "
                                  "time_per_message(transport=unix write=best)")
-    assert verdict.outcome == "undecided" and "hold nothing back" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "hold nothing back" in verdict.reasons[0]
 
 
 def test_an_axis_that_varies_must_be_named_beside_best(nodelay):
     verdict = decide(nodelay, "time(write=cork place=apart) > time(write=best)")
-    assert verdict.outcome == "undecided" and "place varies and is not named" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "place varies and is not named" in verdict.reasons[0]
 
 
 def test_a_division_by_zero_is_undecided(nodelay):
     verdict = decide(nodelay, "1 / (segments_per_message(write=cork place=apart) - 1) > 1")
-    assert verdict.outcome == "undecided" and "division by 0" in verdict.remarks[0]
+    assert verdict.outcome == "undecided" and "division by 0" in verdict.reasons[0]
 
 
 @pytest.mark.parametrize("sign, above, around, below", [

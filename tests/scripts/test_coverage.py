@@ -209,7 +209,9 @@ def test_a_rank_test_covers_at_its_exact_level_and_a_paired_ratio_at_least_so_al
 
 @pytest.mark.parametrize("sides", [(4, 4), (6, 6), (5, 20), (12, 10)])
 @pytest.mark.parametrize("noise", NOISES)
-def test_an_unpaired_ratio_covers_at_least_at_its_level(noise: Noise, sides: tuple[int, int]) -> None:
+def test_an_unpaired_ratio_covers_at_least_at_its_level(
+    noise: Noise, sides: tuple[int, int]
+) -> None:
     values = noise(np.random.default_rng(sides), (SAMPLES, sum(sides)))
     new, base = values[:, :sides[0]] + math.log(1.05), values[:, sides[0]:]
     level = level_of(stats.mann_whitney_null(*sides))

@@ -48,6 +48,7 @@ def gated(*arguments, status):
     ("time_per_message > 0%", ("time_per_message", True, 1.0, True, "> 0%")),
     ("segments_per_message > 1", ("segments_per_message", True, 1.0, False, "> 1")),
     ("latency_p99 > 30us", ("latency_p99", True, 30e-6, False, "> 30 us")),
+    ("latency_p99 > 30 µs", ("latency_p99", True, 30e-6, False, "> 30 µs")),
     ("bandwidth < 1.5gbit/s", ("bandwidth", False, 1.5e9, False, "< 1.5 gbit/s")),
     ("messages_per_second < 20k/s", ("messages_per_second", False, 2e4, False, "< 20 k/s")),
     ("peer_window < 65536", ("peer_window", False, 65536.0, False, "< 65536")),

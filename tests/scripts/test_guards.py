@@ -32,6 +32,7 @@ from suite.analyse.results import result_load
 from suite.analyse.summary import gain_build, summary_build
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
+from suite.present.claims import outcome_texts
 from suite.present.heading import machines_text
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.parts import note_text
@@ -158,13 +159,14 @@ def test_three_boots_a_side_say_nothing_and_four_do(tmp_path):
     (
         "segments_per_message(write=nodelay target=vng:6.1) - segments_per_message(write=cork "
         "target=vng:6.18) == 14",
-     "ok", "exactly 14.00 against 14.00"),
+     "ok", "exactly 14 against 14"),
     ("time_per_message(write=cork target=vng:6.18) <= time_per_message(write=cork target=best)",
      "ok", "left / right"),
 ])
 def test_claims_about_two_kernels_are_decided_on_all_boots(made, that, outcome, says):
     verdict = claim_decide(made["kernels"], Claim("a claim", that))
-    assert (verdict.outcome, says in verdict.remarks[0]) == (outcome, True), verdict.remarks
+    texts = outcome_texts(verdict)
+    assert (verdict.outcome, says in texts[0]) == (outcome, True), texts
 
 
 # ---- golden texts ----
@@ -211,7 +213,7 @@ def test_a_claim_that_names_no_target_is_held_against_each(made):
                                                             for target in
                                                             ("local", "gvisor", "local", "gvisor")]
     assert [verdict.outcome for verdict in verdicts] == ["ok", "ok", "ok", "undecided"]
-    assert "segments_per_message is not known here" in verdicts[-1].remarks[0]
+    assert "segments_per_message is not known here" in verdicts[-1].reasons[0]
 
 
 def test_gains_and_best_values_of_targets(folders):

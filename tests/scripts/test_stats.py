@@ -222,7 +222,8 @@ def ratios_simulated(seed, count):
     chance = np.random.default_rng(seed)
     for _ in range(count):
         n, m = chance.integers(4, 30, 2)
-        new, base = series_simulated(chance, n) * chance.choice([1, 1.1]), series_simulated(chance, n)
+        new, base = series_simulated(chance, n), series_simulated(chance, n)
+        new = new * chance.choice([1, 1.1])
         yield stats.ratio_make(new, base, True)
         yield stats.ratio_make(new, base, True, math.exp(chance.normal(0, 0.1)))
         yield stats.ratio_make(new, base, True, independent=True)

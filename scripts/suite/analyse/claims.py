@@ -10,10 +10,6 @@ are compared with all boots of the other.
 A claim to reach the best of several cells is ok if it is ok against every one of them. It is not ok
 if it is not ok against the one with the best median. For a claim to stay behind the best, swap ok
 and not ok in both sentences.
-
-`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and beyond
-near_of(1.87): a smaller gain is none. A number within a factor of 1.1 of 1 claims that nothing
-changes: without `within`, which says how near to 1 is meant, the claim is undecided.
 """
 
 import math
@@ -22,17 +18,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from suite import stats
+from suite.analyse.bands import band_decide, band_of, side_of
 from suite.analyse.contrast import Status, Verdict, session_places
 from suite.analyse.expressions import (
     ABOUT,
     COMPARISONS,
-    OPERATORS,
-    WITHIN,
     Expression,
     Operation,
     Reference,
@@ -40,6 +34,7 @@ from suite.analyse.expressions import (
     cells_named,
     claim_parse,
     claim_places,
+    evaluate,
     references_of,
 )
 from suite.analyse.frame import Cell, Matrix, Series, rounds_common
@@ -47,63 +42,57 @@ from suite.analyse.metrics import METRICS
 from suite.analyse.verdicts import pair_judged
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
-from suite.base.units import count_text, counted_text, number_text, value_text
+from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
 from suite.scenario.scenario import Claim
 
-NEAR = 1.1  # a claimed ratio within this factor of 1 claims that nothing changes
+LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"
 Span = tuple[float, ...]
 
 
-class Decision(NamedTuple):
-    """outcome: ok, not ok or undecided. span: the left side, or the ratio of both: a centre and, if
-    there is an interval, its ends; of counts that differ between rounds the median, the least and
-    the most. side: of a claimed ratio 1 if it certainly changes in the claimed direction, -1 if it
-    certainly does not. advice: how many rounds would decide the outcome, or the side."""
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """outcome: ok, not ok or undecided. span: the left side, or the ratio (difference) of both, if
+    both are measured: a centre and, if there is an interval, its ends; of counts that differ
+    between rounds the median, the least and the most.
 
-    outcome: str
-    remark: str
-    span: Span = ()
-    side: int = 0
-    advice: str = ""
+    by: how the span compares both sides: "/", "-", "==" of counts that differ between rounds, or
+    "=" if all rounds had the same counts. right: the right one of these. rounds: how many were
+    compared; of two kernels the boots a side (boots). needed: how many would decide the outcome, or
+    the side; 0: unknown; above ROUNDS_ADVISED: not even so many. side: of a claimed ratio 1 if it
+    certainly changes in the claimed direction, -1 if it certainly does not. reasons: why it is
+    undecided, and which best cell it was compared with.
 
-
-@dataclass(frozen=True)
-class ClaimVerdict:
-    """outcome, span, side, advice: as of Decision. remarks: the measured figures, or why it is
-    undecided, without the advice.
     absent: the result does not have its cells. unable: a cell cannot run there, or is emulated.
-    where: the words of claim_places() for which it was decided. foreign: each cell has a server or
-    a load that is not uncork's own."""
+    foreign: each cell has a server or a load that is not uncork's own."""
 
-    claim: Claim
-    outcome: str
-    remarks: tuple[str, ...]
+    outcome: str = "undecided"
+    span: Span = ()
+    by: str = ""
+    right: float = 0.0
+    rounds: int = 0
+    boots: bool = False
+    needed: int = 0
+    side: int = 0
+    reasons: tuple[str, ...] = ()
     absent: bool = False
     unable: bool = False
-    where: str = ""
-    span: Span = ()
-    side: int = 0
-    advice: str = ""
     foreign: bool = False
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The remarks, and of an undecided claim the advice."""
-        return (*self.remarks, *([self.advice] if self.advice and self.outcome == "undecided"
-                                 else []))
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimVerdict(Decision):
+    """where: the words of claim_places() for which the claim was decided."""
+
+    claim: Claim
+    where: str = ""
 
 
 class Undecidable(Exception):
-    """Says why this result cannot decide a claim."""
+    """Says why this result cannot decide a claim; how: absent or unable, as in Decision."""
 
-
-class Absent(Undecidable):
-    """The result does not have the cells."""
-
-
-class Unable(Undecidable):
-    """A cell cannot run there, or its times are emulated."""
+    def __init__(self, reason: str, **how: bool) -> None:
+        self.decision = Decision(reasons=(reason,), **how)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -124,26 +113,25 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
     named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
                         matrix.axes, matrix.result.scenario.exclude)
     if not named.cells:
-        raise (Undecidable if named.axis else Absent)(named.why)
+        raise Undecidable(named.why, absent=not named.axis)
     return [matrix.cells[name] for name in named.cells]
 
 
 def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
     """The values of a metric of a cell; Undecidable if it has none."""
+    name = words_text(cell.axes) or cell.name
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
-        raise (Unable if cell.status == "unsupported" else Undecidable)(
-            f"{words_text(cell.axes) or cell.name}: {status}: {'; '.join(cell.reasons)}")
+        raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
+                          unable=cell.status == "unsupported")
     series = matrix.series(cell.name, metric)
     if not len(series):
-        why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         if cell.emulated and METRICS[metric].timed:
-            raise Unable(f"{words_text(cell.axes) or cell.name}: {metric}: {cell.emulated}: "
-                         f"{EXACT_ONLY}")
-        raise Undecidable(f"{words_text(cell.axes) or cell.name}: {why}")
+            raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
+        why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
+        raise Undecidable(f"{name}: {why}")
     if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
-        raise Undecidable(f"{words_text(cell.axes) or cell.name}: unexpected connections reached a "
-                          "data port")
+        raise Undecidable(f"{name}: unexpected connections reached a data port")
     return Evidence(cell, series, matrix.is_exact(cell.name, metric))
 
 
@@ -153,18 +141,6 @@ def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
              for cell in reference_cells(matrix, reference)]
     return sorted(found, key=lambda one: stats.median(one.series.values),
                   reverse=METRICS[reference.metric].better == "higher")
-
-
-def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> np.ndarray | float:
-    """The value of an expression in each round, or a float if it names no metric. Undecidable for a
-    division by 0. values: by round, all of the same rounds."""
-    if isinstance(expression, Operation):
-        left, right = evaluate(expression.left, values), evaluate(expression.right, values)
-        if expression.sign == "/" and np.any(np.equal(right, 0)):
-            raise Undecidable("a division by 0")
-        with np.errstate(all="ignore"):  # a censored value is infinite
-            return OPERATORS[expression.sign](left, right)
-    return values[expression] if isinstance(expression, Reference) else expression
 
 
 def rounds_shared(evidence: EvidenceMap) -> dict[Reference, Series]:
@@ -196,73 +172,13 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
     return "ok" if holds(least, middle) else "undecided" if holds(most, middle) else "not ok"
 
 
-def near_of(value: float) -> float:
-    """The smallest change that counts as one in the direction of a claimed ratio: NEAR, or the root
-    of a ratio nearer to 1 than NEAR squared; 1 if the ratio claims that nothing changes."""
-    if 1 / NEAR < value < NEAR:
-        return 1.0
-    return max(1 / NEAR, math.sqrt(value)) if value < 1 else min(NEAR, math.sqrt(value))
-
-
-def band_of(claim: Operation) -> tuple[float, float] | None:
-    """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
-    value = float(evaluate(claim.right, {}))
-    within, near = claim.within or WITHIN, near_of(value)
-    low, high = value / within, value * within
-    if near == 1:
-        return (low, high) if claim.within else None
-    return (max(low, near), high) if value > 1 else (low, min(high, near))
-
-
-def side_of(value: float, low: float, high: float) -> int:
-    """Where a measured interval lies: 1 if all of it changes as much as near_of() a claimed ratio
-    and in its direction, -1 if none of it does, else 0; 0 if the ratio claims that nothing
-    changes."""
-    near = near_of(value)
-    if near == 1:
-        return 0
-    return (low > near) - (high < near) if value > 1 else (high < near) - (low > near)
-
-
-def band_decide(claim: Operation, ratio: stats.Estimate) -> tuple[str, int]:
-    """Outcome and side of a claim with ABOUT. ratio: left / right."""
-    band, within = band_of(claim), ratio.interval
-    if band is None or within is None:
-        return "undecided", 0
-    value = float(evaluate(claim.right, {}))
-    low, high = within.low * value, within.high * value
-    side = side_of(value, low, high)
-    if band[0] <= low and high <= band[1] and (side > 0 or near_of(value) == 1):
-        return "ok", side
-    return "not ok" if high < band[0] or low > band[1] else "undecided", side
-
-
-def span_of(claim: Operation, estimate: stats.Estimate, by_ratio: bool) -> Span:
-    """The measured left side. If the right side is measured too: their ratio or difference."""
-    if any(references_of(claim.right)):
-        return estimate.span
-    right = float(evaluate(claim.right, {}))
-    return tuple((operator.mul if by_ratio else operator.add)(value, right)
-                 for value in estimate.span)
-
-
-def measured_text(claim: Operation, estimate: stats.Estimate, by_ratio: bool, shared: bool) -> str:
-    """`measured 4.12, 95 % interval 3.90 to 4.31, 10 rounds`: span_of() in words. shared: the
-    estimate is from rounds that all cells share, and not from boots."""
-    fixed, (centre, *ends) = not any(references_of(claim.right)), span_of(claim, estimate, by_ratio)
-    unit = METRICS[claim.left.metric].unit if isinstance(claim.left, Reference) and fixed else None
-
-    def text(value: float) -> str:
-        return value_text(value, unit) if unit else number_text(value)
-
-    what = "measured" if fixed else "left / right" if by_ratio else "left - right"
-    rounds = (counted_text(estimate.pairs, "round") if shared
-              else f"{counted_text(estimate.pairs, 'boot')} a side")
-    if not ends:
-        needed = stats.ROUNDS_NEEDED if shared else stats.SIDES_NEEDED
-        return f"{what} {text(centre)}, {rounds}: an interval needs {needed}"
-    low, high = map(text, ends)
-    return f"{what} {text(centre)}, 95 % interval {low} to {high}, {rounds}"
+def estimate_decision(claim: Operation, estimate: stats.Estimate, by: str, outcome: str,
+                      boots: bool = False) -> Decision:
+    """A decision by the estimate of left / right, or of left - right."""
+    to_left = {"/": operator.mul, "-": operator.add}[by]
+    fixed = claim.limit
+    span = estimate.span if fixed is None else tuple(to_left(fixed, one) for one in estimate.span)
+    return Decision(outcome=outcome, span=span, by=by, rounds=estimate.pairs, boots=boots)
 
 
 def figures_compare(claim: Operation, left: float, right: float) -> bool:
@@ -280,21 +196,18 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> D
     certainly larger, round by round. A claim has each value once. So a side is certainly larger if
     it is larger with all combinations of bound and infinity of the censored values."""
     if claim.sign == ABOUT:
-        raise Undecidable("requests were due and never sent: of some values only a lower bound is "
-                          "known, which cannot be compared with a number")
+        raise Undecidable(f"{LOWER_BOUND}, which cannot be compared with a number")
     corners = []
     for ends in product(*((one.bounds, one.values) for one in shared.values())):
         left, right = map(np.array, sides_evaluate(claim, dict(zip(shared, ends, strict=True))))
         corners.append((left > right).astype(int) - (left < right))
     signs = np.where((np.array(corners) == corners[0]).all(axis=0), corners[0], 0)
     rounds = len(signs)
-    estimate = stats.direction_estimate(signs, stats.sign_null(rounds), rounds)
+    interval = stats.direction_estimate(signs, stats.sign_null(rounds), rounds).interval
     larger, smaller = (int((signs == sign).sum()) for sign in (1, -1))
-    return Decision(
-        outcome_of(claim.sign, estimate.interval, 1.0),
+    return Decision(outcome=outcome_of(claim.sign, interval, 1.0), reasons=(
         f"left is certainly larger in {larger} and certainly smaller in {smaller} of "
-        f"{counted_text(rounds, 'round')}; requests were due and never sent: of some values only a "
-        "lower bound is known")
+        f"{counted_text(rounds, 'round')}", LOWER_BOUND))
 
 
 def cells_opposed(evidence: EvidenceMap) -> tuple[str, list[Cell]]:
@@ -306,30 +219,25 @@ def cells_opposed(evidence: EvidenceMap) -> tuple[str, list[Cell]]:
 
 
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
-                 right: Sequence[float] | np.ndarray, shared: bool,
+                 right: Sequence[float] | np.ndarray, shared: bool = True,
                  sessions: Sequence[np.ndarray] = ()) -> Decision:
-    """Decides from the values of both sides, which are above 0. sessions: as of ratio_make()."""
+    """Decides from the values of both sides, which are above 0. shared: they are of the same
+    rounds, and not of boots. sessions: as of ratio_make()."""
     made = stats.ratio_make(left, right, shared, sessions=sessions, independent=not shared)
-    ratio, side, edges = made.estimate(), 0, [1.0]
-    remarks, advice = [measured_text(claim, ratio, True, shared)], ""
+    ratio, reasons, side = made.estimate(), tuple[str, ...](), 0
     if claim.sign == ABOUT:
-        outcome, side = band_decide(claim, ratio)
-        value, band = float(evaluate(claim.right, {})), band_of(claim)
-        is_open = outcome == "undecided" or (side == 0 and near_of(value) != 1)
-        limits = sorted({*band, near_of(value)} - {1.0}) if band else []
-        edges = [limit / value for limit in limits
-                 if ratio.interval and ratio.interval.contains(limit / value)]
-        if band is None:
-            remarks.append(f"{number_text(value)} is near 1: the claim needs `within FACTOR`")
+        outcome, side, edges = band_decide(claim, ratio.interval)
+        if band_of(claim) is None:
+            reasons = (f"{number_text(claim.limit or 1.0)} is near 1: the claim needs "
+                       "`within FACTOR`",)
     else:
         outcome = outcome_of(claim.sign, ratio.interval, 1.0)
-        is_open = outcome == "undecided"
-    needed = max([ratio.pairs + 1, *(stats.rounds_to_find(
-        made, 1, made.centre - math.log(edge)) for edge in edges)])
-    if is_open and claim.sign != "==" and edges and ratio.interval:
-        advice = (f"rounds={needed} would decide it" if math.isfinite(needed) else
-                  f"rounds={stats.ROUNDS_ADVISED} would not decide it")
-    return Decision(outcome, "; ".join(remarks), span_of(claim, ratio, True), side, advice)
+        edges = [1.0] if outcome == "undecided" and ratio.interval and claim.sign != "==" else []
+    needed = max((max(ratio.pairs + 1, stats.rounds_to_find(
+        made, 1, made.centre - math.log(edge))) for edge in edges), default=0)
+    needed = int(min(needed, stats.ROUNDS_ADVISED + 1))
+    return replace(estimate_decision(claim, ratio, "/", outcome, not shared), side=side,
+                   needed=needed, reasons=reasons)
 
 
 def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
@@ -375,8 +283,7 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
     censored = any(one.series.censored for one in evidence.values())
     if not rounds_common(one.cell for one in evidence.values()) and not exact:
         if censored:
-            raise Undecidable("in some boot requests were due and never sent: of the value only a "
-                              "lower bound is known")
+            raise Undecidable(f"in some boot {LOWER_BOUND}")
         return boots_decide(claim, evidence)
     shared = rounds_shared(evidence)
     if censored:
@@ -384,24 +291,21 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
     left, right = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
     if exact:
         return Decision(
-            "ok" if figures_compare(claim, left[0], right[0]) else "not ok",
-            f"exactly {count_text(left[0])} against {count_text(right[0])} "
-            f"in all of {len(left)} rounds", (left[0],) * (3 if claim.sign == "==" else 1),
-            side_of(right[0], left[0], left[0]) if claim.sign == ABOUT else 0)
+            outcome="ok" if figures_compare(claim, left[0], right[0]) else "not ok", by="=",
+            span=(left[0],) * (3 if claim.sign == "==" else 1), right=right[0], rounds=len(left),
+            side=side_of(right[0], left[0], left[0]) if claim.sign == ABOUT else 0)
     if min(*left, *right) > 0:
         rounds = next(iter(shared.values())).rounds
-        decision = ratio_decide(claim, left, right, True,
-                                list(session_places(matrix, rounds).values()))
+        decision = ratio_decide(claim, left, right,
+                                sessions=list(session_places(matrix, rounds).values()))
     elif claim.sign == ABOUT:
         raise Undecidable("a figure is not above 0 in some round: it has no ratio")
     else:
         shift = stats.shift_estimate(left, right, True)
-        decision = Decision(outcome_of(claim.sign, shift.interval, 0.0),
-                            measured_text(claim, shift, False, True), span_of(claim, shift, False))
+        decision = estimate_decision(claim, shift, "-", outcome_of(claim.sign, shift.interval, 0.0))
     if claim.sign == "==":
-        several = len(left) > 1
-        return decision._replace(
-            span=(float(stats.median(left)), min(left), max(left)) if several else ())
+        several = (float(stats.median(left)), min(left), max(left)) if len(left) > 1 else ()
+        return replace(decision, span=several, by="==")
     return decision
 
 
@@ -425,40 +329,40 @@ def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Deci
     why = (f"is withheld: {judged.contrast.status.value}" if judged.verdict is Verdict.WITHHELD else
            f"may be chance among {counted_text(judged.family.tested, 'row')}")
     if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
-        decision = decision._replace(outcome="undecided")
-    remark = f"{decision.remark}; the difference of the two cells {why}"
-    return decision._replace(side=min(decision.side, 0), remark=remark)
+        decision = replace(decision, outcome="undecided")
+    return replace(decision, side=min(decision.side, 0),
+                   reasons=(*decision.reasons, f"the difference of the two cells {why}"))
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     """Decides one claim, for cells with the words where; UsageError if it names no metric."""
     parsed = claim_parse(claim.that, where)
-    if where:
-        claim = replace(claim, says=f"{claim.says} ({where})")
-    names = list(references_of(parsed))
-    if not names:
+    if not any(references_of(parsed)):
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
-        candidates = {name: candidates_find(matrix, name) for name in names}
-        evidence = {name: first for name, (first, *_) in candidates.items()}
-        foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words
-                      for one in evidence.values())
-        best = best_of(parsed)
-        if best is None:
-            decision = pair_decide(matrix, parsed, evidence)
-            return ClaimVerdict(claim, decision.outcome, (decision.remark,), where=where,
-                                span=decision.span, side=decision.side, advice=decision.advice,
-                                foreign=foreign)
-        decisions = [pair_decide(matrix, parsed, evidence | {best: candidate})
-                     for candidate in candidates[best]]
+        decision = cells_decide(matrix, parsed)
     except Undecidable as error:
-        return ClaimVerdict(claim, "undecided", (str(error),), isinstance(error, Absent),
-                            isinstance(error, Unable), where)
-    outcome, index = best_decide(parsed, best, [one.outcome for one in decisions])
-    return ClaimVerdict(claim, outcome,
-                        (decisions[index].remark, f"against {candidates[best][index].cell.name}"),
-                        where=where, span=decisions[index].span, advice=decisions[index].advice,
-                        foreign=foreign)
+        decision = error.decision
+    except ZeroDivisionError as error:
+        decision = Decision(reasons=(str(error),))
+    return ClaimVerdict(claim=replace(claim, says=f"{claim.says} ({where})") if where else claim,
+                        where=where, **vars(decision))
+
+
+def cells_decide(matrix: Matrix, claim: Operation) -> Decision:
+    """Decides a claim for its cells, and for the best of several; Undecidable says why not."""
+    candidates = {name: candidates_find(matrix, name) for name in references_of(claim)}
+    evidence, best = {name: first for name, (first, *_) in candidates.items()}, best_of(claim)
+    foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words
+                  for one in evidence.values())
+    if best is None:
+        return replace(pair_decide(matrix, claim, evidence), foreign=foreign)
+    decisions = [pair_decide(matrix, claim, evidence | {best: candidate})
+                 for candidate in candidates[best]]
+    outcome, index = best_decide(claim, best, [one.outcome for one in decisions])
+    shown, against = decisions[index], f"against {candidates[best][index].cell.name}"
+    return replace(shown, outcome=outcome, foreign=foreign, side=0,
+                   reasons=(*shown.reasons, against))
 
 
 def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple[str, int]:
@@ -493,23 +397,9 @@ def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
                if claim_is_shown(matrix, claim, where)]
     if matrix.result.damage_unknown:
         why = "a damaged line of records.jsonl may be a run of its cells"
-        decided = [replace(one, outcome="undecided", remarks=(why, *one.remarks), side=0)
+        decided = [replace(one, outcome="undecided", reasons=(why, *one.reasons), side=0)
                    for one in decided]
     return decided
-
-
-def tap_text(verdicts: list[ClaimVerdict]) -> str:
-    """The verdicts in the Test Anything Protocol; remarks follow their line as comments."""
-    if not verdicts:
-        return "1..0 # SKIP the scenario makes no claim\n"
-    lines = [f"1..{len(verdicts)}"]
-    for number, verdict in enumerate(verdicts, start=1):
-        result = "ok" if verdict.outcome == "ok" else "not ok"
-        says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
-        todo = " # TODO undecided" if verdict.outcome == "undecided" else ""
-        lines.append(f"{result} {number} - {says}{todo}")
-        lines += [f"# {remark}" for remark in (verdict.claim.that, *verdict.texts)]
-    return "\n".join(lines) + "\n"
 
 
 def claims_status(verdicts: list[ClaimVerdict]) -> int:

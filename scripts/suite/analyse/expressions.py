@@ -7,8 +7,9 @@ result.
             | sum "~" number [ "within" number ]
     sum     = product { ( "+" | "-" ) product }
     product = factor { ( "*" | "/" ) factor }
-    factor  = "-" factor | number [ "s" | "ms" | "us" | "ns" ] | "(" sum ")"
-            | metric [ "(" words ")" ]
+    factor  = "-" factor | number [ unit ] | "(" sum ")" | metric [ "(" words ")" ]
+
+A unit is one of base/units.py. A number with a unit stands beside figures in that unit only.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from suite.analyse.metrics import metric_find
+import numpy as np
+
+from suite.analyse.metrics import METRICS, metric_find
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
-from suite.base.units import SECONDS, counted_text
+from suite.base.units import UNIT_PREFIXES, Quantity, counted_text, quantity_parse, units_text
 from suite.base.words import words_split, words_text
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario
@@ -39,8 +42,10 @@ OPERATORS: Mapping[str, Callable[[float, float], float]] = {
 }
 WordsByCell = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
 BEST_OF = "best"
+UNKNOWN = "?"  # the unit of a product or quotient of figures in two units
 TOKEN = re.compile(r"""\s*(?:
-    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)(?P<unit>[mun]?s\b)?
+    (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
+    (?:\s*(?P<unit>(?!within\b)[A-Za-zµμ]+(?:/s)?|(?<=\s)1/s))?
   | (?P<within>within\b)
   | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
   | (?P<sign>>=|<=|==|[-+*/()<>~])
@@ -74,6 +79,11 @@ class Operation:
     left: Expression
     right: Expression
     within: float = 0
+
+    @property
+    def limit(self) -> float | None:
+        """The right side of a claim, if it names no metric."""
+        return None if any(references_of(self.right)) else float(evaluate(self.right, {}))
 
 
 Expression = float | Reference | Operation
@@ -119,10 +129,13 @@ class ClaimParser:
             raise self.wrong("one comparison (>= <= > < == ~) is needed")
         sign = self.advance()["sign"]
         right = self.number(0) if sign == ABOUT else self.sum()
+        self.units_check(left, right)
         within = 0.0
         if sign == ABOUT and self.token is not None and self.token["within"]:
             self.advance()
             within = self.number(1)
+            if isinstance(within, Quantity):
+                raise self.wrong("a factor has no unit")
         if self.sign_is(*COMPARISONS, ABOUT):
             raise self.wrong("a second comparison")
         if self.token is not None:
@@ -132,7 +145,27 @@ class ClaimParser:
     def number(self, least: float) -> float:
         if self.token is None or not self.token["number"] or float(self.token["number"]) <= least:
             raise self.wrong(f"a number above {least} is needed")
-        return float(self.advance()["number"])
+        return self.figure(self.advance())
+
+    def figure(self, token: re.Match[str]) -> float:
+        """The number of a token, in its base unit if it has a unit."""
+        number, unit = token["number"], token["unit"]
+        if not unit:
+            return float(number)
+        if (quantity := quantity_parse(number, unit)) is None:
+            known = "; ".join(filter(None, map(units_text, UNIT_PREFIXES)))
+            raise self.wrong(f'"{unit}" is no unit: {known}')
+        return quantity
+
+    def units_check(self, left: Expression, right: Expression) -> None:
+        """Refuses a number with a unit beside a figure in another one."""
+        for side, other in ((right, left), (left, right)):
+            unit, needed = unit_of(side), unit_of(other)
+            wrong = next((one.text for one in quantities_of(side) if one.base == unit), "")
+            if wrong and needed not in ("", UNKNOWN, unit):
+                raise self.wrong(f'"{wrong}": a figure ' + (
+                    "without a unit" if needed == "1" else f"in {units_text(needed)}")
+                    + " is needed")
 
     def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
         """Products joined by + and -. signs: without the first, factors joined by * and /."""
@@ -140,7 +173,10 @@ class ClaimParser:
             return self.factor()
         value = self.sum(signs[1:])
         while self.sign_is(*signs[0]):
-            value = Operation(self.advance()["sign"], value, self.sum(signs[1:]))
+            sign, right = self.advance()["sign"], self.sum(signs[1:])
+            if sign in "+-":
+                self.units_check(value, right)
+            value = Operation(sign, value, right)
         return value
 
     def factor(self) -> Expression:
@@ -157,7 +193,7 @@ class ClaimParser:
             return value
         start, token = self.at, self.advance()
         if token["number"]:
-            return float(token["number"]) * SECONDS[token["unit"] or "s"]
+            return self.figure(token)
         if token["metric"]:
             metric_find(token["metric"], f'claim "{self.text}"')
             if self.sign_is("("):
@@ -171,6 +207,10 @@ class ClaimParser:
 def claim_parse(text: str, where: str = "") -> Operation:
     """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
     claim = ClaimParser(text, where).parse()
+    try:
+        _ = claim.limit
+    except ZeroDivisionError as error:
+        raise UsageError(f'claim "{text}": {error}') from None
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
         raise UsageError(f'claim "{text}": the best stands alone on the right of >= <= > <, '
@@ -193,6 +233,43 @@ def references_of(expression: Expression) -> Iterator[Reference]:
     elif isinstance(expression, Operation):
         yield from references_of(expression.left)
         yield from references_of(expression.right)
+
+
+def quantities_of(expression: Expression) -> Iterator[Quantity]:
+    """Every number with a unit in an expression, from left to right."""
+    if isinstance(expression, Quantity):
+        yield expression
+    elif isinstance(expression, Operation):
+        yield from quantities_of(expression.left)
+        yield from quantities_of(expression.right)
+
+
+def unit_of(expression: Expression) -> str:
+    """The base unit of an expression. Empty: a number without a unit, which stands beside any."""
+    if isinstance(expression, Reference):
+        return METRICS[expression.metric].unit
+    if not isinstance(expression, Operation):
+        return expression.base if isinstance(expression, Quantity) else ""
+    left, right = unit_of(expression.left), unit_of(expression.right)
+    if expression.sign in "+-":
+        return left or right
+    if right in ("", "1"):
+        return left
+    if expression.sign == "/":
+        return "1" if left == right else UNKNOWN
+    return right if left in ("", "1") else UNKNOWN
+
+
+def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> np.ndarray | float:
+    """The value of an expression in each round, or a float if it names no metric; ZeroDivisionError
+    for a division by 0. values: by round, all of the same rounds."""
+    if isinstance(expression, Operation):
+        left, right = evaluate(expression.left, values), evaluate(expression.right, values)
+        if expression.sign == "/" and np.any(np.equal(right, 0)):
+            raise ZeroDivisionError("a division by 0")
+        with np.errstate(all="ignore"):  # a censored value is infinite
+            return OPERATORS[expression.sign](left, right)
+    return values[expression] if isinstance(expression, Reference) else expression
 
 
 def claims_references(scenario: Scenario) -> Iterator[Reference]:

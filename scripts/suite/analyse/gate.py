@@ -26,10 +26,10 @@ from suite.analyse.contrast import Contrast, Status, Unit, session_medians
 from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
 from suite.analyse.metrics import Metric, metric_find
 from suite.base.errors import UsageError
-from suite.base.units import UNIT_PREFIXES, counted_text, number_text, percent_text
+from suite.base.units import counted_text, number_text, percent_text, quantity_parse, units_text
 from suite.result.plan import Plan
 
-GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-z/]*)\s*")
+GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-zµμ/]*)\s*")
 GRAMMAR = 'METRIC > LIMIT or METRIC < LIMIT, the limit a change (+3%) or a figure (1, 30us)'
 UNITS_NEEDED = ("s", "bit/s")  # base units for which a limit must name its unit
 NOTHING_COMPARED = 4  # exit status
@@ -129,21 +129,19 @@ def gate_parse(text: str) -> Gate:
     if sign:
         raise UsageError(f"{where}: a figure has no sign, and a change needs %: "
                          f"{name} {compare} {sign}{number}%")
-    return Gate(metric, compare == ">", value * unit_factor(metric, unit, value, where), False,
-                f"{compare} {number} {unit}".rstrip())
+    if unit or (value and metric.unit in UNITS_NEEDED):
+        value = value_with_unit(metric, number, unit, where)
+    return Gate(metric, compare == ">", value, False, f"{compare} {number} {unit}".rstrip())
 
 
-def unit_factor(metric: Metric, unit: str, value: float, where: str) -> float:
-    """The number of base units of a metric in a unit: without a unit 1, except UNITS_NEEDED."""
-    units = {name.casefold(): factor for factor, name in UNIT_PREFIXES[metric.unit] if name}
-    names = ", ".join(name for _, name in UNIT_PREFIXES[metric.unit] if name)
-    if not unit and (metric.unit not in UNITS_NEEDED or value == 0):
-        return 1.0
-    if unit.casefold() in units:
-        return units[unit.casefold()]
-    if not units:
-        raise UsageError(f"{where}: {metric.name} is a count and has no unit")
-    raise UsageError(f"{where}: {metric.name} is in {names}: give the limit one of these units")
+def value_with_unit(metric: Metric, number: str, unit: str, where: str) -> float:
+    """A figure of a metric in its base unit; UsageError for a unit that is not of the metric."""
+    quantity = quantity_parse(number, unit)
+    if quantity is not None and quantity.base == metric.unit:
+        return float(quantity)
+    raise UsageError(f"{where}: {metric.name} is " + (
+        "a count and has no unit" if metric.counts else
+        f"in {units_text(metric.unit)}: give the limit one of these units"))
 
 
 def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:

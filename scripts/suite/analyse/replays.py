@@ -9,26 +9,26 @@ separately.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import ClaimVerdict, claim_decide, claims_decide, evaluate, near_of
+from suite.analyse.bands import near_of
+from suite.analyse.claims import ClaimVerdict, Decision, claim_decide, claims_decide
 from suite.analyse.expressions import (
     ABOUT,
     PLACE,
-    Expression,
+    UNKNOWN,
     Operation,
-    Reference,
     claim_parse,
     claim_places,
     references_of,
+    unit_of,
 )
 from suite.analyse.frame import Matrix
 from suite.analyse.machines import machines_of
 from suite.analyse.metrics import METRICS, Metric
 from suite.base.errors import UsageError
-from suite.base.units import number_text, value_text
 from suite.base.words import words_split, words_text
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
 
@@ -48,22 +48,21 @@ RECEIVED = "segments_per_reply"  # of a subject they are counted where they arri
 SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
 
+Row = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Replay:
-    """The verdict of a result on one claim of a file. measured: the figures with intervals, or
-    empty. spans: the same as numbers, by place; the place is empty if there is only one. remarks:
-    how it was decided, or why not, by place if there are several. explained: why it differs from
-    the published figure, if the result shows that. system: on what it ran. programs: the subjects
-    and TLS libraries that ran, with their versions."""
+    """The verdict of a result on one claim of a file. places: by place how it was decided there;
+    the place is empty if there is only one. explained: the figures, if the result shows why the
+    verdict differs from the published figure. system: on what it ran. programs: the subjects and
+    TLS libraries that ran, with their versions."""
 
     claim: Claim
     verdict: str
-    published: str
-    measured: str
-    spans: Mapping[str, Sequence[float]]
-    remarks: tuple[str, ...]
-    system: Mapping[str, Any]
-    explained: str = ""
+    places: tuple[tuple[str, str, Decision], ...]
+    system: Row
+    explained: tuple[Sequence[float], ...] = ()
     programs: str = ""
 
 
@@ -85,67 +84,24 @@ def kind_error(claim: Claim) -> str:
     if not claim.kind:
         return f"it has no kind: {', '.join(CLAIM_KINDS)}"
     parsed, compares = claim_parse(claim.that), f'a claim of kind = "{claim.kind}" compares '
-    fixed = not any(references_of(parsed.right))
-    if parsed.sign not in SIGNS[claim.kind] or (claim.kind == STALL and not fixed):
+    if parsed.sign not in SIGNS[claim.kind] or (claim.kind == STALL and parsed.limit is None):
         return (f"{compares}by {' or '.join(SIGNS[claim.kind])}"
                 f"{' with a number' * (claim.kind == STALL)}")
     unit = unit_of(parsed.left)
     if claim.kind == STALL and unit != "s":
         return f"{compares}a time"
-    if claim.kind == RATIO and (unit != "1" or len(set(references_of(parsed.left))) < 2):
+    figures = set(references_of(parsed.left))
+    if claim.kind == RATIO and (unit not in ("1", UNKNOWN) or len(figures) < 2):
         return f"{compares}a ratio of two figures"
-    if claim.kind == COUNT and not all(METRICS[one.metric].whole
-                                       for one in references_of(parsed.left)):
+    if claim.kind == COUNT and not all(METRICS[one.metric].whole for one in figures):
         return f"{compares}metrics that count"
     return ""
-
-
-def unit_of(expression: Expression) -> str:
-    """The unit of a metric, or of a sum of metrics; else "1"."""
-    if isinstance(expression, Reference):
-        return METRICS[expression.metric].unit
-    if isinstance(expression, Operation) and expression.sign in ("+", "-"):
-        units = {unit_of(expression.left), unit_of(expression.right)}
-        return units.pop() if len(units) == 1 else "1"
-    return "1"
-
-
-def figure_text(claim: Operation, value: float) -> str:
-    """A figure of the left side, or of the ratio or difference of both, as text."""
-    unit = "1" if any(references_of(claim.right)) else unit_of(claim.left)
-    if unit != "1":
-        return value_text(value, unit)
-    return f"{value:g}" if value == round(value) else number_text(value)
-
-
-def published_text(claim: Operation) -> str:
-    """The right side as text: `2`, `1.87x`, `>= 35.0 ms`, `> 1`."""
-    if any(references_of(claim.right)):
-        return f"{claim.sign.replace('==', '=')} the other"
-    value = float(evaluate(claim.right, {}))
-    if claim.sign == ABOUT:
-        return f"{value:g}x" + (f" within {claim.within:g}" if claim.within else "")
-    text = f"{value:g}" if unit_of(claim.left) == "1" else figure_text(claim, value)
-    return f"{claim.sign.replace('==', '')} {text}".strip()
-
-
-def measured_text(claim: Operation, span: Sequence[float]) -> str:
-    if not span:
-        return ""
-    centre, *ends = (figure_text(claim, value)
-                     for value in (span if len(set(span)) > 1 else span[:1]))
-    return f"{centre} [{', '.join(ends)}]" if ends else centre
-
-
-def claims_change(claim: Operation) -> bool:
-    """Whether a claim by ABOUT is of a change, and not that nothing changes."""
-    return near_of(float(evaluate(claim.right, {}))) != 1
 
 
 def count_verdict(claim: Operation, decided: ClaimVerdict) -> str:
     """The verdict on a count that was not the claimed number in every run. Retransmissions add to
     the segments that the client of a subject receives; uncork's own ends subtract them."""
-    value = 0.0 if any(references_of(claim.right)) else float(evaluate(claim.right, {}))
+    value = claim.limit or 0.0
     received = decided.foreign and all(one.metric == RECEIVED for one in references_of(claim.left))
     if received and value > 0 and len(decided.span) == 3:
         least, most = (end / value - 1 for end in decided.span[1:])
@@ -174,7 +130,7 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
         return CANNOT_RUN
     if decided.outcome == "ok":
         verdict = DIRECTION if whole_program and kind in (DIRECTED, RATIO) else REPRODUCED
-    elif kind == RATIO and claims_change(parsed):
+    elif kind == RATIO and near_of(parsed.limit or 1.0) != 1:
         verdict = ratio_verdict(decided, whole_program)
     elif kind == COUNT:
         verdict = count_verdict(parsed, decided)
@@ -234,40 +190,27 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
     replays = []
     for (text, claim), found in parts.items():
         where = words_split(text.split(), "")
-        one = replay_join(scenario, claim, found, system_of(matrix, where))
-        explained = explanation_text(matrix, claim) if one.verdict in EXPLAINED else ""
-        replays.append(replace(one, explained=explained, programs=programs_of(matrix, where)))
+        verdicts = [verdict_of(scenario, one) for one in found]
+        verdict = verdicts_join(verdicts)
+        replays.append(Replay(
+            claim, verdict, tuple(
+                (words_split(one.where.split(), "").get(PLACE, ""), mine, one)
+                for mine, one in zip(verdicts, found, strict=True)),
+            system_of(matrix, where),
+            explained_by(matrix, claim) if verdict in EXPLAINED else (),
+            programs_of(matrix, where)))
     return replays
 
 
-def explanation_text(matrix: Matrix, claim: Claim) -> str:
-    """Why a claim differs from the published figure, with the measured figures. Empty if its file
-    has no explanation, or one that this result does not confirm."""
+def explained_by(matrix: Matrix, claim: Claim) -> tuple[Sequence[float], ...]:
+    """The figures that explain why a claim differs from the published figure. Empty if its file has
+    no explanation, or one that this result does not confirm."""
     if (explanation := claim.explanation) is None:
-        return ""
+        return ()
     cells = {name: cell.words for name, cell in matrix.cells.items()}
     shown = [claim_decide(matrix, explanation, where)
              for where in claim_places(explanation, cells, matrix.axes)]
-    if any(one.outcome != "ok" for one in shown):
-        return ""
-    parsed = claim_parse(explanation.that)
-    return f"{explanation.says}: " + "; ".join(measured_text(parsed, one.span) for one in shown)
-
-
-def replay_join(scenario: Scenario, claim: Claim, found: Sequence[ClaimVerdict],
-                system: Mapping[str, Any]) -> Replay:
-    """The verdict on a claim, from the verdicts at each place."""
-    parsed, verdicts = claim_parse(claim.that), [verdict_of(scenario, one) for one in found]
-    places = [words_split(one.where.split(), "").get(PLACE, "") for one in found]
-    several = len(found) > 1
-    return Replay(
-        claim, verdicts_join(verdicts), published_text(parsed),
-        "; ".join(f"{place} {measured_text(parsed, one.span)}".strip()
-                  for place, one in zip(places, found, strict=True) if one.span),
-        {place: one.span for place, one in zip(places, found, strict=True) if one.span},
-        tuple((f"{place}: {verdict}: " if several else "") + "; ".join(
-            filter(None, (*one.remarks, one.advice if verdict == UNDECIDED else "")))
-              for place, verdict, one in zip(places, verdicts, found, strict=True)), system)
+    return tuple(one.span for one in shown) if all(one.outcome == "ok" for one in shown) else ()
 
 
 def replays_status(verdicts: Sequence[str]) -> int:

@@ -10,17 +10,19 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.expressions import claim_parse
+from suite.analyse.claims import Decision
 from suite.analyse.frame import matrix_load
-from suite.analyse.replays import CANNOT_RUN, Replay, published_text, replay_load, replays_decide
+from suite.analyse.replays import CANNOT_RUN, Replay, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, path_shown, result_find
 from suite.scenario.scenario import Scenario
 
+SCHEMA = 2  # of a report
 ROUNDING = 1e-9  # by which versions of a library may differ
 System = Mapping[str, Any]
 
@@ -32,10 +34,20 @@ def claim_head(scenario: Scenario) -> dict[str, Any]:
 
 
 def row_of(replay: Replay) -> dict[str, Any]:
-    """A claim and its verdict, as data that JSON keeps unchanged."""
-    verdict = {key: value for key, value in vars(replay).items()
-               if key not in ("claim", "system", "programs")}
-    return dict(json.loads(json.dumps(vars(replay.claim) | verdict)))
+    """A claim and its verdict, as data that JSON keeps unchanged. Of a decision at a place only
+    what is not the default."""
+    places = [{"place": place, "verdict": verdict} | {
+        field.name: value for field in fields(Decision)
+        if (value := getattr(decision, field.name)) != field.default}
+        for place, verdict, decision in replay.places]
+    return dict(json.loads(json.dumps(vars(replay.claim) | {
+        "verdict": replay.verdict, "places": places, "explained": replay.explained})))
+
+
+def decision_of(place: Mapping[str, Any]) -> Decision:
+    """The decision at a place of a row."""
+    return Decision(**{key: value for key, value in place.items()
+                       if key not in ("place", "verdict")})
 
 
 def verdicts_of(systems: Sequence[System]) -> list[str]:
@@ -66,12 +78,14 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
     """The systems of a folder of results, of one result, or of a `claims report --json` file."""
     if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
         try:
-            reported = json.loads(source.read_text())["systems"]
+            report = json.loads(source.read_text())
+            reported = report["systems"] if report["schema"] == SCHEMA else report[""]
             # a report of several keeps the names of their results
             return [system | ({"name": source.stem} if len(reported) == 1 else {})
                     for system in reported]
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{source}: not the output of uncork claims report --json") from None
+            raise UsageError(f"{source}: not the output of uncork claims report --json of this "
+                             "version") from None
     folder = result_find(source)
     name = path_shown(folder.resolve().name)
     systems: dict[str, dict[str, Any]] = {}
@@ -91,9 +105,9 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
             for claim, machine in product(scenario.claims, machines):
+                why = Decision(reasons=(index[place.name],))
                 system_add(systems, name, scenario, Replay(
-                    claim, CANNOT_RUN, published_text(claim_parse(claim.that)), "", {},
-                    (index[place.name],), machine))
+                    claim, CANNOT_RUN, (("", CANNOT_RUN, why),), machine))
     return list(systems.values())
 
 

@@ -17,12 +17,37 @@ UNIT_PREFIXES = {
     "1": ((1.0, ""),),
 }
 SECONDS = {name: factor for factor, name in UNIT_PREFIXES["s"]}
+UNITS = {name.casefold(): (factor, base) for base, prefixes in UNIT_PREFIXES.items()
+         for factor, name in prefixes if name}
 FACTOR = 3.0  # a larger change is printed as a factor, not in percent
 SIZE_FACTORS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
 
 class Beyond(float):
     """A censored value: the true value is only known to lie beyond this bound."""
+
+
+class Quantity(float):
+    """A number with a unit, in the base unit `base`; text: as typed."""
+
+    base: str
+    text: str
+
+
+def quantity_parse(number: str, unit: str) -> Quantity | None:
+    """A number and a unit (`35`, `ms`), in upper or lower case, or with `µ`; None for another
+    unit."""
+    found = UNITS.get(unit.casefold().replace("\N{GREEK SMALL LETTER MU}", "u"))
+    if found is None:
+        return None
+    quantity = Quantity(float(number) * found[0])
+    quantity.base, quantity.text = found[1], f"{number} {unit}"
+    return quantity
+
+
+def units_text(base: str) -> str:
+    """The units of a base unit: `s, ms, us, ns`."""
+    return ", ".join(name for _, name in UNIT_PREFIXES[base])
 
 
 class Scale(NamedTuple):

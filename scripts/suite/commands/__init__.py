@@ -355,8 +355,8 @@ COMMANDS = {
                       verify_arguments, f"{EXIT}; 1 where anything is not the same"),
     "claims": Command("replay figures that others published, with a verdict on each",
                       claims_arguments,
-                      f"{EXIT}; claims run, report: 0 each holds at least in part, 1 one is "
-                      "contradicted, 3 one is unknown, 4 none ran",
+                      f"{EXIT}; of claims run and report 0 all were seen, 1 one is contradicted, "
+                      "3 one is not known, 4 nothing could run",
                       parts=CLAIMS_PARTS, in_order=True),
     "export": Command("write the latencies of cells as HdrHistogram text (.hgrm), for other "
                       "plotters", export_arguments),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suite.analyse.expressions import claim_parse, claims_check
-from suite.analyse.replays import CANNOT_RUN, published_text, replay_load, replays_status
+from suite.analyse.replays import CANNOT_RUN, replay_load, replays_status
 from suite.analyse.systems import claim_head, index_read, systems_read, verdicts_of
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, Interrupted, UsageError
@@ -25,7 +25,7 @@ from suite.measure.resume import folder_name
 from suite.measure.runner import runs_seconds, signals_handle
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
-from suite.present.claims import claims_document
+from suite.present.claims import claims_document, published_text
 from suite.present.tables import document_text
 from suite.result.files import (
     CLAIMS,

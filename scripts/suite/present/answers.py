@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The answers of a result in words, and the claims of its scenario. Pure.
+"""The answers of a result in words. Pure.
 
 The first sentence says by how much the best value is better than the baseline. The second compares
 the other values with the best, and those that are worse also with the baseline. The lines `to
@@ -7,13 +7,11 @@ decide` name differences that are undecided, and the number of rounds that would
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import product
 
 from suite import stats
 from suite.analyse.answers import Answer, LibraryCost, library_costs, places_omitted
-from suite.analyse.claims import claims_decide
 from suite.analyse.contrast import Unit, Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
@@ -31,7 +29,6 @@ from suite.base.units import (
 from suite.base.words import words_text
 from suite.present.judged import WITHHELD_WHY
 
-OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 PLACES_SHOWN = 4
 Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
@@ -40,19 +37,6 @@ Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
     """The texts as lines, the first with the label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
-
-
-def claims_pairs(matrix: Matrix) -> Pairs:
-    """Every claim in words with its outcome, and the measured figures if it does not hold. Claims
-    about cells that this result does not have are counted, by reason."""
-    verdicts = claims_decide(matrix)
-    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
-             + ("" if verdict.outcome == "ok" else f" ({'; '.join(verdict.texts)})")
-             for verdict in verdicts if not verdict.absent]
-    absent = Counter("; ".join(verdict.remarks) for verdict in verdicts if verdict.absent)
-    texts += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
-              for why, count in absent.items()]
-    return labelled("claims", texts)
 
 
 def values_list(values: Sequence[str]) -> str:

@@ -1,23 +1,152 @@
 # SPDX-License-Identifier: MIT
-"""The verdicts on published claims as a document: a table for each claim, with columns for each
-system. A system is what suite/analyse/systems.py reads from a result or a report."""
+"""Claims in words: the outcomes of a scenario's claims, and the verdicts on published ones as a
+document. That has a table for each claim, with columns for each system. A system is what
+suite/analyse/systems.py reads from a result or a report."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from suite.analyse.expressions import claim_parse, references_of
+from suite import stats
+from suite.analyse.claims import ClaimVerdict, Decision, claims_decide
+from suite.analyse.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
+from suite.analyse.frame import Matrix
 from suite.analyse.metrics import METRICS
-from suite.analyse.replays import COUNT, DECIDED, NOT_SEEN, REPRODUCED, VERDICTS
-from suite.analyse.systems import System, verdicts_of
-from suite.base.units import counted_text
+from suite.analyse.replays import (
+    COUNT,
+    DECIDED,
+    NOT_SEEN,
+    REPRODUCED,
+    UNDECIDED,
+    VERDICTS,
+    Row,
+    replays_decide,
+)
+from suite.analyse.systems import SCHEMA, System, claim_head, decision_of, row_of, verdicts_of
+from suite.base.units import counted_text, number_text, value_text
 from suite.present.answers import labelled
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
 FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
           "verdict", "differs")
-Row = Mapping[str, Any]  # a comparison of a claim, with its verdict
-NOT_MEASURED: Row = {"measured": "", "verdict": ""}
+OUTCOMES = {"ok": "holds", "not ok": "does not hold", UNDECIDED: UNDECIDED}
+
+
+def figure_text(claim: Operation, value: float) -> str:
+    """A figure of the left side, or of the ratio or difference of both."""
+    unit = "1" if claim.limit is None else unit_of(claim.left)
+    if unit not in ("", "1", UNKNOWN):
+        return value_text(value, unit)
+    return f"{value:g}" if value == round(value) else number_text(value)
+
+
+def span_text(claim: Operation, span: Sequence[float]) -> str:
+    """A figure with its interval, `4.12 [3.90, 4.31]`; empty without a figure."""
+    centre, *ends = [figure_text(claim, value)
+                     for value in (span if len(set(span)) > 1 else span[:1])] or [""]
+    return f"{centre} [{', '.join(ends)}]" if ends else centre
+
+
+def published_text(claim: Operation) -> str:
+    """The right side: `2`, `1.87x`, `>= 35.0 ms`, `> 1`."""
+    value, sign = claim.limit, claim.sign.replace("==", "")
+    if value is None:
+        return f"{sign or '='} the other"
+    if claim.sign == ABOUT:
+        return f"{value:g}x" + (f" within {claim.within:g}" if claim.within else "")
+    text = figure_text(claim, value) if unit_of(claim.left) != "1" else f"{value:g}"
+    return f"{sign} {text}".strip()
+
+
+def measured_text(row: Row) -> str:
+    """The figures of a row at each place."""
+    claim = claim_parse(row["that"])
+    return "; ".join(f"{one['place']} {span_text(claim, one['span'])}".strip()
+                     for one in row["places"] if "span" in one)
+
+
+def decision_texts(that: str, decided: Decision, is_open: bool) -> list[str]:
+    """How a claim was decided: the figures, the reasons, and how many rounds would decide it, if it
+    is open."""
+    claim, texts = claim_parse(that), list(decided.reasons)
+    if decided.span:
+        rounds = (f"{counted_text(decided.rounds, 'boot')} a side" if decided.boots else
+                  counted_text(decided.rounds, "round"))
+        needed = stats.SIDES_NEEDED if decided.boots else stats.ROUNDS_NEEDED
+        what = ("measured" if claim.limit is not None or decided.by not in "/-" else
+                f"left {decided.by} right")
+        texts.insert(0, f"exactly {figure_text(claim, decided.span[0])} against "
+                        f"{figure_text(claim, decided.right)} in all of {rounds}"
+                     if decided.by == "=" else
+                     f"{what} {span_text(claim, decided.span)}, {rounds}"
+                     + f": an interval needs {needed}" * (len(decided.span) == 1))
+    if is_open and decided.needed:
+        texts.append(f"rounds={decided.needed} would decide it"
+                     if decided.needed <= stats.ROUNDS_ADVISED else
+                     f"rounds={stats.ROUNDS_ADVISED} would not decide it")
+    return texts
+
+
+def outcome_texts(verdict: ClaimVerdict) -> list[str]:
+    return decision_texts(verdict.claim.that, verdict, verdict.outcome == UNDECIDED)
+
+
+def tap_text(verdicts: Sequence[ClaimVerdict]) -> str:
+    """The outcomes in the Test Anything Protocol; remarks follow their line as comments."""
+    if not verdicts:
+        return "1..0 # SKIP the scenario makes no claim\n"
+    lines = [f"1..{len(verdicts)}"]
+    for number, verdict in enumerate(verdicts, start=1):
+        result = "ok" if verdict.outcome == "ok" else "not ok"
+        says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
+        todo = " # TODO undecided" * (verdict.outcome == UNDECIDED)
+        lines += [f"{result} {number} - {says}{todo}",
+                  *(f"# {remark}" for remark in (verdict.claim.that, *outcome_texts(verdict)))]
+    return "\n".join(lines) + "\n"
+
+
+def claims_pairs(matrix: Matrix) -> list[Pair]:
+    """Every claim with its outcome, and the measured figures if it does not hold. Claims about
+    cells that this result does not have are counted, by reason."""
+    verdicts = claims_decide(matrix)
+    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
+             + ("" if verdict.outcome == "ok" else f" ({'; '.join(outcome_texts(verdict))})")
+             for verdict in verdicts if not verdict.absent]
+    absent = Counter("; ".join(verdict.reasons) for verdict in verdicts if verdict.absent)
+    texts += [f"{counted_text(count, 'claim')} about cells that this result does not have: {why}"
+              for why, count in absent.items()]
+    return labelled("claims", texts)
+
+
+def publication_pairs(matrix: Matrix) -> list[Pair]:
+    """The publication that a result replays, and the verdict on each of its claims; else empty."""
+    if matrix.result.scenario.origin is None:
+        return []
+    head, replays = claim_head(matrix.result.scenario), replays_decide(matrix)
+    told = origin_text(head, [{"machine": replay.system} for replay in replays])
+    texts = []
+    for row in map(row_of, replays):
+        published = published_text(claim_parse(row["that"]))
+        texts.append(("claim", "".join((
+            f"{row['says']}: {published} there, {measured_text(row) or 'nothing'} here: ",
+            row["verdict"], *(f": {text}" for text in [explained_text(row)] if text)))))
+    origin = head["origin"]
+    return [("published", f"{title_text(origin)}, read {origin['read']}: {origin['reference']}"),
+            *([("origin", told)] if told else []), *texts]
+
+
+def explained_text(row: Row) -> str:
+    """Why a claim differs from the published figure, if the result shows that; else empty."""
+    if not row["explained"]:
+        return ""
+    parsed = claim_parse(row["evidence"])
+    return f"{row['because']}: " + "; ".join(span_text(parsed, span) for span in row["explained"])
+
+
+def title_text(origin: Mapping[str, str]) -> str:
+    date = f", {origin['date']}" if "date" in origin else ""
+    return f"{origin['title']} ({origin['who']}{date})"
 
 
 def system_text(system: System) -> str:
@@ -66,8 +195,8 @@ def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def column_of(head: str, rows: Sequence[Row]) -> Column:
-    return Column(head, tuple(Item(row[head]) for row in rows), True)
+def column_of(head: str, texts: Iterable[str]) -> Column:
+    return Column(head, tuple(map(Item, texts)), True)
 
 
 def rows_of(system: System, names: Sequence[str]) -> list[tuple[str, Row]]:
@@ -77,32 +206,39 @@ def rows_of(system: System, names: Sequence[str]) -> list[tuple[str, Row]]:
 
 
 def rows_beside(systems: Sequence[System], names: Sequence[str]
-                ) -> tuple[list[tuple[str, Row]], list[list[Row]]]:
+                ) -> tuple[list[tuple[str, Row]], list[list[Row | None]]]:
     """All comparisons of the named claims, counts first, and by system the same rows there."""
     found = {(name, row["that"]): row for system in systems for name, row in rows_of(system, names)}
     order = sorted(found, key=lambda key: (CLAIM_KINDS.index(found[key]["kind"]),
                                            names.index(key[0])))
-    beside = []
+    beside = list[list[Row | None]]()
     for system in systems:
         mine = {(name, row["that"]): row for name, row in rows_of(system, names)}
-        beside.append([mine.get(key, NOT_MEASURED) for key in order])
+        beside.append([mine.get(key) for key in order])
     return [(name, found[name, that]) for name, that in order], beside
 
 
-def figure_text(row: Row) -> str:
+def claimed_text(row: Row) -> str:
     """The metric that a comparison is about, and the claim in short: `segments per reply 2`,
     `bandwidth 1.87x`, `CPU per message <`."""
-    metric = next(iter(references_of(claim_parse(row["that"])))).metric
-    claimed = row["published"].partition(" within ")[0].removesuffix(" the other")
-    return f"{METRICS[metric].text} {claimed}"
+    claim = claim_parse(row["that"])
+    claimed = published_text(claim).partition(" within ")[0].removesuffix(" the other")
+    return f"{METRICS[next(references_of(claim)).metric].text} {claimed}"
+
+
+def verdict_columns(rows: Sequence[Row | None], measured: bool) -> tuple[Column, ...]:
+    """The verdicts of a system, with the measured figures before them."""
+    shown = [column_of("measured", (measured_text(row) if row else "" for row in rows))]
+    return (*(shown if measured else []),
+            column_of("verdict", (row["verdict"] if row else "" for row in rows)))
 
 
 def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
     """Claims by systems: the verdicts alone, counts first."""
     rows, beside = rows_beside(systems, names)
-    return Table((Column("claim", tuple(Item(name) for name, _ in rows), True),
-                  Column("claimed", tuple(Item(figure_text(row)) for _, row in rows), True)),
-                 tuple(Group(head, (column_of("verdict", mine),))
+    return Table((column_of("claim", (name for name, _ in rows)),
+                  column_of("claimed", (claimed_text(row) for _, row in rows))),
+                 tuple(Group(head, verdict_columns(mine, False))
                        for head, mine in zip(heads_of(systems), beside, strict=True)))
 
 
@@ -137,25 +273,32 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
     having = [system for system in systems if name in system["claims"]]
     claim = having[0]["claims"][name]
     origin, (rows, beside) = claim["origin"], rows_beside(systems, [name])
-    groups = [Group(head if len(systems) > 1 else "",
-                    tuple(column_of(one, mine) for one in ("measured", "verdict")))
+    groups = [Group(head if len(systems) > 1 else "", verdict_columns(mine, True))
               for head, mine in zip(heads_of(systems), beside, strict=True)]
-    date = f", {origin['date']}" if "date" in origin else ""
     programs = dict.fromkeys(system["claims"][name].get("programs", "") for system in having)
     told = origin_text(claim, having)
     texts = [("origin", f"{origin['reference']}, read {origin['read']}{': ' * bool(told)}{told}"),
              ("ran", "; ".join(filter(None, programs)))]
     return Table(
-        (Column("claim", tuple(Item(row["says"]) for _, row in rows), True),
-         Column("claimed", tuple(Item(row["published"]) for _, row in rows), True)),
-        tuple(groups), f"{name}: {origin['title']} ({origin['who']}{date})",
+        (column_of("claim", (row["says"] for _, row in rows)),
+         column_of("claimed", (published_text(claim_parse(row["that"])) for _, row in rows))),
+        tuple(groups), f"{name}: {title_text(origin)}",
         below=". ".join(f"{label}: {text}" for label, text in texts if text),
         remark=disputes_text(claim, systems))
 
 
-def unlike_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
-    """Why a claim that was not seen in these systems is not contradicted."""
-    return f"what differs: {differs_text(claim, systems) or 'another program'}"
+def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
+    """How a row was decided at each place, why it differs, and if it was not seen, what else ran
+    there."""
+    texts = []
+    for one in row["places"]:
+        decided = "; ".join(decision_texts(row["that"], decision_of(one),
+                                           one["verdict"] == UNDECIDED))
+        texts.append(f"{one['place']}: {one['verdict']}: " * (len(row["places"]) > 1) + decided)
+    explained = explained_text(row)
+    differs = differs_text(claim, [system]) or "another program"
+    return "; ".join([*texts, *([f"because {explained}"] if explained else []),
+                      *([f"what differs: {differs}"] if row["verdict"] == NOT_SEEN else [])])
 
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
@@ -164,12 +307,8 @@ def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
     for head, system in zip(heads_of(systems), systems, strict=True):
         for _, row in rows_of(system, [name]):
             if row["verdict"] != REPRODUCED:
-                why = [*row["remarks"],
-                       f"because {row['explained']}" if row.get("explained") else "",
-                       unlike_text(system["claims"][name], [system])
-                       if row["verdict"] == NOT_SEEN else ""]
-                notes.setdefault((row["verdict"], "; ".join(filter(None, why)), head),
-                                 []).append(row["says"])
+                why = row_reasons(system["claims"][name], row, system)
+                notes.setdefault((row["verdict"], why, head), []).append(row["says"])
     return labelled(name, [f"{verdict}: {'; '.join(says)}: {why}"
                            + (f" ({head})" if len(systems) > 1 else "")
                            for (verdict, why, head), says in notes.items()])
@@ -186,12 +325,14 @@ def claims_document(systems: Sequence[System]) -> Document:
         claims = {**system["claims"], **claims}
     names, heads, several = names_order(claims), heads_of(systems), len(systems) > 1
     rows = [{key: row.get(key) for key in FIELDS}
-            | {"claim": name, "system": head, "place": place,
+            | {"claim": name, "system": head, "place": one["place"],
+               "published": published_text(claim_parse(row["that"])),
                "differs": differs_text(claim, [system])}
-            | dict(zip(("measured", "low", "high"), [*span, None, None, None], strict=False))
+            | dict(zip(("measured", "low", "high"), [*one.get("span", ()), None, None, None],
+                       strict=False))
             for head, system in zip(heads, systems, strict=True)
             for name, claim in system["claims"].items()
-            for row in claim["rows"] for place, span in (row["spans"] or {"": ()}).items()]
+            for row in claim["rows"] for one in row["places"]]
     return Document(
         f"{counted_text(len(claims), 'claim')} that others published, replayed",
         [*([Section((), [verdicts_table(names, systems)])] if several else []),
@@ -202,4 +343,4 @@ def claims_document(systems: Sequence[System]) -> Document:
                for head, system in zip(heads, systems, strict=True)),
              *([("agree", agreement_text(systems))] if several else [])],
         fields=FIELDS, records=lambda: rows,
-        data=lambda: {"schema": 1, "systems": list(systems)})
+        data=lambda: {"schema": SCHEMA, "systems": list(systems)})

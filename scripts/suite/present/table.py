@@ -18,12 +18,12 @@ from suite.present import columns
 from suite.present.answers import (
     Pairs,
     answers_pairs,
-    claims_pairs,
     deciding_pairs,
     library_pairs,
     opposed_pairs,
     optimum_text,
 )
+from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
 from suite.present.legend import legend_pairs, published_sizes

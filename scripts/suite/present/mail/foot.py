@@ -10,13 +10,11 @@ from suite.analyse.contrast import Contrast, reach_of
 from suite.analyse.frame import Cell, Matrix
 from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
 from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.replays import replays_decide
 from suite.analyse.summary import Figure
-from suite.analyse.systems import claim_head
 from suite.base.lab_words import lab_wanted
 from suite.base.units import counted_text
 from suite.present import heading
-from suite.present.claims import origin_text
+from suite.present.claims import publication_pairs
 from suite.present.comparison import wording
 from suite.present.judged import withheld_note
 from suite.present.mail.rules import COLUMNS
@@ -218,20 +216,4 @@ def foot_pairs(matrix: Matrix, cells: Sequence[Cell], tables: Sequence[Table],
              "; ".join(filter(None, dict.fromkeys(map(heading.disturbances_text, matrices)))),
              legend_text(tables))
     return [*(pair for pair in zip(LABELS, texts, strict=True) if pair[1]),
-            *claims_pairs(matrix)]
-
-
-def claims_pairs(matrix: Matrix) -> list[Pair]:
-    """The publication that a result replays, and the verdict on each of its claims; else empty."""
-    if (origin := matrix.result.scenario.origin) is None:
-        return []
-    date = f", {origin.date}" if origin.date else ""
-    replays = replays_decide(matrix)
-    texts = (f"{replay.claim.says}: {replay.published} there, {replay.measured or 'nothing'} here: "
-             f"{replay.verdict}" + (f": {replay.explained}" if replay.explained else "")
-             for replay in replays)
-    told = origin_text(claim_head(matrix.result.scenario),
-                       [{"machine": replay.system} for replay in replays])
-    return [("published", f"{origin.title} ({origin.who}{date}), read {origin.read}: "
-                          f"{origin.reference}"),
-            *([("origin", told)] if told else []), *(("claim", text) for text in texts)]
+            *publication_pairs(matrix)]

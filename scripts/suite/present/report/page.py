@@ -12,7 +12,8 @@ from suite.analyse.machines import machines_group
 from suite.analyse.selection import Layout
 from suite.analyse.summary import Summary
 from suite.base.by_hand import by_hand_lines
-from suite.present.answers import OUTCOMES, deciding_pairs
+from suite.present.answers import deciding_pairs
+from suite.present.claims import OUTCOMES, outcome_texts
 from suite.present.columns import Footnotes
 from suite.present.comparison import document
 from suite.present.heading import machine_text
@@ -33,7 +34,8 @@ def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
                      verdict.claim.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),
-                     *(element("div", remark, class_="remark") for remark in verdict.texts),
+                     *(element("div", remark, class_="remark")
+                       for remark in outcome_texts(verdict)),
                      class_=verdict.outcome.replace(" ", "-"))
              for verdict in verdicts]
     return [element("ul", *items, class_="verdicts")]
