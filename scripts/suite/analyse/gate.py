@@ -204,7 +204,7 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
     if metric not in comparison.metrics:
         return replace(made, why=f"{metric.name} is not compared")
     series, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
-    if cell.emulated and not exact:
+    if cell.emulated and metric.whole and not exact:
         return replace(made, why=STATUS_WHY[Status.TIMING])
     values = series if comparison.unit is not Unit.SESSION or exact else session_medians(
         matrix, series)

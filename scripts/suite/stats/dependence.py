@@ -16,10 +16,9 @@ import numpy as np
 CORRELATION_MOST = 0.9  # of a series that drifts: its interval is 4.4 times as wide
 REGIME_SHARE, REGIME_ROUNDS = 0.1, 3  # the smaller group has this share of the rounds, and so many
 REGIME_TIMES = 1.5  # how many times the centre of one group is that of the other, at least
-# How many standard deviations the centres are apart, at least: of n rounds the first number and the
-# second by n. In simulations 1 % of samples of normal noise have such groups, and 2 % of
-# exponential noise (docs/methodology.md).
-REGIME_SPREADS, REGIME_SPREADS_FEW = 4.0, 16.0
+REGIME_SPREADS = 4.0  # how many standard deviations the centres are apart, at least
+REGIME_FEW = 1.9, 125.0  # and so many plus so many divided by the rounds: of 10 rounds 14
+BY_MEDIAN = 1.4826  # the standard deviation of normal noise, divided by its median deviation
 
 
 def ranks_of(values: np.ndarray) -> np.ndarray:
@@ -70,9 +69,9 @@ class Regimes:
 def regimes_of(values: np.ndarray) -> Regimes | None:
     """The two groups of values above 0, if there are two: the split whose groups have the least
     variance within (k-means with two means, exact in one dimension, of logarithms). Every value is
-    nearer to the mean of its own group. The separation is like that of Ashman, Bird and Zepf
-    (1994), who call two groups separate above 2; but the best split of normal noise has 2.6
-    already, and more if there are few rounds."""
+    nearer to the mean of its own group. The spread of a group is by its median deviation. The
+    separation is that of Ashman, Bird and Zepf (1994), who call two groups separate above 2; two
+    halves of normal noise have 2.3. Halves of few rounds are farther apart, by chance."""
     logs = np.sort(np.log(values))
     n = len(logs)
     least = max(REGIME_ROUNDS, math.ceil(REGIME_SHARE * n))
@@ -84,10 +83,11 @@ def regimes_of(values: np.ndarray) -> Regimes | None:
     split, middle = int(sizes[best]), (means[0][best] + means[1][best]) / 2
     groups = logs[:split], logs[split:]
     low, high = (float(np.median(group)) for group in groups)
-    spread = math.sqrt(sum(float(np.var(group)) * len(group) for group in groups) / (n - 2))
-    wanted = REGIME_SPREADS + REGIME_SPREADS_FEW / n
+    spread = BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
+                                            for group in groups]))
+    apart = max(REGIME_SPREADS, REGIME_FEW[0] + REGIME_FEW[1] / n)
     if not logs[split - 1] <= middle <= logs[split] or (
-            high - low < max(math.log(REGIME_TIMES), wanted * spread)):
+            high - low < max(math.log(REGIME_TIMES), apart * spread)):
         return None
     return Regimes(math.exp(low), math.exp(high), split, n - split,
                    math.exp((logs[split - 1] + logs[split]) / 2))
