@@ -156,8 +156,9 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
                    ) -> tuple[list[float], list[float]]:
     """The left and the right side of a claim in each round."""
     rounds = len(next(iter(values.values())))
-    left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
-                   for side in (claim.left, claim.right))
+    with np.errstate(all="ignore"):  # a censored value is infinite
+        left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
+                       for side in (claim.left, claim.right))
     return left, right
 
 

@@ -9,7 +9,7 @@ result.
     product = factor { ( "*" | "/" ) factor }
     factor  = "-" factor | number [ unit ] | "(" sum ")" | metric [ "(" words ")" ]
 
-A unit is one of base/units.py. A number with a unit stands beside figures in that unit only.
+A unit is one of base/units.py. Figures in two units are neither added nor compared.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from suite.analyse.metrics import METRICS, metric_find
 from suite.base.errors import UsageError
@@ -129,7 +127,6 @@ class ClaimParser:
             raise self.wrong("one comparison (>= <= > < == ~) is needed")
         sign = self.advance()["sign"]
         right = self.number(0) if sign == ABOUT else self.sum()
-        self.units_check(left, right)
         within = 0.0
         if sign == ABOUT and self.token is not None and self.token["within"]:
             self.advance()
@@ -157,26 +154,13 @@ class ClaimParser:
             raise self.wrong(f'"{unit}" is no unit: {known}')
         return quantity
 
-    def units_check(self, left: Expression, right: Expression) -> None:
-        """Refuses a number with a unit beside a figure in another one."""
-        for side, other in ((right, left), (left, right)):
-            unit, needed = unit_of(side), unit_of(other)
-            wrong = next((one.text for one in quantities_of(side) if one.base == unit), "")
-            if wrong and needed not in ("", UNKNOWN, unit):
-                raise self.wrong(f'"{wrong}": a figure ' + (
-                    "without a unit" if needed == "1" else f"in {units_text(needed)}")
-                    + " is needed")
-
     def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
         """Products joined by + and -. signs: without the first, factors joined by * and /."""
         if not signs:
             return self.factor()
         value = self.sum(signs[1:])
         while self.sign_is(*signs[0]):
-            sign, right = self.advance()["sign"], self.sum(signs[1:])
-            if sign in "+-":
-                self.units_check(value, right)
-            value = Operation(sign, value, right)
+            value = Operation(self.advance()["sign"], value, self.sum(signs[1:]))
         return value
 
     def factor(self) -> Expression:
@@ -208,8 +192,8 @@ def claim_parse(text: str, where: str = "") -> Operation:
     """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
     claim = ClaimParser(text, where).parse()
     try:
-        _ = claim.limit
-    except ZeroDivisionError as error:
+        _ = unit_of(claim), claim.limit
+    except (ZeroDivisionError, UsageError) as error:
         raise UsageError(f'claim "{text}": {error}') from None
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
@@ -235,40 +219,33 @@ def references_of(expression: Expression) -> Iterator[Reference]:
         yield from references_of(expression.right)
 
 
-def quantities_of(expression: Expression) -> Iterator[Quantity]:
-    """Every number with a unit in an expression, from left to right."""
-    if isinstance(expression, Quantity):
-        yield expression
-    elif isinstance(expression, Operation):
-        yield from quantities_of(expression.left)
-        yield from quantities_of(expression.right)
-
-
 def unit_of(expression: Expression) -> str:
-    """The base unit of an expression. Empty: a number without a unit, which stands beside any."""
+    """The base unit of an expression; UsageError if it adds or compares figures in two units.
+    Empty: a number without a unit, which stands beside any."""
     if isinstance(expression, Reference):
         return METRICS[expression.metric].unit
     if not isinstance(expression, Operation):
         return expression.base if isinstance(expression, Quantity) else ""
     left, right = unit_of(expression.left), unit_of(expression.right)
-    if expression.sign in "+-":
-        return left or right
-    if right in ("", "1"):
-        return left
     if expression.sign == "/":
-        return "1" if left == right else UNKNOWN
-    return right if left in ("", "1") else UNKNOWN
+        return left if right in ("", "1") else "1" if left == right else UNKNOWN
+    if expression.sign == "*":
+        return left if right in ("", "1") else right if left in ("", "1") else UNKNOWN
+    if left != right and not {left, right} & {"", UNKNOWN}:
+        first, second = (f"in {units_text(unit)}" if unit != "1" else "without a unit"
+                         for unit in (left, right))
+        raise UsageError(f"a figure {first} stands beside one {second}")
+    return left or right
 
 
-def evaluate(expression: Expression, values: Mapping[Reference, np.ndarray]) -> np.ndarray | float:
+def evaluate(expression: Expression, values: Mapping[Reference, Any]) -> Any:
     """The value of an expression in each round, or a float if it names no metric; ZeroDivisionError
-    for a division by 0. values: by round, all of the same rounds."""
+    for a division by 0. values: arrays by round, all of the same rounds."""
     if isinstance(expression, Operation):
         left, right = evaluate(expression.left, values), evaluate(expression.right, values)
-        if expression.sign == "/" and np.any(np.equal(right, 0)):
+        if expression.sign == "/" and 0 in getattr(right, "flat", (right,)):
             raise ZeroDivisionError("a division by 0")
-        with np.errstate(all="ignore"):  # a censored value is infinite
-            return OPERATORS[expression.sign](left, right)
+        return OPERATORS[expression.sign](left, right)
     return values[expression] if isinstance(expression, Reference) else expression
 
 

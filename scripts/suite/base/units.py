@@ -28,10 +28,9 @@ class Beyond(float):
 
 
 class Quantity(float):
-    """A number with a unit, in the base unit `base`; text: as typed."""
+    """A number in the base unit `base`."""
 
     base: str
-    text: str
 
 
 def quantity_parse(number: str, unit: str) -> Quantity | None:
@@ -41,7 +40,7 @@ def quantity_parse(number: str, unit: str) -> Quantity | None:
     if found is None:
         return None
     quantity = Quantity(float(number) * found[0])
-    quantity.base, quantity.text = found[1], f"{number} {unit}"
+    quantity.base = found[1]
     return quantity
 
 
