@@ -28,7 +28,10 @@ from suite.places.vng import Guest, guest_open  # noqa: E402
 OLD, NEW = "vng:6.1", "vng:newest"
 BOOTED_SECONDS = 240  # for tests in an emulated guest, whose machine is busy
 RUN_SECONDS = 800  # eight boots, of 10 s to a minute as the machine is busy
-UNIT, LOOPBACK = "build/release/tests/unit-ktls", "tests/loopback/test_ktls.py"
+PYTEST = ("UNCORK_BIN=build/release/bin PYTHONPATH=scripts "
+          f"{sys.executable} -B -P -m pytest -q -rfEs -p no:cacheprovider tests/loopback/")
+OF_KTLS = {"unit": "build/release/tests/unit-ktls", "loopback": f"{PYTEST}test_ktls.py",
+           "serve": f"{PYTEST}test_serve.py -k ktls"}
 UNSUPPORTED = "unsupported"  # a gate of uncork bisect
 CELLS = ("read=recv,uring-bundle", "message=15x16", "duration=100ms", "warmup=20ms", "rounds=2")
 
@@ -60,11 +63,7 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     pytest.skip(f"Linux {guest.image.release} has crashed or hung twice")
 
 
-@pytest.mark.parametrize("command", [
-    UNIT,
-    f"UNCORK_BIN=build/release/bin PYTHONPATH=scripts {sys.executable} -B -P -m pytest -q -rfEs -p "
-    f"no:cacheprovider {LOOPBACK}",
-], ids=["unit", "loopback"])
+@pytest.mark.parametrize("command", OF_KTLS.values(), ids=OF_KTLS)
 def test_the_kernels_own_tls_is_what_the_tests_say(command: str) -> None:
     done = guest_run(guest_of(NEW), f"modprobe tls; {command}")
     said = done.stdout + done.stderr
