@@ -112,7 +112,7 @@ def test_a_gate_prints_its_rows_and_ends_with_what_they_came_to():
     assert "apart" not in gated(NODELAY, *PAIR, "place=together", *gates, status=0)
     assert "compared by a gate" in gated(NODELAY, *PAIR, "--fail-if", "handshake_p50 > 3%",
                                          status=4)
-    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +5%", status=3)
+    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +4.5%", status=3)
     assert "uncork run --more" in tight and "undecided" in tight
 
 

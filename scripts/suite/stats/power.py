@@ -36,6 +36,7 @@ ROUNDS_ADVISED = 1000  # a larger number of rounds is not advised
 # The rounds of a gate are planned to find this change beyond the limit, in this share of results.
 PLANNED_CHANGE, PLANNED_POWER = 1.1, 0.9
 ROUNDS_SPARE = 6  # added to the fewest that can decide: with those one odd round prevents it
+PLANNED_NOISE = 1.1  # the ratio of two medians is noisier than the estimate of the rank test
 SEED = 1
 SIMULATED_SHIFTS = 500  # the rank test is simulated for up to so many elementary shifts
 SIMULATED_SAMPLES = 4000
@@ -120,7 +121,7 @@ def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     """How many rounds (unpaired: values a side) a gate of so many rows needs. With these it finds a
     row that is PLANNED_CHANGE beyond its limit, in PLANNED_POWER of results. noise: the standard
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
-    errors = noise / math.log(PLANNED_CHANGE) * (
+    errors = PLANNED_NOISE * noise / math.log(PLANNED_CHANGE) * (
         quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
     needed = rounds_deciding(rows, paired) + ROUNDS_SPARE
     while needed <= ROUNDS_ADVISED:
