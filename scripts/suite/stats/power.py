@@ -132,11 +132,11 @@ def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
 
 
 def noise_measured(ratio: Ratio) -> float | None:
-    """The noise of a round for rounds_planned(), from the width of the 95 % interval; None without
-    an interval. The result is a little larger: few rounds may have been quiet by chance."""
-    interval = ratio.interval()
-    if interval is None:
+    """The noise of a round for rounds_planned(), from the width of the 95 % interval of the rank
+    test; None without an interval. It is a little larger, as few rounds may have been quiet by
+    chance. A few rounds say nothing of their correlation: a plan is for independent ones."""
+    ends = ratio.shifts.ends(ALPHA)
+    if ends is None:
         return None
-    wider = widening_expected(ratio.pairs) if ratio.shifts.paired else 1.0
-    return half_width(interval) / wider / quantile_of(1 - ALPHA / 2) * (
+    return (ends.high - ends.low) / 2 / quantile_of(1 - ALPHA / 2) * (
         math.sqrt(ratio.pairs) + 0.5)

@@ -20,6 +20,8 @@ from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import student_p, student_quantile
 from suite.stats.shift import ROUNDING, Shifts, shifts_make
 
+CORRELATED = 2.0  # a correlation of rounds is certain from so many standard errors on
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -68,6 +70,11 @@ class Ratio:
     def independent(self) -> float:
         """As how many independent rounds these probably count."""
         return self.pairs * (1 - self.correlation) / (1 + self.correlation)
+
+    @property
+    def correlated(self) -> bool:
+        """Whether the correlation is more than CORRELATED standard errors from 0."""
+        return self.correlation > CORRELATED / math.sqrt(self.pairs)
 
     @cached_property
     def p(self) -> float | None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Changes, intervals, verdicts and sample sizes as short texts, for tables and blocks. Pure."""
 
-import math
 from collections.abc import Collection, Sequence
 
 from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
@@ -14,7 +13,6 @@ from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
-CORRELATED = 2.0  # standard errors from 0, beyond which a correlation of rounds is mentioned
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
@@ -135,7 +133,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     if few:
         parts.append(f"{max(few)} sessions")
     fewest = min((ratio.independent for change in changes if (ratio := change.contrast.ratio)
-                  and ratio.correlation > CORRELATED / math.sqrt(ratio.pairs)), default=None)
+                  and ratio.correlated), default=None)
     if fewest is not None:
         parts.append(f"as {fewest:.0f} independent")
     family = comparison.families[metric.name]
