@@ -288,9 +288,9 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 
 
 def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
-    """How a row was decided at each place, why it differs, and if it was not seen, what else ran
-    there."""
-    texts = []
+    """How a row was decided at each place, why it differs, and if it was not seen at a place, what
+    differs from the publication."""
+    texts, unseen = [], any(one["verdict"] == NOT_SEEN for one in row["places"])
     for one in row["places"]:
         decided = "; ".join(decision_texts(row["that"], decision_of(one),
                                            one["verdict"] == UNDECIDED))
@@ -298,7 +298,7 @@ def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
     explained = explained_text(row)
     differs = differs_text(claim, [system]) or "another program"
     return "; ".join([*texts, *([f"because {explained}"] if explained else []),
-                      *([f"what differs: {differs}"] if row["verdict"] == NOT_SEEN else [])])
+                      *([f"what differs: {differs}"] if unseen else [])])
 
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
