@@ -10,7 +10,8 @@ import pytest
 from answers import uncork
 from conftest import ROOT
 
-MINUTES = {"a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+MINUTES = {"a": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+           "nine": 9}
 
 
 @pytest.mark.parametrize("name", ["connections", "drbd_handoff", "drbd_window", "handshakes",
