@@ -388,7 +388,8 @@ def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_
     ("~", "undecided: the interval contains 1"),
     ("A/A", "the two runs of the baselines differ"),
     ("gates", "gate, fail-if means a limit that no row may be beyond"),
-    ("fail-if", "--fail-if 'time_per_message > +3%'"), ("mixed", "two groups of rounds contradict each other"),
+    ("fail-if", "--fail-if 'time_per_message > +3%'"),
+    ("mixed", "two groups of rounds contradict each other"),
     ("block", "rounds that share a machine state"), ("message", "15x2 is 15 fragments of 2 bytes"),
     ("arm", 'name = "small", sndbuf = "64K"'),
 ])
