@@ -109,10 +109,9 @@ static json_t *list_options(const struct option_help *options)
 
     for (; options->help; options++)
         if (options->name)
-            json_array_append_new(entries,
-                                  json_pack("{s:s, s:s, s:s%}", "name", strstr(options->name, "--"), "value",
-                                            options->value, "help", options->help,
-                                            strcspn(options->help, "\n")));
+            json_array_append_new(entries, json_pack("{s:s, s:s, s:s%}", "name", strstr(options->name, "--"),
+                                                     "value", options->value, "help", options->help,
+                                                     strcspn(options->help, "\n")));
     return entries;
 }
 
@@ -148,11 +147,10 @@ json_t *list_make(void)
         json_array_append_new(words, list_word(&word_list[i]));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
-    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
-                     "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
-                     "words", words, "variants", variants, "changes", list_changes(), "options",
-                     "uncork-client", list_options(client_options), "uncork-server",
-                     list_options(server_options));
+    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION, "schema",
+                     RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage, "words",
+                     words, "variants", variants, "changes", list_changes(), "options", "uncork-client",
+                     list_options(client_options), "uncork-server", list_options(server_options));
 }
 
 /* ---- for a person ---- */
