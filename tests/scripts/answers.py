@@ -31,8 +31,8 @@ for folder in (ROOT / "scripts", DATA):
 import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
 
 from suite import stats  # noqa: E402
-from suite.analyse.contrast import NO_CONTRAST, Contrast, Verdict  # noqa: E402
-from suite.analyse.frame import Matrix, matrix_build  # noqa: E402
+from suite.analyse.contrast import Contrast, Status, Verdict  # noqa: E402
+from suite.analyse.frame import NO_SERIES, Matrix, matrix_build  # noqa: E402
 from suite.analyse.results import result_load  # noqa: E402
 from suite.analyse.runs import Runs, RunsBuilder  # noqa: E402
 from suite.analyse.verdicts import Family, Judged  # noqa: E402
@@ -40,6 +40,7 @@ from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 
 NODELAY = DATA / "nodelay"
+NO_CONTRAST = Contrast(NO_SERIES, NO_SERIES, Status.ABSENT)
 
 
 def matrix_of(folder: Path) -> Matrix:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 
+from answers import NO_CONTRAST
 from suite import stats
 from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
-from suite.analyse.contrast import NO_CONTRAST, Contrast, Status, Unit, Verdict
+from suite.analyse.contrast import Contrast, Status, Unit, Verdict
 from suite.analyse.metrics import METRICS
 from suite.analyse.summary import Figure
 from suite.analyse.verdicts import Family

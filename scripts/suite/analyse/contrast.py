@@ -51,6 +51,16 @@ class Status(Enum):
     INCOMPARABLE = "incomparable"  # the two runs of the baselines differ
 
 
+# Why a status allows no claim.
+STATUS_WHY = {
+    Status.ABSENT: "a side has no figure, or the sides share no round",
+    Status.ZERO: "a figure is 0 in some round, so there is no ratio",
+    Status.TIMING: "emulated, and not the same count in every run",
+    Status.DISTURBED: "unexpected connections reached a data port in some run",
+    Status.MIXED: "two groups of rounds contradict each other",
+    Status.INCOMPARABLE: "the two runs of the baselines differ, so the machine changes figures"}
+
+
 class Verdict(Enum):
     """What follows from a contrast; the value is its name in JSON and CSV."""
 
@@ -146,9 +156,6 @@ class Contrast:
         if margin is not None and 1 / (1 + margin) <= low and high <= 1 + margin:
             return Verdict.EQUIVALENT
         return Verdict.UNDECIDED if low <= 1 <= high else Verdict.CHANGED
-
-
-NO_CONTRAST = Contrast(NO_SERIES, NO_SERIES, Status.ABSENT)
 
 
 @dataclass(frozen=True)

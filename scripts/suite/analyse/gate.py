@@ -22,7 +22,7 @@ import numpy as np
 
 from suite import stats
 from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.contrast import Contrast, Status, Unit, session_medians
+from suite.analyse.contrast import STATUS_WHY, Contrast, Status, Unit, session_medians
 from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
 from suite.analyse.metrics import Metric, metric_find
 from suite.base.errors import UsageError
@@ -153,14 +153,9 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
     return gates
 
 
-STATUS_WHY = {
+GATE_WHY = STATUS_WHY | {
     Status.ABSENT: "the two sides share no round",
-    Status.ZERO: "0 in some round: the limit must be a figure, not a change",
-    Status.TIMING: "emulated, and not the same count in every run",
-    Status.DISTURBED: "unexpected connections reached a data port",
-    Status.MIXED: "two groups of rounds contradict each other",
-    Status.INCOMPARABLE: "the two runs of the baselines differ: the machine changes figures",
-}
+    Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
 
 
 def unknown_text(matrix: Matrix, cell: Cell, metric: str, rounds: frozenset[int]) -> str:
@@ -197,7 +192,7 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
             return replace(made, why=f"{metric.name} is not compared")
         contrast = change.contrast
         return replace(made, contrast=contrast, exact=contrast.exact,
-                       why="" if contrast.exact else STATUS_WHY.get(contrast.status, ""))
+                       why="" if contrast.exact else GATE_WHY.get(contrast.status, ""))
     matrix, cell = comparison.new.matrix, row.new
     if cell is None:
         return made
@@ -205,7 +200,7 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
         return replace(made, why=f"{metric.name} is not compared")
     series, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
     if cell.emulated and metric.whole and not exact:
-        return replace(made, why=STATUS_WHY[Status.TIMING])
+        return replace(made, why=GATE_WHY[Status.TIMING])
     values = series if comparison.unit is not Unit.SESSION or exact else session_medians(
         matrix, series)
     return replace(made, values=values, exact=exact)

@@ -12,7 +12,7 @@ from itertools import product
 
 from suite import stats
 from suite.analyse.answers import Answer, LibraryCost, library_costs, places_omitted
-from suite.analyse.contrast import Unit, Verdict
+from suite.analyse.contrast import STATUS_WHY, Unit, Verdict
 from suite.analyse.frame import Matrix
 from suite.analyse.metrics import Metric
 from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum
@@ -27,7 +27,6 @@ from suite.base.units import (
     value_text,
 )
 from suite.base.words import words_text
-from suite.present.judged import WITHHELD_WHY
 
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 PLACES_SHOWN = 4
@@ -58,7 +57,7 @@ def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
     faster, than = ("faster", "as fast as") if metric.is_speed else ("better", "better than")
     if verdict is Verdict.WITHHELD:
         return (f"No difference between {best} and {base} is claimed: "
-                f"{WITHHELD_WHY[contrast.status]}")
+                f"{STATUS_WHY[contrast.status]}")
     if ratio is None:
         return f"{best} and {base} have no ratio"
     if verdict is Verdict.UNKNOWN:

@@ -1,22 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Verdicts as signs and short texts, the same in tables, blocks and pictures. Pure."""
 
-from suite.analyse.contrast import Mixture, Status, Verdict
+from suite.analyse.contrast import STATUS_WHY, Mixture, Status, Verdict
 from suite.analyse.metrics import Metric
 from suite.analyse.verdicts import Judged
 from suite.base.units import ratio_text, value_text
 
-# In place of a change, by the status that withholds it: its sign, and what it means.
+# In place of a change, by the status that withholds it; STATUS_WHY has what it means.
 WITHHELD_SIGNS = {
     Status.ABSENT: "-", Status.ZERO: "zero", Status.TIMING: "timing",
     Status.DISTURBED: "disturbed", Status.MIXED: "mixed", Status.INCOMPARABLE: "A/A"}
-WITHHELD_WHY = {
-    Status.ABSENT: "a side has no figure, or the sides share no round",
-    Status.ZERO: "a figure is 0 in some round, so there is no ratio",
-    Status.TIMING: "emulated, and not the same count in every run",
-    Status.DISTURBED: "unexpected connections reached a data port in some run",
-    Status.MIXED: "two groups of rounds contradict each other",
-    Status.INCOMPARABLE: "the two runs of the baselines differ, so the machine changes figures"}
 
 
 def verdict_name(judged: Judged) -> str:
@@ -62,4 +55,4 @@ def withheld_note(judged: Judged, metric: Metric) -> str:
                 for name, series in (("the baseline", contrast.base), ("the row", contrast.new))
                 if not series.positive]
         return f"no ratio: 0 of {' and '.join(zero)} rounds" if zero else ""
-    return WITHHELD_WHY[contrast.status]
+    return STATUS_WHY[contrast.status]

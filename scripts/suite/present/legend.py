@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Container, Iterable, Sequence
 
 from suite import stats
-from suite.analyse.contrast import Verdict
+from suite.analyse.contrast import STATUS_WHY, Verdict
 from suite.analyse.optimum import ALIKE, BEST, UNKNOWN
 from suite.analyse.summary import Figure, Gain, Summary
 from suite.analyse.verdicts import Judged
@@ -13,7 +13,7 @@ from suite.base.runner_words import TARGET
 from suite.base.units import is_factor, value_text
 from suite.base.words import words_text
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
-from suite.present.judged import WITHHELD_SIGNS, WITHHELD_WHY
+from suite.present.judged import WITHHELD_SIGNS
 
 Legend = tuple[str, str, bool]  # a mark or the head of a column, its meaning, whether it occurs
 WIDTH_MEANING = "farther end of the 95 % interval of the median (order statistics)"
@@ -73,7 +73,7 @@ def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:
     statuses = dict.fromkeys(one.contrast.status for one in found
                              if one.verdict is Verdict.WITHHELD)
     tested = dict.fromkeys(str(one.family.tested) for one in found if one.family.tested > 1)
-    return [*((WITHHELD_SIGNS[status], f"no change is claimed: {WITHHELD_WHY[status]}", True)
+    return [*((WITHHELD_SIGNS[status], f"no change is claimed: {STATUS_WHY[status]}", True)
               for status in statuses),
             ("", f"intervals of ratios are corrected for {' or '.join(tested)} rows (false "
                  "coverage rate 5 %)", bool(tested))]
