@@ -249,7 +249,8 @@ def test_memcached_and_redis_reply_by_one_send(tmp_path):
         replies = asked(client, 100, size, b"get k\r\n")
         asked(client, 10, 16 * size, b"get k\r\n" * 16)
     shapes = run.kind()["shapes"]
-    assert replies.segments == 1 and (shapes[0]["groups"], shapes[0]["sends"]) == (100, 1)
+    assert replies.segments == 1 and shapes[0]["sends"] == 1
+    assert 100 <= shapes[0]["groups"] <= 110  # with the first part of each 16 that came in parts
     assert shapes[0]["fragments"][0]["call"] == "sendmsg"
     if memcached_version() < (1, 6, 30):  # 1.6.38 of Debian 13 joins replies to 16 requests
         (joined,) = [one["groups"] for one in shapes if one["sends"] == 16]
@@ -262,7 +263,8 @@ def test_memcached_and_redis_reply_by_one_send(tmp_path):
         replies = asked(client, 100, 108, b"GET k\r\n")
         asked(client, 10, 16 * 108, b"GET k\r\n" * 16)
     shapes = run.kind()["shapes"]
-    assert replies.segments == 1 and shapes[0]["sends"] == 1 and shapes[0]["groups"] == 100
+    assert replies.segments == 1 and shapes[0]["sends"] == 1
+    assert 100 <= shapes[0]["groups"] <= 110
     assert {one["sends"] for one in shapes} == {1}
     assert {one["fragments"][0]["call"] for one in shapes} == {"write"}
 
