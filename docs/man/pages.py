@@ -18,10 +18,10 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 
 from suite import commands  # noqa: E402
-from suite.analyse.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
-from suite.analyse.metrics import METRICS  # noqa: E402
 from suite.commands import COMMANDS, ENVIRONMENT, EXIT, parser_make  # noqa: E402
 from suite.commands.list import SCENARIO_PARTS, bounds_text  # noqa: E402
+from suite.decide.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
+from suite.observe.metrics import METRICS  # noqa: E402
 from suite.scenario.scenario import TOP, part_keys  # noqa: E402
 from suite.stats.histogram import HISTOGRAMS  # noqa: E402
 

@@ -32,7 +32,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Figure:
-    """A metric of uncork alone (scripts/suite/analyse/metrics.py); at most `limit`."""
+    """A metric of uncork alone (scripts/suite/observe/metrics.py); at most `limit`."""
 
     metric: str
     limit: float | None = None

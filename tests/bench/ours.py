@@ -22,8 +22,8 @@ from bench.contenders.contender import (
     server_started,
 )
 from loopback.control import Channel, data_join, plan_send, sink_accept
-from suite.analyse.metrics import metrics_compute
 from suite.base.client import Client, client_list
+from suite.observe.metrics import metrics_compute
 from suite.result.record import Record
 
 TRIAL = ("message=1", "reply=1", "duration=10ms", "warmup=0s")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from bench.contests import Against, Contest, Figure
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Sample
-from suite.analyse.metrics import METRICS
 from suite.base.units import number_text, scale_choose, value_text
+from suite.observe.metrics import METRICS
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
 from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_estimate

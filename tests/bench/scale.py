@@ -20,8 +20,8 @@ from pathlib import Path
 
 from bench.__main__ import count_parse, load_text, words_split
 from suite.__main__ import errors_print
-from suite.analyse.load import CACHE_FROM_BYTES
 from suite.base.errors import Failure, UsageError
+from suite.observe.load import CACHE_FROM_BYTES
 
 WORDS = {"records": "100000", "folder": ""}
 TIMES_KEPT = 3  # tables from kept columns

@@ -10,7 +10,7 @@ import pytest
 from bench.contests import CONTESTS, Against, Contest, Figure
 from bench.result import UNDECIDED_FEW, Row, rows_lines, rows_make, verdict_text
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Entry, Sample, entries_make, round_order
-from suite.analyse.metrics import METRICS
+from suite.observe.metrics import METRICS
 from suite.stats import Interval
 
 RATE = "messages_per_second"

@@ -15,13 +15,13 @@ import pytest
 
 from conftest import TOP
 from suite import stats
-from suite.analyse.comparison.build import compare_cells
-from suite.analyse.comparison.model import Change
-from suite.analyse.contrast import Verdict, same_contrasts
-from suite.analyse.frame import Matrix, matrix_build
-from suite.analyse.metrics import METRICS
-from suite.analyse.results import result_load
-from suite.analyse.verdicts import Family, Judged
+from suite.contrast.contrast import Verdict, same_contrasts
+from suite.contrast.verdicts import Family, Judged
+from suite.decide.comparison.build import compare_cells
+from suite.decide.comparison.model import Change
+from suite.observe.frame import Matrix, matrix_build
+from suite.observe.metrics import METRICS
+from suite.observe.results import result_load
 
 TIME = METRICS["time_per_message"]
 SAME_RUNS = 20

@@ -18,8 +18,8 @@ from claimed import COMMANDS
 from conftest import TOP
 from simulated import matrix_simulated
 from suite import stats
-from suite.analyse.frame import Matrix, matrix_build
-from suite.analyse.results import result_load
+from suite.observe.frame import Matrix, matrix_build
+from suite.observe.results import result_load
 
 CELLS, ROUNDS = 9, 90        # with the second run of the baseline 10 runs in each round
 BLOCK = 10                   # rounds of one comparison

@@ -22,8 +22,8 @@ from simulated import (
     regimes,
 )
 from suite import stats
-from suite.analyse.contrast import Verdict
-from suite.analyse.verdicts import baseline_judged
+from suite.contrast.contrast import Verdict
+from suite.contrast.verdicts import baseline_judged
 
 ERRORS = 4  # standard errors by which a share may be off
 RESULTS = {1: 1000, 10: 400, 40: 200}  # simulated results, by their rows

@@ -31,11 +31,11 @@ for folder in (ROOT / "scripts", DATA):
 import result_make  # noqa: E402, F401  (for the tests, which cannot find it themselves)
 
 from suite import stats  # noqa: E402
-from suite.analyse.contrast import Contrast, Status, Verdict  # noqa: E402
-from suite.analyse.frame import NO_SERIES, Matrix, matrix_build  # noqa: E402
-from suite.analyse.results import result_load  # noqa: E402
-from suite.analyse.runs import Runs, RunsBuilder  # noqa: E402
-from suite.analyse.verdicts import Family, Judged  # noqa: E402
+from suite.contrast.contrast import Contrast, Status, Verdict  # noqa: E402
+from suite.contrast.verdicts import Family, Judged  # noqa: E402
+from suite.observe.frame import NO_SERIES, Matrix, matrix_build  # noqa: E402
+from suite.observe.results import result_load  # noqa: E402
+from suite.observe.runs import Runs, RunsBuilder  # noqa: E402
 from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simulated import METRIC
-from suite.analyse.claims import claims_decide
-from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import WORSE, optima_build
-from suite.analyse.summary import summary_build
 from suite.base.words import words_text
+from suite.contrast.contrast import Verdict
+from suite.decide.claims import claims_decide
+from suite.decide.comparison.build import compare_baseline
+from suite.decide.optimum import WORSE, optima_build
+from suite.decide.summary import summary_build
+from suite.observe.frame import Matrix
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
 

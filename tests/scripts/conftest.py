@@ -25,8 +25,8 @@ from picture_make import recipe_verdicts  # noqa: E402
 
 from answers import NODELAY, matrix_of, result_make  # noqa: E402
 from drawn import made  # noqa: E402
-from suite.analyse.frame import Matrix  # noqa: E402
 from suite.base.client import BINARIES, Client, client_place  # noqa: E402
+from suite.observe.frame import Matrix  # noqa: E402
 from within import uncork_call  # noqa: E402
 
 LONGEST = ("test_bisect.py", "test_pages.py", "test_reference.py", "test_truth.py")

@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from answers import matrix_of, result_make
-from suite.analyse.summary import Figure
+from suite.decide.summary import Figure
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.stats import Interval

@@ -25,7 +25,7 @@ from readers import (
     way_of,
     whole_place,
 )
-from suite.analyse.metrics import METRICS
+from suite.observe.metrics import METRICS
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.parts import Drawing
 from suite.present.pictures.plot import drawings_make

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from answers import NO_CONTRAST
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
-from suite.analyse.contrast import Contrast, Status, Unit, Verdict
-from suite.analyse.metrics import METRICS
-from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Family
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make
+from suite.contrast.contrast import Contrast, Status, Unit, Verdict
+from suite.contrast.verdicts import Family
+from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.decide.summary import Figure
+from suite.observe.metrics import METRICS
 from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
@@ -54,7 +54,7 @@ def estimate_random(chance):
 
 @dataclass(frozen=True)
 class Forged:
-    """A suite.analyse.verdicts.Judged that nothing was computed for."""
+    """A suite.contrast.verdicts.Judged that nothing was computed for."""
 
     estimate: stats.Estimate | None
     verdict: Verdict

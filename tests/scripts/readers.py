@@ -16,17 +16,17 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rendered import compared_rendered, compared_text, table_rendered, table_text
-from suite.analyse.answers import answers_decide
-from suite.analyse.claims import claims_decide
-from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.contrast import Status, Verdict
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE
-from suite.analyse.selection import Layout
-from suite.analyse.summary import Summary, summary_build
 from suite.base.words import words_text
+from suite.contrast.contrast import Status, Verdict
+from suite.decide.answers import answers_decide
+from suite.decide.claims import claims_decide
+from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.decide.comparison.model import Comparison
+from suite.decide.optimum import ALIKE, UNKNOWN, WORSE
+from suite.decide.summary import Summary, summary_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import METRICS
+from suite.observe.selection import Layout
 from suite.present.answers import answers_pairs
 from suite.present.claims import tap_text
 from suite.present.judged import WITHHELD_SIGNS

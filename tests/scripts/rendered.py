@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.selection import Layout
-from suite.analyse.summary import Summary
+from suite.decide.comparison.model import Comparison
+from suite.decide.summary import Summary
+from suite.observe.selection import Layout
 from suite.present import table
 from suite.present.comparison import document
 from suite.present.tables import RENDERERS, TERMINAL

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 import answers  # noqa: F401
-from suite.analyse.frame import Matrix, matrix_build
-from suite.analyse.metrics import METRICS
-from suite.analyse.results import Result
-from suite.analyse.runs import NUMBERS, TEXTS, Runs
-from suite.analyse.traits import Traits
+from suite.observe.frame import Matrix, matrix_build
+from suite.observe.metrics import METRICS
+from suite.observe.results import Result
+from suite.observe.runs import NUMBERS, TEXTS, Runs
+from suite.observe.traits import Traits
 from suite.result.plan import Boots, Plan, PlannedCell
 from suite.scenario.scenario import LABEL, LABEL_REPEAT, Scenario
 

@@ -16,16 +16,16 @@ from conftest import Uncork
 from rendered import table_rendered, table_text
 from simulated import METRIC, cell_name, matrix_simulated
 from suite import stats
-from suite.analyse.answers import answers_decide
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import matrix_build
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import UNKNOWN, optima_build
-from suite.analyse.runs import METRIC_COLUMNS
-from suite.analyse.selection import layout_choose, matrix_narrow
-from suite.analyse.summary import summary_build
-from suite.analyse.verdicts import baseline_judged
 from suite.base.errors import UsageError
+from suite.contrast.contrast import Verdict
+from suite.contrast.verdicts import baseline_judged
+from suite.decide.answers import answers_decide
+from suite.decide.optimum import UNKNOWN, optima_build
+from suite.decide.summary import summary_build
+from suite.observe.frame import matrix_build
+from suite.observe.metrics import METRICS
+from suite.observe.runs import METRIC_COLUMNS
+from suite.observe.selection import layout_choose, matrix_narrow
 from suite.present.answers import answers_pairs, deciding_pairs
 from suite.present.claims import claims_pairs
 from suite.present.table import result_document

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork
-from suite.analyse.gate import gates_parse
 from suite.commands import parser_make
 from suite.commands.bisect import TREE
+from suite.decide.gate import gates_parse
 
 COMMITS = 16
 GATE = ("--fail-if", "segments_per_message > 1")

@@ -8,15 +8,15 @@ import shutil
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from suite.analyse.claims import (
+from suite.base.errors import UsageError
+from suite.decide.claims import (
     best_decide,
     claim_decide,
     claims_status,
     figures_compare,
     outcome_of,
 )
-from suite.analyse.expressions import Operation, Reference, best_of, claim_parse, evaluate
-from suite.base.errors import UsageError
+from suite.decide.expressions import Operation, Reference, best_of, claim_parse, evaluate
 from suite.present.claims import outcome_texts, tap_text
 from suite.scenario.scenario import Claim
 from suite.stats import Interval

@@ -21,12 +21,12 @@ from answers import NODELAY, ROOT, emulated, golden_check, matrix_of, refused
 from answers import uncork as uncork_in
 from conftest import Uncork
 from simulated import lognormal, matrix_simulated, normal
-from suite.analyse.bands import NEAR, band_of, side_of
-from suite.analyse.claims import Decision, claim_decide
-from suite.analyse.expressions import Operation, claim_parse, evaluate, references_of
-from suite.analyse.frame import Matrix, matrix_build
-from suite.analyse.metrics import METRICS
-from suite.analyse.replays import (
+from suite.base.client import claim_names
+from suite.base.errors import UsageError
+from suite.decide.bands import NEAR, band_of, side_of
+from suite.decide.claims import Decision, claim_decide
+from suite.decide.expressions import Operation, claim_parse, evaluate, references_of
+from suite.decide.replays import (
     CANNOT_RUN,
     VERDICTS,
     count_verdict,
@@ -36,9 +36,9 @@ from suite.analyse.replays import (
     replays_status,
     verdicts_join,
 )
-from suite.analyse.systems import System, row_of, systems_differences, systems_read, verdicts_of
-from suite.base.client import claim_names
-from suite.base.errors import UsageError
+from suite.decide.systems import System, row_of, systems_differences, systems_read, verdicts_of
+from suite.observe.frame import Matrix, matrix_build
+from suite.observe.metrics import METRICS
 from suite.present.claims import (
     agreement_text,
     explained_text,

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from answers import NODELAY, uncork
-from suite.analyse import load
-from suite.analyse.results import result_load
-from suite.analyse.runs import Runs
 from suite.base.errors import Failure
+from suite.observe import load
+from suite.observe.results import result_load
+from suite.observe.runs import Runs
 from suite.result import files
 
 
@@ -180,7 +180,7 @@ def test_the_source_of_every_module_is_in_the_digest_of_the_program(tmp_path, mo
     monkeypatch.setattr(load, "SUITE", copied)
     digest = load.program_digest.__wrapped__
     before = digest()
-    formulas = copied / "analyse" / "metrics.py"
+    formulas = copied / "observe" / "metrics.py"
     formulas.write_bytes(formulas.read_bytes() + b"\n")
     assert digest() != before
 

@@ -17,13 +17,13 @@ from answers import NODELAY, golden_check, judged_as, matrix_of, refused, uncork
 from rendered import compared_rendered, compared_text
 from suite import stats
 from suite.__main__ import main
-from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.analyse.contrast import Status, Verdict
-from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.measured import histogram_of
-from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
+from suite.contrast.contrast import Status, Verdict
+from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.observe.machines import TIMES_INVALID
+from suite.observe.measured import histogram_of
+from suite.observe.metrics import METRICS
 from suite.present.answers import opposed_text
 from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
 from suite.present.hgrm import hgrm_text

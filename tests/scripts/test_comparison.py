@@ -10,13 +10,13 @@ from sessions_make import recipe_sessions, sessions_write
 
 from answers import matrix_of
 from suite import stats
-from suite.analyse.comparison.build import compare_baseline, compare_cells, compare_results
-from suite.analyse.contrast import Contrast, Status, Verdict
-from suite.analyse.frame import Series
-from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Family, Judged
 from suite.base.errors import UsageError
+from suite.contrast.contrast import Contrast, Status, Verdict
+from suite.contrast.verdicts import Family, Judged
+from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.observe.frame import Series
+from suite.observe.machines import TIMES_INVALID
+from suite.observe.metrics import METRICS
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)

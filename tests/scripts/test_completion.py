@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Uncork
-from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list, scenario_names
 from suite.commands import COMMANDS
 from suite.commands.complete import line_split
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import PICTURES
 from within import uncork_call
 

@@ -32,18 +32,18 @@ from simulated import (
     regimes,
 )
 from suite import stats
-from suite.analyse.answers import answers_decide
-from suite.analyse.comparison.build import cells_alone, compare_baseline
-from suite.analyse.contrast import Status, Verdict, same_reach
-from suite.analyse.frame import matrix_build
-from suite.analyse.gate import gate_parse, gates_decide
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import UNKNOWN, optima_build
-from suite.analyse.runs import METRIC_COLUMNS
-from suite.analyse.selection import Layout
-from suite.analyse.summary import metrics_default, summary_build
-from suite.analyse.verdicts import baseline_judged
 from suite.commands.bisect import SKIP, result_judge
+from suite.contrast.contrast import Status, Verdict, same_reach
+from suite.contrast.verdicts import baseline_judged
+from suite.decide.answers import answers_decide
+from suite.decide.comparison.build import cells_alone, compare_baseline
+from suite.decide.gate import gate_parse, gates_decide
+from suite.decide.optimum import UNKNOWN, optima_build
+from suite.decide.summary import summary_build
+from suite.observe.frame import matrix_build
+from suite.observe.metrics import METRICS
+from suite.observe.runs import METRIC_COLUMNS
+from suite.observe.selection import Layout, metrics_default
 from suite.present.answers import answers_pairs
 from suite.present.comparison.gate import gates_document
 from suite.present.judged import WITHHELD_SIGNS

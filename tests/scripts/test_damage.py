@@ -19,7 +19,7 @@ import pytest
 
 from answers import NODELAY, golden_check
 from conftest import records_of
-from suite.analyse.results import result_load
+from suite.observe.results import result_load
 from suite.present.pictures import gnuplot
 from suite.result.files import line_make
 from within import uncork_call

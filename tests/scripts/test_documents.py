@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from suite.analyse.metrics import METRICS
 from suite.base.client import client_list
 from suite.commands import COMMANDS, parser_make
+from suite.observe.metrics import METRICS
 from suite.result.files import reference_find, reference_names
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
-from suite.analyse.measured import histogram_of
+from suite.observe.measured import histogram_of
 from suite.present.hgrm import HGRM_UNITS, hgrm_text
 from suite.stats.histogram import Histogram, histogram_read, histograms_merge
 

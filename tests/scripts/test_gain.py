@@ -12,12 +12,12 @@ import pytest
 
 from answers import matrix_of, result_make
 from rendered import table_rendered, table_text
-from suite.analyse.metrics import METRICS
-from suite.analyse.selection import layout_choose
-from suite.analyse.summary import gain_build, summary_build
 from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.table import table_asked
+from suite.decide.summary import gain_build, summary_build
+from suite.observe.metrics import METRICS
+from suite.observe.selection import layout_choose
 from suite.scenario.scenario import TableLayout
 
 RATE = METRICS["messages_per_second"]

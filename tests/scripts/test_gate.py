@@ -18,13 +18,13 @@ from answers import NODELAY, golden_check, matrix_of, refused, uncork
 from readers import comparisons_of
 from simulated import METRIC, NOISES, matrix_identical
 from suite import stats
-from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.comparison.model import Comparison, Row, Side
-from suite.analyse.comparison.samples import change_make
-from suite.analyse.contrast import Unit, Verdict, contrast_of
-from suite.analyse.gate import GateVerdict, gate_parse, gates_decide, limit_verdict
-from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import Family, Judged
+from suite.contrast.contrast import Unit, Verdict, contrast_of
+from suite.contrast.verdicts import Family, Judged
+from suite.decide.comparison.build import compare_baseline
+from suite.decide.comparison.model import Comparison, Row, Side
+from suite.decide.comparison.samples import change_make
+from suite.decide.gate import GateVerdict, gate_parse, gates_decide, limit_verdict
+from suite.observe.metrics import METRICS
 from test_truth import RESULTS
 from truth import Truth, truth_write
 

@@ -8,8 +8,8 @@ import pytest
 
 from answers import golden_check, matrix_of, page_body, uncork
 from readers import compare_json, places_of
-from suite.analyse.claims import claims_decide
-from suite.analyse.contrast import Verdict
+from suite.contrast.contrast import Verdict
+from suite.decide.claims import claims_decide
 from truth import Truth, truth_write
 
 DOUBTED = Truth({"write=cork place=together": 0.8}, rounds=6,

@@ -17,21 +17,21 @@ from conftest import ROOT
 from mails import pasted
 from rendered import compared_text
 from suite import stats
-from suite.analyse.claims import claim_decide, claims_decide
-from suite.analyse.comparison.build import compare_baseline, compare_cells
-from suite.analyse.comparison.differences import refusals_check
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.sides import metrics_choose, sides_within
-from suite.analyse.contrast import Unit, Verdict
-from suite.analyse.frame import Cell, Matrix, matrix_build, rounds_common
-from suite.analyse.machines import TIMES_INVALID, cells_emulated, machines_group
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import optima_build
-from suite.analyse.precision import precision_measure, precision_text
-from suite.analyse.results import result_load
-from suite.analyse.summary import gain_build, summary_build
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
+from suite.contrast.contrast import Unit, Verdict
+from suite.decide.claims import claim_decide, claims_decide
+from suite.decide.comparison.build import compare_baseline, compare_cells
+from suite.decide.comparison.differences import refusals_check
+from suite.decide.comparison.model import Comparison
+from suite.decide.comparison.sides import metrics_choose, sides_within
+from suite.decide.optimum import optima_build
+from suite.decide.precision import precision_measure, precision_text
+from suite.decide.summary import gain_build, summary_build
+from suite.observe.frame import Cell, Matrix, matrix_build, rounds_common
+from suite.observe.machines import TIMES_INVALID, cells_emulated, machines_group
+from suite.observe.metrics import METRICS
+from suite.observe.results import result_load
 from suite.present.claims import outcome_texts
 from suite.present.heading import machines_text
 from suite.present.pictures.canvas import Canvas

@@ -16,12 +16,12 @@ import pytest
 
 from conftest import Uncork, keys_of, records_of
 from processes import descendants_await, has_ended
-from suite.analyse.metrics import metrics_compute
 from suite.base.by_hand import TIMES_FILE
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.hyperfine import hyperfine_run, timer_complaint, times_read, version_read
 from suite.measure.plan import Plan, plan_make
+from suite.observe.metrics import metrics_compute
 from suite.places.targets import Targets
 from suite.result.record import Record
 from suite.scenario.scenario import Scenario

@@ -22,13 +22,13 @@ from simulated import (
     matrix_simulated,
     uniform,
 )
-from suite.analyse.comparison.build import compare_baseline, compare_cells
-from suite.analyse.contrast import Contrast, Status, Verdict, same_contrast, same_reach
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import optima_build
-from suite.analyse.summary import summary_build
-from suite.analyse.verdicts import baseline_family, baseline_judged
+from suite.contrast.contrast import Contrast, Status, Verdict, same_contrast, same_reach
+from suite.contrast.verdicts import baseline_family, baseline_judged
+from suite.decide.comparison.build import compare_baseline, compare_cells
+from suite.decide.optimum import optima_build
+from suite.decide.summary import summary_build
+from suite.observe.frame import Matrix
+from suite.observe.metrics import METRICS
 from suite.present.comparison.wording import mean_text
 
 GROUPS, FAMILIES = 500, 200  # of two cells, of six

@@ -40,7 +40,7 @@ def room_of(module: str) -> str:
     return module.removeprefix("suite.").partition(".")[0]
 
 
-def rooms_drawn(opening: str = "`scripts/suite` has ten rooms") -> dict[str, set[str]]:
+def rooms_drawn(opening: str = "`scripts/suite` has twelve rooms") -> dict[str, set[str]]:
     """The drawing after this text: each room with those that it imports or includes."""
     found = re.search(rf"{re.escape(opening)}.*?```\n(.*?)```", PAGE, re.DOTALL)
     assert found, f"docs/architecture.md has no drawing after: {opening}"
@@ -144,7 +144,7 @@ def test_the_path_of_a_figure_names_functions_that_exist_each_in_the_room_that_i
         thing = getattr(importlib.import_module(f"suite.{module}"), name)
         assert not member or hasattr(thing, member)
     order = list(dict.fromkeys(room_of(f"suite.{module}") for module, _, _ in steps))
-    assert order == ["result", "analyse", "present", "commands"]
+    assert order == ["result", "observe", "contrast", "decide", "present", "commands"]
     places = [order.index(room_of(f"suite.{module}")) for module, _, _ in steps]
     assert places == sorted(places)
 

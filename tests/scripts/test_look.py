@@ -14,9 +14,9 @@ from picture_make import recipe_verdicts
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from drawn import made, needs_gnuplot, signs_of, size_of, title_of
-from suite.analyse.contrast import same_reach
-from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
+from suite.contrast.contrast import same_reach
+from suite.observe.metrics import METRICS
 from suite.present.pictures.canvas import Canvas, canvas_of
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make

@@ -15,13 +15,13 @@ from sessions_make import recipe_sessions, sessions_write
 from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
 from mails import ODD, Forged, command_run, comparison_random, pasted
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
-from suite.analyse.contrast import Unit, Verdict
-from suite.analyse.metrics import METRICS
-from suite.analyse.summary import Figure
-from suite.analyse.verdicts import Family
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste, verify
+from suite.contrast.contrast import Unit, Verdict
+from suite.contrast.verdicts import Family
+from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.decide.summary import Figure
+from suite.observe.metrics import METRICS
 from suite.present.comparison.wording import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, sides_name
 from suite.present.mail.figures import comparison_tables

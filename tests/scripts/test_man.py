@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, Uncork
-from suite.analyse.expressions import COMPARISONS, claim_parse
-from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list
 from suite.base.errors import UsageError
 from suite.commands import CLAIMS_PARTS, COMMANDS, ENVIRONMENT, LAB_PARTS
+from suite.decide.expressions import COMPARISONS, claim_parse
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import (
     PARTS,
     TOP,

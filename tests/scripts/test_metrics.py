@@ -9,8 +9,8 @@ import json
 import pytest
 
 import answers
-from suite.analyse.metrics import METRICS, metric_find, metrics_compute
 from suite.base.errors import UsageError
+from suite.observe.metrics import METRICS, metric_find, metrics_compute
 from suite.result.record import Record
 from suite.stats import Beyond
 from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find

@@ -11,9 +11,11 @@ import pytest
 from answers import golden_check, judged_as, matrix_of, refused, result_make
 from rendered import table_rendered, table_text
 from suite import stats
-from suite.analyse.contrast import Verdict
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import (
+from suite.base.errors import UsageError
+from suite.base.words import words_split
+from suite.commands.table import table_asked
+from suite.contrast.contrast import Verdict
+from suite.decide.optimum import (
     ALIKE,
     BEST,
     UNKNOWN,
@@ -23,11 +25,9 @@ from suite.analyse.optimum import (
     mark_choose,
     optima_build,
 )
-from suite.analyse.selection import layout_choose
-from suite.analyse.summary import summary_build
-from suite.base.errors import UsageError
-from suite.base.words import words_split
-from suite.commands.table import table_asked
+from suite.decide.summary import summary_build
+from suite.observe.metrics import METRICS
+from suite.observe.selection import layout_choose
 from suite.present.answers import advice_text, optimum_text
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make

@@ -20,13 +20,13 @@ from picture_make import LONG, recipe_same
 from answers import NODELAY, golden_check, judged_as, matrix_of, refused, result_make, uncork
 from conftest import ROOT
 from drawn import draw, made, needs_gnuplot, signs_of
-from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.contrast import Status, Verdict
-from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.base.units import value_text
 from suite.base.words import words_split
 from suite.commands.plot import pictures_asked
+from suite.contrast.contrast import Status, Verdict
+from suite.decide.comparison.build import compare_baseline
+from suite.observe.metrics import METRICS
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (

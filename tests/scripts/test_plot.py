@@ -14,9 +14,9 @@ import pytest
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from drawn import draw, figure, made, needs_gnuplot
 from drawn_readers import blocks_of
-from suite.analyse.measured import MeasuredRun
-from suite.analyse.metrics import METRICS
 from suite.base.units import scale_choose
+from suite.observe.measured import MeasuredRun
+from suite.observe.metrics import METRICS
 from suite.present.pictures.bars import Panel, panel_bars, panel_limit, panels_group
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.distribution import unsent_text

@@ -17,11 +17,11 @@ import pytest
 
 from answers import changed, matrix_of, result_make, uncork
 from suite import stats
-from suite.analyse.claims import claim_decide
-from suite.analyse.comparison.build import compare_cells
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import METRICS
+from suite.contrast.contrast import Verdict
+from suite.decide.claims import claim_decide
+from suite.decide.comparison.build import compare_cells
+from suite.observe.frame import Matrix
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram, histogram_read, histograms_merge

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from answers import runs_of
-from suite.analyse.remarks import remarks_of, uncounted_of
+from suite.observe.remarks import remarks_of, uncounted_of
 
 ASKED = {"security": "gnutls", "handshake": "ticket", "cipher": "aes-128-gcm"}
 

@@ -18,12 +18,12 @@ from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, emulated, golden_check, matrix_of, page_body, refused, uncork
-from suite.analyse.claims import claims_decide
-from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.metrics import METRICS
-from suite.analyse.selection import layout_choose
-from suite.analyse.summary import summary_build
 from suite.commands.report import baseline_comparisons, forest_drawn
+from suite.decide.claims import claims_decide
+from suite.decide.comparison.build import compare_baseline
+from suite.decide.summary import summary_build
+from suite.observe.metrics import METRICS
+from suite.observe.selection import layout_choose
 from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing, figure_element

@@ -9,8 +9,8 @@ import shutil
 import pytest
 
 from answers import NODELAY, refused, uncork
-from suite.analyse.frame import matrix_build
-from suite.analyse.results import result_load
+from suite.observe.frame import matrix_build
+from suite.observe.results import result_load
 
 
 @pytest.fixture

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, keys_of, records_of
-from suite.analyse import load
-from suite.analyse.results import result_load
 from suite.base.client import Client
 from suite.commands.run import resume_command
 from suite.measure.plan import plan_make
 from suite.measure.schedule import session_schedule
+from suite.observe import load
+from suite.observe.results import result_load
 from suite.places.targets import Targets
 from suite.result import files
 from suite.scenario.scenario import Scenario

@@ -14,10 +14,10 @@ from answers import NODELAY, golden_check, matrix_of, refused, result_make, unco
 from conftest import ROOT
 from drawn import draw, figure, made, needs_gnuplot, signs_of
 from drawn_readers import blocks_of
-from suite.analyse.contrast import Verdict
-from suite.analyse.metrics import METRICS
 from suite.base.errors import UsageError
 from suite.base.units import scale_choose
+from suite.contrast.contrast import Verdict
+from suite.observe.metrics import METRICS
 from suite.present.columns import ratio_item
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Canvas

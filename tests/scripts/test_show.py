@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
-from suite.analyse.measured import MeasuredRun
-from suite.analyse.selection import cells_select
 from suite.base.errors import UsageError
+from suite.observe.measured import MeasuredRun
+from suite.observe.selection import cells_select
 from suite.present.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
 from suite.result.record import Record
 

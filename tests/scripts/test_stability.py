@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from suite.analyse.metrics import METRICS
 from suite.base.client import Client, client_list
 from suite.commands import (
     CLAIMS_PARTS,
@@ -28,6 +27,7 @@ from suite.commands import (
     formats_known,
     parser_make,
 )
+from suite.observe.metrics import METRICS
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
 from suite.scenario.scenario import PARTS, PICTURES, TOP, Scenario, keys_of, part_keys

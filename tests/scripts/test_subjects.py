@@ -28,12 +28,12 @@ import answers
 from conftest import ROOT, Uncork, records_of
 from faked import Faked, faked
 from processes import descendants_of, has_ended
-from suite.analyse.metrics import METRICS, metrics_compute
-from suite.analyse.traits import Program, traits_of
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
+from suite.observe.metrics import METRICS, metrics_compute
+from suite.observe.traits import Program, traits_of
 from suite.places.gvisor import Gvisor
 from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
@@ -406,7 +406,7 @@ def test_what_the_library_costs_is_said_once_for_each_cell_that_it_does_not_chan
     timed = (METRICS["time_per_message"], METRICS["segments_per_message"])
     assert library_pairs(matrix, timed) == []
     for name, value in (("OVERRIDE", "write"), ("NO_CHANGE", "cork"), ("NOT_LOADED", "nodelay")):
-        monkeypatch.setattr(f"suite.analyse.answers.{name}", value)
+        monkeypatch.setattr(f"suite.decide.answers.{name}", value)
     assert library_pairs(matrix, timed) == [
         ("note", "the library of override= costs with place=together, none against off: "
                  "time_per_message 0.242x [0.240x, 0.244x]"),

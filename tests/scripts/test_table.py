@@ -18,10 +18,10 @@ import pytest
 
 from answers import NODELAY, ROOT, golden_check, matrix_of, refused, result_make, uncork
 from rendered import table_rendered, table_text
-from suite.analyse.metrics import METRICS
-from suite.analyse.selection import layout_choose
-from suite.analyse.summary import summary_build
 from suite.base import units
+from suite.decide.summary import summary_build
+from suite.observe.metrics import METRICS
+from suite.observe.selection import layout_choose
 from suite.present.table import listed_text
 from suite.scenario.scenario import TableLayout
 

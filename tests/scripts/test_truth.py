@@ -41,13 +41,13 @@ from readers import (
     whole_place,
 )
 from suite import stats
-from suite.analyse.claims import claims_decide
-from suite.analyse.comparison.build import compare_cells
-from suite.analyse.contrast import Verdict
-from suite.analyse.metrics import METRICS
-from suite.analyse.optimum import BEST, WORSE, optima_build
-from suite.analyse.optimum import UNKNOWN as FEW_ROUNDS
-from suite.analyse.summary import summary_build
+from suite.contrast.contrast import Verdict
+from suite.decide.claims import claims_decide
+from suite.decide.comparison.build import compare_cells
+from suite.decide.optimum import BEST, WORSE, optima_build
+from suite.decide.optimum import UNKNOWN as FEW_ROUNDS
+from suite.decide.summary import summary_build
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 from truth import SIZES, Truth, ratio_true, truth_write
 

@@ -16,15 +16,15 @@ import pytest
 from answers import NODELAY, matrix_of
 from conftest import Uncork, keys_of, only_folder, records_of
 from suite import stats
-from suite.analyse.frame import Matrix
-from suite.analyse.load import stored_runs
-from suite.analyse.metrics import METRICS
-from suite.analyse.precision import precision_measure, precision_text, width_of
 from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
+from suite.decide.precision import precision_measure, precision_text, width_of
 from suite.measure.plan import plan_make
 from suite.measure.resume import Start, rounds_added, session_choose
 from suite.measure.words import QUICK, Word, quick_apply
+from suite.observe.frame import Matrix
+from suite.observe.load import stored_runs
+from suite.observe.metrics import METRICS
 from suite.places.targets import Targets
 from suite.present.heading import machine_pairs
 from suite.result import files

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Uncork, records_of
-from suite.analyse.metrics import metrics_compute
+from suite.observe.metrics import metrics_compute
 from suite.result.record import Record
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

@@ -17,9 +17,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from suite.analyse.comparison.build import cells_alone, compare_cells
-from suite.analyse.frame import matrix_load
-from suite.analyse.gate import STATUS, Gate, gates_decide, gates_parse
 from suite.base import ROOT
 from suite.base.client import client_open, complaint_text
 from suite.base.errors import Failure, UncorkError, UsageError
@@ -27,10 +24,13 @@ from suite.base.process import SUITE, process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
+from suite.decide.comparison.build import cells_alone, compare_cells
+from suite.decide.gate import STATUS, Gate, gates_decide, gates_parse
 from suite.measure.plan import plan_make
 from suite.measure.resume import folder_name
 from suite.measure.runner import signals_handle
 from suite.measure.words import scenario_choose
+from suite.observe.frame import matrix_load
 from suite.places.targets import Targets
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, file_write, results_folder

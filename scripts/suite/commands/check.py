@@ -3,12 +3,12 @@
 
 import argparse
 
-from suite.analyse.claims import claims_decide, claims_status
-from suite.analyse.frame import matrix_load
-from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort, words_text
+from suite.decide.claims import claims_decide, claims_status
+from suite.observe.frame import matrix_load
+from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.claims import tap_text
 
 

@@ -4,21 +4,21 @@
 import argparse
 from collections.abc import Sequence
 
-from suite.analyse.comparison.build import TimesInvalid, cells_alone, compare_pair, geomeans_every
-from suite.analyse.comparison.differences import refusals_check
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.sides import (
+from suite.base.errors import UsageError
+from suite.base.text import say
+from suite.base.words import Arguments, arguments_sort
+from suite.commands import COMMANDS
+from suite.decide.comparison.build import TimesInvalid, cells_alone, compare_pair, geomeans_every
+from suite.decide.comparison.differences import refusals_check
+from suite.decide.comparison.model import Comparison
+from suite.decide.comparison.sides import (
     declared_read,
     metrics_choose,
     sides_chosen,
     sides_left_out,
 )
-from suite.analyse.frame import Matrix, matrix_load
-from suite.analyse.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
-from suite.base.errors import UsageError
-from suite.base.text import say
-from suite.base.words import Arguments, arguments_sort
-from suite.commands import COMMANDS
+from suite.decide.gate import NOTHING_COMPARED, Gate, gates_decide, gates_parse
+from suite.observe.frame import Matrix, matrix_load
 from suite.present.comparison import FORMATS
 from suite.present.comparison.document import comparison_document
 from suite.present.comparison.gate import gates_document

@@ -146,7 +146,7 @@ class Line:
 
     def values_own(self, of: str) -> Candidates:
         """The values of a word of the command itself. of: what kind of names they are."""
-        from suite.analyse.metrics import METRICS
+        from suite.observe.metrics import METRICS
         from suite.scenario.scenario import PICTURES, SIZES
         from suite.stats.histogram import HISTOGRAMS
         metrics = [(name, metric.means) for name, metric in METRICS.items()]
@@ -238,7 +238,7 @@ class Line:
             *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
 
     def name_candidates(self) -> Candidates:
-        from suite.analyse.metrics import METRICS
+        from suite.observe.metrics import METRICS
         words = [(key, word["help"]) for key, word in self.vocabulary.words.items()]
         values = [(one["name"], one["help"]) for variants in
                   self.vocabulary.document.get("variants", {}).values() for one in variants]

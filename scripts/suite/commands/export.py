@@ -5,13 +5,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.analyse.frame import Cell, Matrix, matrix_load
-from suite.analyse.machines import TIMES_INVALID
-from suite.analyse.measured import histogram_of
-from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
+from suite.observe.frame import Cell, Matrix, matrix_load
+from suite.observe.machines import TIMES_INVALID
+from suite.observe.measured import histogram_of
+from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.hgrm import hgrm_text
 from suite.present.pictures.parts import name_safe
 from suite.present.show import cell_choose, cells_text

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.metrics import METRICS
 from suite.base import ROOT, grouped
 from suite.base.client import (
     Client,
@@ -26,6 +25,7 @@ from suite.base.runner_words import TARGET
 from suite.base.text import labelled_lines, terminal_width
 from suite.base.units import size_text
 from suite.base.words import words_text
+from suite.observe.metrics import METRICS
 from suite.places.lab.lab import lab_refusal
 from suite.places.targets import targets_require
 from suite.result.files import reference_names

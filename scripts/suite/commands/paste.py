@@ -3,11 +3,11 @@
 
 import argparse
 
-from suite.analyse.comparison.sides import declared_read, sides_left_out
-from suite.analyse.frame import matrix_load
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.commands import COMPARE_WORDS
+from suite.decide.comparison.sides import declared_read, sides_left_out
+from suite.observe.frame import matrix_load
 from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 

@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from suite.analyse.frame import matrix_load
-from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
+from suite.observe.frame import matrix_load
+from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.files import output_folder

@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from suite.analyse.claims import claims_decide
-from suite.analyse.comparison.build import compare_baseline, compare_results
-from suite.analyse.comparison.differences import refusals_check
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.comparison.sides import metrics_choose
-from suite.analyse.frame import Matrix, matrix_load
-from suite.analyse.metrics import Metric
-from suite.analyse.selection import layout_choose, left_out_text, matrix_narrow
-from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
+from suite.decide.claims import claims_decide
+from suite.decide.comparison.build import compare_baseline, compare_results
+from suite.decide.comparison.differences import refusals_check
+from suite.decide.comparison.model import Comparison
+from suite.decide.comparison.sides import metrics_choose
+from suite.decide.summary import summary_build
+from suite.observe.frame import Matrix, matrix_load
+from suite.observe.metrics import Metric
+from suite.observe.selection import layout_choose, left_out_text, matrix_narrow
 from suite.present.mail.command import commands_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write

@@ -11,9 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from suite.analyse.expressions import axes_of, claims_check, selectors_of
-from suite.analyse.measured import MeasuredRun
-from suite.analyse.metrics import METRICS, metric_find
 from suite.base import grouped
 from suite.base.by_hand import TIMER
 from suite.base.client import (
@@ -29,6 +26,7 @@ from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
+from suite.decide.expressions import axes_of, claims_check, selectors_of
 from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
@@ -38,6 +36,8 @@ from suite.measure.resume import Start, journal_open, session_left, session_tota
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
 from suite.measure.words import scenario_choose
+from suite.observe.measured import MeasuredRun
+from suite.observe.metrics import METRICS, metric_find
 from suite.places.targets import Targets
 from suite.result.checks import Damaged
 from suite.result.files import (
@@ -145,22 +145,22 @@ def journal_run(targets: Targets, journal: Journal) -> None:
 
 def intervals_are_wide(folder: Path) -> bool:
     """Whether the intervals of a stored result are wider than until= allows."""
-    from suite.analyse.frame import matrix_load  # pandas is slow to import
-    from suite.analyse.precision import precision_measure
+    from suite.decide.precision import precision_measure
+    from suite.observe.frame import matrix_load  # pandas is slow to import
     precision = precision_measure(matrix_load(folder))
     return precision is not None and bool(precision.wide)
 
 
 def runs_stored(folder: Path) -> tuple[Outcomes, int]:
     """The runs of a stored result, and the size of their lines."""
-    from suite.analyse.load import stored_runs  # pandas is slow to import
+    from suite.observe.load import stored_runs  # pandas is slow to import
     return stored_runs(folder)
 
 
 def answer_print(journal: Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
-    from suite.analyse.frame import matrix_load
-    from suite.analyse.precision import precision_measure, precision_text
+    from suite.decide.precision import precision_measure, precision_text
+    from suite.observe.frame import matrix_load
     from suite.present.table import table_document
     from suite.present.tables import document_text
     matrix = matrix_load(journal.folder)
@@ -280,7 +280,7 @@ def main(options: argparse.Namespace) -> None:
         if options.dry_run and given and not options.more:
             notes.append(runs_left_text(*given))
         if options.fail_if:
-            from suite.analyse.gate import gates_parse, plan_lines
+            from suite.decide.gate import gates_parse, plan_lines
             notes += plan_lines(planned.plan, gates_parse(options.fail_if))
         planned = replace(planned, notes=tuple(notes))
         if options.dry_run:

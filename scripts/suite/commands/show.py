@@ -3,8 +3,8 @@
 
 import argparse
 
-from suite.analyse.frame import matrix_load
 from suite.base.text import terminal_width
+from suite.observe.frame import matrix_load
 from suite.present.show import cell_choose, show_text
 
 

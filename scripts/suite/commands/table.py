@@ -4,12 +4,12 @@
 import argparse
 from collections.abc import Mapping
 
-from suite.analyse.frame import matrix_load
-from suite.analyse.selection import left_out_text, matrix_narrow
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
+from suite.observe.frame import matrix_load
+from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.table import table_document
 from suite.present.tables import document_text
 from suite.scenario.scenario import TableLayout

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from suite.analyse.frame import Matrix, matrix_load
-from suite.analyse.metrics import METRICS
-from suite.analyse.systems import systems_differences, systems_read, verdicts_of
 from suite.base.errors import Failure, UsageError
+from suite.decide.systems import systems_differences, systems_read, verdicts_of
+from suite.observe.frame import Matrix, matrix_load
+from suite.observe.metrics import METRICS
 from suite.present.mail.block import cells_block, pair_block
 from suite.present.mail.parse import (
     PostedBlock,

@@ -11,12 +11,6 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from suite import stats
-from suite.analyse.answers import Answer, LibraryCost, library_costs, places_omitted
-from suite.analyse.contrast import STATUS_WHY, Unit, Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum
-from suite.analyse.verdicts import RatioRow, baseline_judged, rows_opposed
 from suite.base import grouped
 from suite.base.units import (
     change_texts,
@@ -27,6 +21,12 @@ from suite.base.units import (
     value_text,
 )
 from suite.base.words import words_text
+from suite.contrast.contrast import STATUS_WHY, Unit, Verdict
+from suite.contrast.verdicts import RatioRow, baseline_judged, rows_opposed
+from suite.decide.answers import Answer, LibraryCost, library_costs, places_omitted
+from suite.decide.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum
+from suite.observe.frame import Matrix
+from suite.observe.metrics import Metric
 
 VALUES_SHOWN = 4  # so many values of a word stand in a text, on each side of a baseline
 PLACES_SHOWN = 4

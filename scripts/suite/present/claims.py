@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
 """Claims in words: the outcomes of a scenario's claims, and the verdicts on published ones as a
 document. That has a table for each claim, with columns for each system. A system is what
-suite/analyse/systems.py reads from a result or a report."""
+suite/decide/systems.py reads from a result or a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
-from suite.analyse.claims import ClaimVerdict, Decision, claims_decide
-from suite.analyse.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import METRICS
-from suite.analyse.replays import (
+from suite.base.units import counted_text, number_text, value_text
+from suite.decide.claims import ClaimVerdict, Decision, claims_decide
+from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
+from suite.decide.replays import (
     COUNT,
     DECIDED,
     NOT_SEEN,
@@ -22,8 +21,9 @@ from suite.analyse.replays import (
     Row,
     replays_decide,
 )
-from suite.analyse.systems import SCHEMA, System, claim_head, decision_of, row_of, verdicts_of
-from suite.base.units import counted_text, number_text, value_text
+from suite.decide.systems import SCHEMA, System, claim_head, decision_of, row_of, verdicts_of
+from suite.observe.frame import Matrix
+from suite.observe.metrics import METRICS
 from suite.present.answers import labelled
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS

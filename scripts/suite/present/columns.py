@@ -6,14 +6,14 @@ from dataclasses import replace
 from functools import partial
 
 from suite import stats
-from suite.analyse.contrast import Status, Verdict
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import better_ratio, optimum_of
-from suite.analyse.summary import Figure, Gain, Summary, published_sets
-from suite.analyse.verdicts import Judged
 from suite.base import units
 from suite.base.runner_words import EXACT_ONLY, TARGET
+from suite.contrast.contrast import Status, Verdict
+from suite.contrast.verdicts import Judged
+from suite.decide.optimum import better_ratio, optimum_of
+from suite.decide.summary import Figure, Gain, Summary, published_sets
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.judged import judged_marked, withheld_note
 from suite.present.tables.model import Column, Group, Item

@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
-from suite.analyse.contrast import Contrast, reach_of, same_differ
-from suite.analyse.frame import SPLIT_MIN_S, Cell, Matrix
-from suite.analyse.machines import machines_group, machines_of
-from suite.analyse.metrics import Metric
-from suite.analyse.precision import precision_measure, precision_text
-from suite.analyse.summary import Summary
-from suite.analyse.traits import AGREED
 from suite.base import grouped
 from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
+from suite.contrast.contrast import Contrast, reach_of, same_differ
+from suite.decide.precision import precision_measure, precision_text
+from suite.decide.summary import Summary
+from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
+from suite.observe.machines import machines_group, machines_of
+from suite.observe.metrics import Metric
+from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 

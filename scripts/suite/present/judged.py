@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Verdicts as signs and short texts, the same in tables, blocks and pictures. Pure."""
 
-from suite.analyse.contrast import STATUS_WHY, Mixture, Status, Verdict
-from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Judged
 from suite.base.units import ratio_text, value_text
+from suite.contrast.contrast import STATUS_WHY, Mixture, Status, Verdict
+from suite.contrast.verdicts import Judged
+from suite.observe.metrics import Metric
 
 # In place of a change, by the status that withholds it; STATUS_WHY has what it means.
 WITHHELD_SIGNS = {

@@ -5,13 +5,13 @@ import itertools
 from collections.abc import Container, Iterable, Sequence
 
 from suite import stats
-from suite.analyse.contrast import STATUS_WHY, Verdict
-from suite.analyse.optimum import ALIKE, BEST, UNKNOWN
-from suite.analyse.summary import Figure, Gain, Summary
-from suite.analyse.verdicts import Judged
 from suite.base.runner_words import TARGET
 from suite.base.units import is_factor, value_text
 from suite.base.words import words_text
+from suite.contrast.contrast import STATUS_WHY, Verdict
+from suite.contrast.verdicts import Judged
+from suite.decide.optimum import ALIKE, BEST, UNKNOWN
+from suite.decide.summary import Figure, Gain, Summary
 from suite.present.columns import ABSENT, SAME, is_undefined, ratio_metrics
 from suite.present.judged import WITHHELD_SIGNS
 

@@ -11,12 +11,6 @@ from typing import Any
 import numpy as np
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
-from suite.analyse.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
-from suite.analyse.runs import METRIC_COLUMNS
-from suite.analyse.selection import cells_select
-from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base.by_hand import by_hand_lines
 from suite.base.errors import UsageError
 from suite.base.lab_words import facts_rows
@@ -24,6 +18,12 @@ from suite.base.runner_words import ARRIVAL_SEED, DRAWN, EXACT_ONLY
 from suite.base.text import labelled_lines
 from suite.base.units import count_text, number_text, percent_text, scale_choose, value_text
 from suite.base.words import words_split, words_text
+from suite.decide.summary import Figure, figure_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
+from suite.observe.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
+from suite.observe.runs import METRIC_COLUMNS
+from suite.observe.selection import cells_select, metrics_default
 from suite.present.columns import ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
 from suite.present.tables.model import Column, Group, Item, Table

@@ -6,14 +6,14 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.analyse.answers import Answer, answers_decide, axes_by_effect
-from suite.analyse.contrast import reach_of
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.optimum import Optimum, better_ratio
-from suite.analyse.selection import Layout, layout_choose
-from suite.analyse.summary import Figure, Gain, PublishedRatio, Summary, summary_build
-from suite.analyse.verdicts import Judged
 from suite.base.units import ratio_text
+from suite.contrast.contrast import reach_of
+from suite.contrast.verdicts import Judged
+from suite.decide.answers import Answer, answers_decide, axes_by_effect
+from suite.decide.optimum import Optimum, better_ratio
+from suite.decide.summary import Figure, Gain, PublishedRatio, Summary, summary_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.selection import Layout, layout_choose
 from suite.present import columns
 from suite.present.answers import (
     Pairs,

@@ -2,5 +2,5 @@
 """The format on disk: plan, sessions, machines, records; one reader, one writer, the journal.
 
 It imports base and scenario. It never computes a figure and never starts a run. measure writes with
-it and analyse reads with it; these two share nothing else.
+it and observe reads with it; these two share nothing else.
 """

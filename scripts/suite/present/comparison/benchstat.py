@@ -13,9 +13,9 @@ from itertools import chain
 
 import pandas as pd
 
-from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.contrast import Verdict
-from suite.analyse.metrics import Metric
+from suite.contrast.contrast import Verdict
+from suite.decide.comparison.model import Comparison, Row
+from suite.observe.metrics import Metric
 
 UNITS = {"s": "sec", "1": ""}  # units for which benchstat has another name, by which it scales
 

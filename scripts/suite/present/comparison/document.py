@@ -5,14 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Difference, Side
-from suite.analyse.contrast import Unit, Verdict
-from suite.analyse.frame import Cell
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure
 from suite.base import grouped
 from suite.base.runner_words import TARGET
 from suite.base.units import Scale, counted_text, scale_choose, size_of_change
+from suite.contrast.contrast import Unit, Verdict
+from suite.decide.comparison.model import Change, Comparison, Difference, Side
+from suite.decide.summary import Figure
+from suite.observe.frame import Cell
+from suite.observe.metrics import Metric
 from suite.present.answers import labelled
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from suite import stats
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.contrast import Unit
-from suite.analyse.gate import GateRow, Gates, GateVerdict, planned_text
 from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
 from suite.base.words import words_text
+from suite.contrast.contrast import Unit
+from suite.decide.comparison.model import Comparison
+from suite.decide.gate import GateRow, Gates, GateVerdict, planned_text
 from suite.present.answers import labelled
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of

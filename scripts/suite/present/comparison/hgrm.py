@@ -5,10 +5,10 @@ not how certain a median is. `uncork export` writes the same tables as files."""
 
 from collections.abc import Sequence
 
-from suite.analyse.comparison.differences import times_check
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.measured import histogram_of
 from suite.base.errors import UsageError
+from suite.decide.comparison.differences import times_check
+from suite.decide.comparison.model import Comparison
+from suite.observe.measured import histogram_of
 from suite.present.hgrm import hgrm_text
 
 OF, UNIT = "latency", "us"

@@ -8,11 +8,11 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from suite.analyse.comparison.differences import times_check
-from suite.analyse.comparison.model import Comparison, Row, Side
-from suite.analyse.frame import Cell
 from suite.base.by_hand import command_by_hand
 from suite.base.errors import UsageError
+from suite.decide.comparison.differences import times_check
+from suite.decide.comparison.model import Comparison, Row, Side
+from suite.observe.frame import Cell
 from suite.result.plan import folders_of
 
 WORK = ("messages", "bytes")  # words that set the amount of work of a run

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
 from suite.present.judged import verdict_name
 from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json

@@ -3,11 +3,11 @@
 
 from collections.abc import Collection, Sequence
 
-from suite.analyse.comparison.model import Change, Comparison, Mean, Row, Side
-from suite.analyse.contrast import Unit, Verdict
-from suite.analyse.metrics import Metric
 from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
 from suite.base.words import words_text
+from suite.contrast.contrast import Unit, Verdict
+from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.observe.metrics import Metric
 from suite.present.answers import opposed_text
 from suite.present.judged import judged_marked, marked
 

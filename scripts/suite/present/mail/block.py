@@ -5,20 +5,20 @@ each metric, and below these how and where it was measured."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from suite.analyse.comparison.build import compare_pair, geomeans_every
-from suite.analyse.comparison.differences import axis_hint, declared_check
-from suite.analyse.comparison.model import Comparison, Side
-from suite.analyse.comparison.sides import metrics_choose, sides_chosen, words_join
-from suite.analyse.frame import Matrix
-from suite.analyse.measured import STREAMS
-from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.replays import metrics_claimed
-from suite.analyse.selection import Selection, cells_select
-from suite.analyse.summary import summary_build
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split, words_text
+from suite.decide.comparison.build import compare_pair, geomeans_every
+from suite.decide.comparison.differences import axis_hint, declared_check
+from suite.decide.comparison.model import Comparison, Side
+from suite.decide.comparison.sides import metrics_choose, sides_chosen, words_join
+from suite.decide.replays import metrics_claimed
+from suite.decide.summary import summary_build
+from suite.observe.frame import Matrix
+from suite.observe.measured import STREAMS
+from suite.observe.metrics import METRICS, Metric
+from suite.observe.selection import Selection, cells_select
 from suite.present.comparison.wording import side_text
 from suite.present.heading import words_common
 from suite.present.mail.command import commands_join, commands_of

@@ -21,7 +21,7 @@ from suite.result.plan import Plan, baseline_default
 from suite.scenario.scenario import Scenario, scenario_load
 
 if TYPE_CHECKING:  # pandas is slow to import, and `paste --help` needs only the styles
-    from suite.analyse.frame import Matrix
+    from suite.observe.frame import Matrix
 
 RUN_COMMAND = "uncork run"
 INDENT = "  "

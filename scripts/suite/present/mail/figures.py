@@ -5,10 +5,10 @@ intervals, `[+1.9%, +4.3%]`, have a blank: `verify` can read a block whose colum
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 
-from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure, Summary
 from suite.base.units import Scale, scale_choose
+from suite.decide.comparison.model import Comparison, Row
+from suite.decide.summary import Figure, Summary
+from suite.observe.metrics import Metric
 from suite.present.columns import median_text, width_item
 from suite.present.comparison import wording
 from suite.present.comparison.document import scale_of

@@ -5,14 +5,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from suite.analyse.comparison.model import Comparison, Difference
-from suite.analyse.contrast import Contrast, reach_of
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find
-from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import Figure
 from suite.base.lab_words import lab_wanted
 from suite.base.units import counted_text
+from suite.contrast.contrast import Contrast, reach_of
+from suite.decide.comparison.model import Comparison, Difference
+from suite.decide.summary import Figure
+from suite.observe.frame import Cell, Matrix
+from suite.observe.machines import TIMES_INVALID, hosts_by_end, machine_find
+from suite.observe.metrics import METRICS, Metric
 from suite.present import heading
 from suite.present.claims import publication_pairs
 from suite.present.comparison import wording

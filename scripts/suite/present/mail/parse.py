@@ -9,8 +9,8 @@ from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 
-from suite.analyse.contrast import Unit
-from suite.analyse.metrics import METRICS
+from suite.contrast.contrast import Unit
+from suite.observe.metrics import METRICS
 from suite.present.mail.command import RESULTS, RUN_COMMAND
 from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS, LABELS_OF_CLAIMS

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure
 from suite.base.units import Scale, ratio_text, scale_choose
+from suite.decide.summary import Figure
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of

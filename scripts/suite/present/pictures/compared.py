@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from suite import stats
-from suite.analyse.comparison.build import compare_baseline
-from suite.analyse.comparison.model import Change, Comparison, Row, Side
-from suite.analyse.contrast import Status, Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric
 from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
+from suite.contrast.contrast import Status, Verdict
+from suite.decide.comparison.build import compare_baseline
+from suite.decide.comparison.model import Change, Comparison, Row, Side
+from suite.observe.frame import Matrix
+from suite.observe.metrics import Metric
 from suite.present.heading import coverage_text
 from suite.present.judged import judged_marked, marked
 from suite.present.pictures import parts

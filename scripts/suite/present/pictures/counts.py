@@ -3,11 +3,11 @@
 
 from dataclasses import replace
 
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError
 from suite.base.units import Scale
+from suite.observe.frame import Matrix
+from suite.observe.metrics import METRICS, Metric
+from suite.observe.selection import metrics_shown
 from suite.present.pictures import parts
 from suite.present.pictures.bars import bars_drawing, panel_bars, panel_limit, panels_make
 from suite.present.pictures.canvas import canvas_of

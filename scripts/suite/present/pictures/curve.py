@@ -8,13 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from suite import stats
-from suite.analyse.contrast import same_reach
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import optima_build, optimum_of
-from suite.analyse.summary import Figure
 from suite.base.errors import UsageError
 from suite.base.units import Scale, scale_choose, size_parse
+from suite.contrast.contrast import same_reach
+from suite.decide.optimum import optima_build, optimum_of
+from suite.decide.summary import Figure
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
 from suite.scenario.scenario import Picture

@@ -6,10 +6,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, scale_choose, share_text
+from suite.observe.frame import Cell, Matrix
+from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture

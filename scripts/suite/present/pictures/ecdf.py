@@ -4,8 +4,8 @@ loop counts all requests that were due: if some were never sent, its line ends b
 
 from itertools import accumulate
 
-from suite.analyse.frame import Matrix
 from suite.base.units import Scale
+from suite.observe.frame import Matrix
 from suite.present.pictures import parts
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from suite import stats
-from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric
+from suite.contrast.contrast import Verdict
+from suite.decide.comparison.model import Comparison, Row
+from suite.observe.frame import Matrix
+from suite.observe.metrics import Metric
 from suite.present.comparison import wording
 from suite.present.pictures import compared, parts
 from suite.present.pictures.canvas import LETTER, LINE, TEXT_COLUMNS, Canvas, canvas_of, lines_of

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.optimum import better_ratio
 from suite.base.units import number_text, size_parse
+from suite.contrast.contrast import Verdict
+from suite.decide.comparison.model import Comparison, Row
+from suite.decide.optimum import better_ratio
+from suite.observe.frame import Matrix
+from suite.observe.metrics import Metric
 from suite.present.judged import judged_marked
 from suite.present.pictures import compared, parts
 from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
 from suite.base.units import counted_text, ratio_text, value_text
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture

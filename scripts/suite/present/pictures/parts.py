@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suite import stats
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric, metric_find
-from suite.analyse.summary import Figure, figure_build, metrics_default
 from suite.base import ROOT, grouped
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
+from suite.contrast.contrast import Verdict
+from suite.decide.summary import Figure, figure_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric, metric_find
+from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import marked
 from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas

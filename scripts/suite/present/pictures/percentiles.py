@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterator
 from itertools import count
 
-from suite.analyse.frame import Matrix
 from suite.base.units import Scale
+from suite.observe.frame import Matrix
 from suite.present.pictures import parts
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture

@@ -7,10 +7,10 @@ from importlib import import_module
 from itertools import count
 from types import MappingProxyType
 
-from suite.analyse.frame import Matrix
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import size_parse
+from suite.observe.frame import Matrix
 from suite.present.pictures.parts import Drawing, picture_metric
 from suite.scenario.scenario import PICTURES, Picture
 

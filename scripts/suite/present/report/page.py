@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import ClaimVerdict
-from suite.analyse.comparison.model import Comparison
-from suite.analyse.machines import machines_group
-from suite.analyse.selection import Layout
-from suite.analyse.summary import Summary
 from suite.base.by_hand import by_hand_lines
+from suite.decide.claims import ClaimVerdict
+from suite.decide.comparison.model import Comparison
+from suite.decide.summary import Summary
+from suite.observe.machines import machines_group
+from suite.observe.selection import Layout
 from suite.present.answers import deciding_pairs
 from suite.present.claims import OUTCOMES, outcome_texts
 from suite.present.columns import Footnotes

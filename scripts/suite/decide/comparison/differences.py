@@ -12,12 +12,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from suite.analyse.comparison.model import Comparison, Difference
-from suite.analyse.frame import Cell, Matrix, rounds_common
-from suite.analyse.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.base import grouped
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
+from suite.decide.comparison.model import Comparison, Difference
+from suite.observe.frame import Cell, Matrix, rounds_common
+from suite.observe.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.result.record import ENDS
 
 FACTS = {

@@ -15,14 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from suite.analyse.comparison.model import Difference, Row
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import METRICS, Metric, metric_find
-from suite.analyse.selection import Selection, cells_select, layout_choose, left_out_text
 from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.words import names_split, word_split, words_split, words_text
+from suite.decide.comparison.model import Difference, Row
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import METRICS, Metric, metric_find
+from suite.observe.selection import Selection, cells_select, layout_choose, left_out_text
 
 
 @dataclass(frozen=True)

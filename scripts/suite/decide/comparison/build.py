@@ -5,7 +5,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from suite import stats
-from suite.analyse.comparison.differences import (
+from suite.base.errors import UsageError
+from suite.base.words import words_text
+from suite.contrast.contrast import Unit, Verdict, contrast_make, sample_of, sessions_of
+from suite.contrast.verdicts import Family, Judged, pair_judged, rows_opposed
+from suite.decide.comparison.differences import (
     builds_compare,
     cells_compare,
     differences_declare,
@@ -13,17 +17,13 @@ from suite.analyse.comparison.differences import (
     plan_facts,
     refusals_check,
 )
-from suite.analyse.comparison.model import Change, Comparison, Difference, Mean, Row, Side
-from suite.analyse.comparison.samples import change_make, changes_geomean
-from suite.analyse.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
-from suite.analyse.contrast import Unit, Verdict, contrast_make, sample_of, sessions_of
-from suite.analyse.frame import Cell, Matrix, rounds_common
-from suite.analyse.machines import TIMES_INVALID, machines_of
-from suite.analyse.metrics import Metric
-from suite.analyse.selection import Selection, cells_select
-from suite.analyse.verdicts import Family, Judged, pair_judged, rows_opposed
-from suite.base.errors import UsageError
-from suite.base.words import words_text
+from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.decide.comparison.samples import change_make, changes_geomean
+from suite.decide.comparison.sides import Pairing, baseline_others, pairing_make, words_compared
+from suite.observe.frame import Cell, Matrix, rounds_common
+from suite.observe.machines import TIMES_INVALID, machines_of
+from suite.observe.metrics import Metric
+from suite.observe.selection import Selection, cells_select
 
 
 class TimesInvalid(UsageError):
@@ -49,7 +49,7 @@ def metric_compare(sides: tuple[Matrix, Matrix], rows: Sequence[Row], metric: Me
 def changes_judge(sides: tuple[Matrix, Matrix], pairs: Mapping[int, tuple[Cell, Cell]],
                   metric: Metric) -> dict[int, Judged]:
     """The contrasts of these pairs with their family. Within one result the family has all its
-    pairs of cells, even if the comparison has few of them (analyse/verdicts.py). Contrasts between
+    pairs of cells, even if the comparison has few of them (contrast/verdicts.py). Contrasts between
     results are a family of their own."""
     if sides[0] is sides[1]:
         return {index: pair_judged(sides[0], *pair, metric.name) for index, pair in pairs.items()}

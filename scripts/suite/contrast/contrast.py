@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suite import stats
-from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series, rounds_common, rounds_join
-from suite.analyse.metrics import METRICS
+from suite.observe.frame import NO_SERIES, Cell, Matrix, Series, rounds_common, rounds_join
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import LABEL_REPEAT
 
 SESSIONS_ALONE = stats.ROUNDS_NEEDED  # so many sessions on a side are the units

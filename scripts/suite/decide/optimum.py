@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.contrast import Verdict
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.verdicts import Judged, groups_find, pair_judged
+from suite.contrast.contrast import Verdict
+from suite.contrast.verdicts import Judged, groups_find, pair_judged
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import METRICS, metric_find
-from suite.analyse.summary import metrics_shown
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.runner_words import subject_of
 from suite.base.words import words_text
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import METRICS, metric_find
 from suite.scenario.scenario import TableLayout
 
 Selection = Mapping[str, str]
@@ -98,3 +98,81 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
     best = asked.best if asked.best in matrix.axes else None
     rows = sorted(named + rest, key=lambda axis: axis == best)  # last, so that groups are together
     return Layout(tuple(rows), across, metrics, best)
+
+
+# The metrics of the client for those that need figures of a foreign peer.
+SUBSTITUTES = {"bandwidth": "messages_per_second", "cpu_per_message": "client_cpu_per_message",
+             "cpu_per_byte": "client_cpu_per_message"}
+
+
+def metrics_shown(matrix: Matrix, columns: Iterable[str]) -> tuple[str, ...]:
+    """The metrics among the columns of a table, else metrics_default()."""
+    return tuple(name for name in columns if name in METRICS) or metrics_default(matrix)
+
+
+def metrics_default(matrix: Matrix) -> tuple[str, ...]:
+    """The metrics of a table without columns=, chosen by what the cells do."""
+    def known(name: str) -> bool:
+        return bool(matrix.frame[name].notna().any())
+
+    if known("subject_cpu") and known("messages_per_second"):  # the load has a set duration
+        return "messages_per_second", "client_cpu_per_message", "server_cpu_per_message"
+    if known("subject_cpu"):
+        split = any("user" not in cell.unsplit for cell in matrix.cells.values())
+        return ("time", "load_cpu", *(("user", "system") if split else ()), "subject_cpu")
+    if matrix.frame["hyperfine"].any():
+        return ("time", "user", "system", "softirq")
+    names = metrics_for_replies(matrix, metrics_of_workload(matrix))
+    names = tuple(name if known(name) else SUBSTITUTES.get(name, name) for name in names)
+    return tuple(filter(known, names)) or names  # a metric without values needs no column
+
+
+def metrics_for_replies(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Metrics per reply instead of per message if words of the reply vary; both if both vary."""
+    def varies(*words: str) -> bool:
+        return any(len({cell.words.get(word) for cell in matrix.whole.cells.values()}) > 1
+                   for word in words)
+
+    if not varies("reply", "reply_write"):
+        return names
+    replies = {name: name.replace("_per_message", "_per_reply") for name in names}
+    both = varies("message", "write")
+    return tuple(dict.fromkeys(one for name, reply in replies.items() for one in (
+        (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
+
+
+# For a foreign server: what the client sees of it, and the CPU of a subject.
+FOREIGN_METRICS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
+              "server_cpu_per_message")
+
+
+def metrics_of_workload(matrix: Matrix) -> tuple[str, ...]:
+    """The usual metrics for the workload of the cells: the first case that fits."""
+    cells = list(matrix.whole.cells.values())
+    workloads = {cell.words.get("workload") for cell in cells}
+    several = any(cell.words.get(key, "1") != "1" for cell in cells
+                  for key in ("connections", "depth"))
+    return next(names for holds, names in (
+        (workloads == {"proxy"}, (
+            "bandwidth", "segments_per_message", "records_per_message", "proxy_sends_per_message",
+            "proxy_syscalls_per_message", "proxy_cpu_per_byte")),
+        (workloads == {"stream"}, (
+            "bandwidth", "segments_per_message", "records_per_message", "sends_per_message",
+            "cpu_per_byte")),
+        (any(cell.open_loop for cell in cells), (
+            "latency_p50", "latency_p99", "requests_late", "cpu_per_message")),
+        (workloads == {"connect"}, (
+            "messages_per_second", "handshakes_per_second", "handshake_p50", "handshake_p99",
+            "latency_p50", "latency_p99", "cpu_per_message")),
+        (any(cell.words.get("handoff") == "thread" for cell in cells), (
+            "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
+        (any(subject_of(words) or ("peer" in words and words.get("protocol", "raw") != "raw")
+             for words in (cell.words for cell in cells)), (
+            "messages_per_second" if several else "time_per_message", *FOREIGN_METRICS)),
+        (several, (
+            "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
+            "sends_per_message", "cpu_per_message")),
+        (True, (
+            "time_per_message", "segments_per_message", "records_per_message",
+            "sends_per_message", "cpu_per_message")),
+    ) if holds)

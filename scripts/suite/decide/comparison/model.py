@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from suite import stats
-from suite.analyse.contrast import Contrast, Unit, Verdict
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import Figure, figure_build
-from suite.analyse.verdicts import Family, Judged
+from suite.contrast.contrast import Contrast, Unit, Verdict
+from suite.contrast.verdicts import Family, Judged
+from suite.decide.summary import Figure, figure_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.comparison.model import Change, Mean
-from suite.analyse.contrast import Status, Unit, same_reach, session_medians
-from suite.analyse.frame import Cell, Matrix, Series
-from suite.analyse.metrics import Metric
-from suite.analyse.summary import figure_make
-from suite.analyse.verdicts import Judged
+from suite.contrast.contrast import Status, Unit, same_reach, session_medians
+from suite.contrast.verdicts import Judged
+from suite.decide.comparison.model import Change, Mean
+from suite.decide.summary import figure_make
+from suite.observe.frame import Cell, Matrix, Series
+from suite.observe.metrics import Metric
 
 TIMER_S = (0.035, 0.050)  # time of a message that waits for a delayed acknowledgement of 40 ms
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from suite.analyse.metrics import METRICS, metrics_compute
-from suite.analyse.traits import Traits, traits_of
+from suite.observe.metrics import METRICS, metrics_compute
+from suite.observe.traits import Traits, traits_of
 from suite.result.checks import Damaged, WrongShape
 from suite.result.files import Line, json_parse, line_parse
 from suite.result.record import NAMED_SHAPE, RECORD_SHAPE, Record

@@ -20,16 +20,16 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.analyse.machines import cells_emulated
-from suite.analyse.measured import MeasuredRun
-from suite.analyse.metrics import METRICS, SPLITS, Metric
-from suite.analyse.remarks import remarks_of, uncounted_of
-from suite.analyse.results import Result, result_load
-from suite.analyse.runs import METRIC_COLUMNS, TEXTS, Runs
-from suite.analyse.traits import Traits
 from suite.base.errors import UsageError
 from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
+from suite.observe.machines import cells_emulated
+from suite.observe.measured import MeasuredRun
+from suite.observe.metrics import METRICS, SPLITS, Metric
+from suite.observe.remarks import remarks_of, uncounted_of
+from suite.observe.results import Result, result_load
+from suite.observe.runs import METRIC_COLUMNS, TEXTS, Runs
+from suite.observe.traits import Traits
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT

@@ -17,10 +17,10 @@ from itertools import combinations
 from typing import Any
 
 from suite import stats
-from suite.analyse.contrast import Contrast, Verdict, contrast_of
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric
 from suite.base import grouped
+from suite.contrast.contrast import Contrast, Verdict, contrast_of
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric
 
 # The best value is looked for in two families: ratios to the baseline, and other pairs.
 PAIRS_LEVEL = stats.ALPHA / 2

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.contrast import contrast_of
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import Metric, metric_find
-from suite.analyse.optimum import Optimum, optima_build
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
 from suite.base.words import words_split
+from suite.contrast.contrast import contrast_of
+from suite.decide.optimum import Optimum, optima_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import Metric, metric_find
 from suite.scenario.scenario import Question
 
 

@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.bands import near_of
-from suite.analyse.claims import ClaimVerdict, Decision, claim_decide, claims_decide
-from suite.analyse.expressions import (
+from suite.base.errors import UsageError
+from suite.base.words import words_split, words_text
+from suite.decide.bands import near_of
+from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide
+from suite.decide.expressions import (
     ABOUT,
     PLACE,
     UNKNOWN,
@@ -25,11 +27,9 @@ from suite.analyse.expressions import (
     references_of,
     unit_of,
 )
-from suite.analyse.frame import Matrix
-from suite.analyse.machines import machines_of
-from suite.analyse.metrics import METRICS, Metric
-from suite.base.errors import UsageError
-from suite.base.words import words_split, words_text
+from suite.observe.frame import Matrix
+from suite.observe.machines import machines_of
+from suite.observe.metrics import METRICS, Metric
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
 
 REPRODUCED, DIRECTION = "reproduced", "direction only"

@@ -22,9 +22,14 @@ from itertools import product
 import numpy as np
 
 from suite import stats
-from suite.analyse.bands import band_decide, band_of, side_of
-from suite.analyse.contrast import Status, Verdict, session_places
-from suite.analyse.expressions import (
+from suite.base.errors import UsageError
+from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
+from suite.base.units import counted_text, number_text
+from suite.base.words import words_text
+from suite.contrast.contrast import Status, Verdict, session_places
+from suite.contrast.verdicts import pair_judged
+from suite.decide.bands import band_decide, band_of, side_of
+from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
     Expression,
@@ -37,13 +42,8 @@ from suite.analyse.expressions import (
     evaluate,
     references_of,
 )
-from suite.analyse.frame import Cell, Matrix, Series, rounds_common
-from suite.analyse.metrics import METRICS
-from suite.analyse.verdicts import pair_judged
-from suite.base.errors import UsageError
-from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
-from suite.base.units import counted_text, number_text
-from suite.base.words import words_text
+from suite.observe.frame import Cell, Matrix, Series, rounds_common
+from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
 LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"

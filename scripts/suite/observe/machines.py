@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from suite.analyse.results import Result
 from suite.base import grouped
 from suite.base.runner_words import EXACT_ONLY, TARGET, boot_of, target_of
+from suite.observe.results import Result
 from suite.result.machine import Facts, Machine
 
 EMULATION = "tcg"

@@ -9,7 +9,7 @@ changes: without `within`, which says how near to 1 is meant, the claim is undec
 import math
 
 from suite import stats
-from suite.analyse.expressions import WITHIN, Operation
+from suite.decide.expressions import WITHIN, Operation
 
 NEAR = 1.1  # a claimed ratio within this factor of 1 claims that nothing changes
 

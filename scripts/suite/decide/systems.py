@@ -15,10 +15,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from suite.analyse.claims import Decision
-from suite.analyse.frame import matrix_load
-from suite.analyse.replays import CANNOT_RUN, Replay, replay_load, replays_decide
 from suite.base.errors import Failure, UsageError
+from suite.decide.claims import Decision
+from suite.decide.replays import CANNOT_RUN, Replay, replay_load, replays_decide
+from suite.observe.frame import matrix_load
 from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, path_shown, result_find
 from suite.scenario.scenario import Scenario
 

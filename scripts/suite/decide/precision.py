@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from suite import stats
-from suite.analyse.frame import Cell, Matrix
-from suite.analyse.metrics import METRICS, Metric
-from suite.analyse.summary import metrics_shown
 from suite.base.units import counted_text, number_text
+from suite.observe.frame import Cell, Matrix
+from suite.observe.metrics import METRICS, Metric
+from suite.observe.selection import metrics_shown
 
 CELLS_SHOWN = 8  # cells that a line names
 

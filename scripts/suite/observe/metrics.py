@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import methodcaller
 from typing import Any, NamedTuple
 
-from suite.analyse.measured import (
+from suite.base.errors import UsageError, nearest_hint
+from suite.observe.measured import (
     NANOSECOND,
     MaybeEnd,
     MeasuredRun,
@@ -19,7 +20,6 @@ from suite.analyse.measured import (
     threads_sum,
     total,
 )
-from suite.base.errors import UsageError, nearest_hint
 from suite.result.record import ENDS, Record
 from suite.stats import Beyond
 from suite.stats.histogram import Histogram

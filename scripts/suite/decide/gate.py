@@ -21,12 +21,12 @@ from enum import Enum
 import numpy as np
 
 from suite import stats
-from suite.analyse.comparison.model import Comparison, Row
-from suite.analyse.contrast import STATUS_WHY, Contrast, Status, Unit, session_medians
-from suite.analyse.frame import NO_SERIES, Cell, Matrix, Series
-from suite.analyse.metrics import Metric, metric_find
 from suite.base.errors import UsageError
 from suite.base.units import counted_text, number_text, percent_text, quantity_parse, units_text
+from suite.contrast.contrast import STATUS_WHY, Contrast, Status, Unit, session_medians
+from suite.decide.comparison.model import Comparison, Row
+from suite.observe.frame import NO_SERIES, Cell, Matrix, Series
+from suite.observe.metrics import Metric, metric_find
 from suite.result.plan import Plan
 
 GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-zµμ/]*)\s*")

@@ -22,11 +22,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.analyse.metrics import METRICS, metric_find
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.units import UNIT_PREFIXES, Quantity, counted_text, quantity_parse, units_text
 from suite.base.words import words_split, words_text
+from suite.observe.metrics import METRICS, metric_find
 from suite.result.plan import Plan
 from suite.scenario.scenario import Claim, Scenario
 

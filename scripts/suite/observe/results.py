@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from suite.analyse.load import records_read, runs_load
-from suite.analyse.runs import PROBLEMS_SHOWN, Runs
 from suite.base.errors import Failure, UsageError
 from suite.base.units import counted_text
+from suite.observe.load import records_read, runs_load
+from suite.observe.runs import PROBLEMS_SHOWN, Runs
 from suite.result.checks import Damaged
 from suite.result.files import (
     CLAIMS,

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from suite import stats
-from suite.analyse.runs import METRIC_COLUMNS, Runs
-from suite.analyse.traits import Traits
 from suite.base.units import percent_text
+from suite.observe.runs import METRIC_COLUMNS, Runs
+from suite.observe.traits import Traits
 
 TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that sets it
 

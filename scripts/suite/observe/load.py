@@ -20,9 +20,9 @@ from functools import cache
 from itertools import accumulate
 from pathlib import Path
 
-from suite.analyse.runs import Runs, RunsBuilder, record_parse
 from suite.base import cache_place
 from suite.base.errors import Failure
+from suite.observe.runs import Runs, RunsBuilder, record_parse
 from suite.result.checks import Damaged
 from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read
 from suite.result.record import Outcomes, Record
