@@ -5,7 +5,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from suite.base.errors import UsageError, nearest_hint
 
@@ -18,6 +18,11 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: object) -> None:
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    def print_help(self, file: Any = None) -> None:
+        """Overrides the method of argparse, which from Python 3.12 on says nothing if it cannot
+        write."""
+        print(self.format_help(), end="", file=file, flush=True)
 
     def error(self, message: str) -> NoReturn:
         """Overrides the method of argparse, which prints the usage and exits."""
