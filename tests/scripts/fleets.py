@@ -14,40 +14,30 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-DRIVER = '''
+ANSIBLE = '''
 import json, pathlib, subprocess, sys
-lines = (pathlib.Path(sys.argv[0]).parent / "lost").read_text().splitlines()
-lost = {host: int(number) for host, number in map(str.split, lines)}
-steps = 0
-
-def step_run(step):
-    global steps
-    steps, jobs, children = steps + 1, {}, {}
-    for host in step["hosts"]:
-        if steps >= lost.get(host, 1000):
-            print(json.dumps({"host": host, "how": "unreachable", "why": "it is away"}), flush=True)
-            continue
-        job = jobs[host] = json.loads((pathlib.Path(step["folder"]) / f"{host}.json").read_text())
-        children[host] = subprocess.Popen(["sh", "-c", job["command"]],
-                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                          stderr=subprocess.PIPE)
-    for host, child in children.items():
-        given = b"".join(pathlib.Path(path).read_bytes() for path in jobs[host]["inputs"])
-        stdout, stderr = child.communicate(given)
-        pathlib.Path(jobs[host]["output"]).write_bytes(b"Welcome!\\n" + stdout)
-        print(json.dumps({"host": host, "how": "ok", "status": child.returncode,
-                          "stderr": stderr.decode()}), flush=True)
-    print("no line of JSON", json.dumps({"end": "successful"}), sep="\\n", flush=True)
-
-last = None
-for line in sys.stdin:
-    step = json.loads(line)
-    if step["last"]:
-        last = step
-    else:
-        step_run(step)
-if last:
-    step_run(last)
+here = pathlib.Path(sys.argv[0]).parent
+lost = dict(map(str.split, (here / "lost").read_text().splitlines()))
+with open(here / "steps", "a+") as file:
+    file.write("step\\n")
+    file.seek(0)
+    steps = len(file.readlines())
+folder = pathlib.Path(json.loads(sys.argv[sys.argv.index("-a") + 1])["folder"])
+children = {}
+for host in (folder / "hosts").read_text().split():
+    if steps >= int(lost.get(host, 1000)):
+        (folder / f"{host}.result").write_text('{"unreachable": true, "why": "it is away"}')
+        continue
+    job = json.loads((folder / f"{host}.json").read_text())
+    given = b"".join([job["script"].encode(), *(pathlib.Path(path).read_bytes()
+                                                for path in job["files"]), job["given"].encode()])
+    children[host] = given, subprocess.Popen(["sh", "-c", job["command"]], stdin=subprocess.PIPE,
+                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+for host, (given, child) in children.items():
+    stdout, stderr = child.communicate(given)
+    (folder / f"{host}.out").write_bytes(b"Welcome!\\n" + stdout)
+    (folder / f"{host}.result").write_text(json.dumps({"status": child.returncode,
+                                                       "stderr": stderr.decode()}))
 '''
 
 
@@ -64,9 +54,10 @@ def ansible_pretend(folder: Path, listing: Mapping[str, Any]) -> Path:
     (folder / "lost").write_text("")
     (folder / "inventory.ini").write_text("")
     (folder / "listing.json").write_text(json.dumps(listing))
-    (folder / "driver.py").write_text(DRIVER)
-    for name, script in {"ansible-inventory": f"cat '{folder}/listing.json'",
-                         "python": f"exec '{sys.executable}' '{folder}/driver.py'"}.items():
+    (folder / "ansible.py").write_text(ANSIBLE)
+    scripts = {"ansible-inventory": f"cat '{folder}/listing.json'",
+               "ansible": f"exec '{sys.executable}' '{folder}/ansible.py' \"$@\""}
+    for name, script in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{script}\n")
         (folder / name).chmod(0o755)
     return folder

@@ -7,12 +7,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import runpy
-import signal
 import subprocess
 import sys
 import time
-import types
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,16 +18,16 @@ import pytest
 
 from conftest import Uncork, records_of
 from fleets import ansible_pretend, listing_make
+from processes import has_ended, until
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import concurrent_batches, concurrent_round
-from suite.places.fleet import driver
-from suite.places.fleet.driver import Driver, Job, inventory_list, outcomes_read, programs_find
-from suite.places.fleet.inventory import pairs_read
-from suite.places.fleet.scripts import STOP_SCRIPT, client_argv, server_argv
-from suite.places.ssh.machine import script_argv
+from suite.places.remote import ansible
+from suite.places.remote.ansible import AnsibleHosts, inventory_list, outcome_read, programs_find
+from suite.places.remote.hosts import Job
+from suite.places.remote.inventory import pairs_read
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -129,9 +126,9 @@ def test_an_inventory_that_is_not_there_or_cannot_be_read_is_refused(
 
 def test_without_ansible_the_one_command_is_named(tmp_path: Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(driver, "pypi_find", lambda pattern: [])
+    monkeypatch.setattr(ansible, "pypi_find", lambda pattern: [])
     with pytest.raises(Failure,
-                       match="ansible-runner is missing: scripts/setup/target fleet installs it"):
+                       match="ansible-core is missing: scripts/setup/target fleet installs it"):
         programs_find({})
     with pytest.raises(Failure,
                        match=f"there is no ansible-inventory in {tmp_path} \\(UNCORK_ANSIBLE\\)"):
@@ -195,86 +192,75 @@ def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_ow
 
 # ---- answers ----
 
-def test_lines_that_say_nothing_are_passed_over_and_a_host_of_which_nothing_is_said_has_failed(
-        tmp_path: Path) -> None:
+def test_a_host_of_which_nothing_is_said_has_failed(tmp_path: Path) -> None:
+    (tmp_path / "a.result").write_text('{"status": 3, "stderr": "no"}')
     (tmp_path / "a.out").write_text("yes")
-    lines = [b"\x1b[0;32mPLAY", b"[1]", b'{"host": 7}',
-             json.dumps({"host": "a", "how": "ok", "status": 3}).encode(),
-             json.dumps({"host": "b", "how": "unreachable", "why": UNREACHABLE}).encode(),
-             json.dumps({"host": "d", "how": "ok", "status": 0}).encode(),
-             b'{"end": "failed", "why": ""}', b"after"]
-    found = outcomes_read(lines, ["a", "b", "c", "d"], tmp_path)
-    assert found and (found["a"].how, found["a"].status, found["a"].stdout) == ("ok", 3, b"yes")
-    assert (found["b"].how, found["b"].why,
-            found["b"].stdout) == ("unreachable", "ssh: connect to host b: No route to host", b"")
-    assert (found["c"].how, found["c"].why) == (
-        "failed", "Ansible reports nothing about it (failed)")
-    assert (found["d"].how, found["d"].why) == ("failed", "its output is missing")
+    (tmp_path / "b.result").write_text(json.dumps({"unreachable": True, "why": UNREACHABLE}))
+    (tmp_path / "c.result").write_text(json.dumps({"unreachable": False, "why": "timed out"}))
+    ran, *others = [outcome_read(tmp_path, host, "Ansible is silent") for host in "abcd"]
+    assert (ran.status, ran.stdout, ran.stderr, ran.why) == (3, b"yes", "no", "")
+    assert [outcome.why for outcome in others] == [
+        "b cannot be reached: ssh: connect to host b: No route to host",
+        "c: timed out", "d: Ansible is silent"]
 
 
-def test_a_step_that_is_cut_in_the_middle_is_no_step(tmp_path: Path) -> None:
-    assert outcomes_read([b'{"host": "a", "how": "ok", "status": 0}', b'{"end'], ["a"],
-                         tmp_path) is None
-
-
-def test_a_driver_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ansible_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = ansible_pretend(tmp_path / "ansible", {})
     monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
-    (programs /
-     "python").write_text(
-         "#!/bin/sh\nread -r _; echo '{\"ho'; echo 'no module of that name' >&2; exit 1\n")
-    started = Driver(str(programs / PATH), tmp_path)
-    with pytest.raises(Failure, match="ansible-runner has ended: no module of that name"):
-        started.step({"a": Job(("true",), ())}, 10.0)
-    assert started.close() == {}
+    (programs / "ansible").write_text("#!/bin/sh\necho '[ERROR]: no such option' >&2; exit 2\n")
+    hosts = AnsibleHosts(str(programs / PATH))
+    outcome = hosts.step({"a": Job("stop", ("x",))})["a"]
+    assert outcome.why == "a: Ansible reports nothing about it (no such option)"
+    hosts.close()
+    assert not hosts.folder.exists()
 
 
-def test_what_a_step_leaves_that_was_given_up_is_no_trouble_of_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("ends", ["is killed", "is killed in a step"])
+def test_a_runner_that_is_killed_stops_its_step_then_all_programs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str,
 ) -> None:
     programs = ansible_pretend(tmp_path / "ansible", {})
-    monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
-    lines = [{"host": "a", "how": "failed"}, {"end": "canceled"},
-             {"host": "a", "how": "ok", "status": 0},
-             {"host": "b", "how": "unreachable", "why": "it is away"}, {"end": "failed"}]
-    said = "\n".join(map(json.dumps, lines))
-    (programs / "python").write_text(f"#!/bin/sh\ncat >/dev/null\ncat <<'END'\n{said}\nEND\n")
-    started = Driver(str(programs / PATH), tmp_path)
-    started.send({"a": Job(("true",), ())}, 10.0, last=True)
-    started.send({"a": Job(("true",), ())}, 10.0)
-    assert started.close() == {"b": "it is away"}
-
-
-def test_of_the_events_of_ansible_runner_only_those_of_hosts_count(
-        monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ansible_runner", types.ModuleType("ansible_runner"))
-    event_outcome = runpy.run_path(str(driver.ANSIBLE_PROGRAM))["event_outcome"]
-    assert (
-        event_outcome({})
-        is event_outcome({"event": "playbook_on_stats", "event_data": {"host": "a"}})
-        is None
-    )
-    fine = event_outcome(
-        {"event": "runner_on_ok", "event_data": {"host": "a", "res": {"status": 3, "stderr": "no"}}}
-    )
-    assert fine == {"host": "a", "how": "ok", "status": 3, "why": "", "stderr": "no"}
-    dropped = event_outcome({"event": "runner_on_ok", "event_data": {"host": "a", "res": {}}})
-    assert dropped["status"] is None, "and nothing is believed of such a host"
-    lost = event_outcome(
-        {"event": "runner_on_unreachable", "event_data": {"host": "a", "res": {"msg": "x" * 5000}}}
-    )
-    assert (lost["how"], len(lost["why"])) == ("unreachable", 2000)
-    assert (
-        event_outcome({"event": "runner_on_failed", "event_data": {"host": "a"}})["why"]
-        == "it does not say why"
-    )
+    (programs / "ansible").write_text(
+        f"#!/bin/sh\ncd {tmp_path}; echo begun >>log; [ -e last ] || exec sleep 600\n"
+        "echo stopped >>log\n")
+    script = f"""
+import os, threading, time
+from suite.places.remote.ansible import AnsibleHosts
+from suite.places.remote.hosts import Job
+hosts = AnsibleHosts({str(programs / PATH)!r})
+hosts.guard_instruct({{"a": Job("stop", ("x",))}})
+print(hosts.folder, flush=True)
+if {ends == "is killed in a step"}:
+    threading.Thread(target=hosts.step, args=({{"a": Job("stop", ("x",))}},), daemon=True).start()
+    while not os.path.exists({str(tmp_path / "log")!r}):
+        time.sleep(0.01)
+open({str(tmp_path / "last")!r}, "w").close()
+os.kill(os.getpid(), 9)
+"""
+    environment = os.environ | {"UNCORK_ANSIBLE": str(programs),
+                                "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          timeout=60, env=environment)
+    folder = Path(done.stdout.strip())
+    until(lambda: not folder.exists(), "the guard does not end")
+    begun = ["begun"] * (ends == "is killed in a step")
+    assert (tmp_path / "log").read_text().split() == [*begun, "begun", "stopped"]
 
 
 # ---- what hosts are told ----
 
-def told(words: tuple[str, ...], given: bytes = KEY) -> subprocess.CompletedProcess[bytes]:
+def told(folder: Path, script: str, *arguments: str, given: str = "",
+         ) -> subprocess.CompletedProcess[bytes]:
     """What a host does."""
-    return subprocess.run(words, input=given, capture_output=True, timeout=60)
+    (folder / "key").write_bytes(KEY)
+    job = Job(script, ("r", *arguments), (folder / "key",), given)
+    return subprocess.run(job.argv, input=job.input, capture_output=True, timeout=60,
+                          env=os.environ | {"XDG_CACHE_HOME": str(folder)})
+
+
+def run_folder(folder: Path) -> Path:
+    """The folder of the run on a host."""
+    return folder / "uncork/run/r"
 
 
 def program_write(folder: Path, name: str, script: str) -> str:
@@ -287,41 +273,43 @@ def program_write(folder: Path, name: str, script: str) -> str:
 def test_a_client_gets_its_key_its_words_and_its_lines(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client",
                             'echo "$*"; cat /dev/fd/3; cat; echo no >&2; exit 3')
-    note = f"{tmp_path}/r/client.pid"
-    done = told(client_argv(program, note, 60, ["--psk", "/dev/fd/3", "a b", "'$c'"]),
-                KEY + b"line 1\nline 2\n")
+    done = told(tmp_path, "client", "c", "60", program, "--psk", "/dev/fd/3", "a b", "'$c'",
+                given="line 1\nline 2\n")
     assert (done.returncode, done.stderr) == (3, b"no\n")
     assert done.stdout == b"--psk /dev/fd/3 a b '$c'\n" + KEY + b"line 1\nline 2\n"
-    assert not Path(note).exists()
+    assert list(run_folder(tmp_path).iterdir()) == []
 
 
 def test_a_client_whose_time_is_over_is_ended_and_what_it_has_said_comes_back(
         tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-client", "echo begun; exec sleep 60")
     begun = time.monotonic()
-    done = told(client_argv(program, f"{tmp_path}/r/client.pid", 1, []))
+    done = told(tmp_path, "client", "c", "1", program)
     assert (done.returncode, done.stdout) == (124, b"begun\n") and time.monotonic() - begun < 30
 
 
-def test_a_server_stays_until_it_is_taken_down_and_nobody_else_is(tmp_path: Path) -> None:
+def test_a_server_stays_until_it_is_stopped_and_nothing_else_is(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-server",
-                            f'cat /dev/fd/3 >{tmp_path}/key; echo "$*"; exec sleep 600')
-    note = f"{tmp_path}/r/server.pid"
-    done = told(server_argv(program, note, "127.0.0.1:0", 60, ["--proxy"]))
-    assert done.stdout == b"--listen 127.0.0.1:0 --psk /dev/fd/3 --idle 60s --proxy\n", done.stderr
-    assert (tmp_path / "key").read_bytes() == KEY
-    other = int(Path(note).read_text())
-    assert told(script_argv(STOP_SCRIPT, [f"{tmp_path}/r"])).returncode == 0
-    assert not Path(note).parent.exists()
-    # it has become sleep(1): a process id that the kernel has reused belongs to another process
-    os.kill(other, signal.SIGKILL)
+                            f'cat /dev/fd/3 >{tmp_path}/sent; echo "$*"; read -r never </dev/zero')
+    done = told(tmp_path, "server", "s", program, "--listen", "127.0.0.1:0")
+    assert done.stdout == b"--listen 127.0.0.1:0\n", done.stderr
+    assert (tmp_path / "sent").read_bytes() == KEY
+    assert told(tmp_path, "alive", "s").returncode == 0
+    assert told(tmp_path, "alive", "s", "other").stderr == b"its server has ended\n"
+    note = run_folder(tmp_path) / "s.pid"
+    server, other = int(note.read_text()), subprocess.Popen(["sleep", "60"])
+    note.with_name("o.pid").write_text(str(other.pid))  # the kernel has reused the process id
+    assert told(tmp_path, "stop").returncode == 0
+    assert has_ended(server) and other.poll() is None
+    assert not run_folder(tmp_path).exists()
+    other.kill()
+    other.wait()
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
     program = program_write(tmp_path, "uncork-server",
                             "echo 'uncork-server: no such address' >&2; exit 1")
-    done = told(server_argv(program, f"{tmp_path}/r/server.pid", "192.0.2.1:0", 60,
-                             []))
+    done = told(tmp_path, "server", "s", program)
     assert done.returncode == 1 and done.stderr == b"uncork-server: no such address\n"
 
 
@@ -404,7 +392,7 @@ def test_a_host_that_goes_away_costs_the_runs_of_its_pair(
     uncork: Uncork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     programs = fleet_of(tmp_path, monkeypatch)
-    (programs / "lost").write_text("c2 9\n")  # seven steps prepare the first round, which warms up
+    (programs / "lost").write_text("c2 10\n")  # eight steps prepare the first round, which warms up
     done = uncork.run("run", f"hosts={programs}/{PATH}", *CELLS, "rounds=2", "place=free")
     assert done.returncode == 1 and "every run of" in done.stderr, done.stderr  # but the warm-up
     (folder,) = uncork.results.iterdir()

@@ -21,7 +21,7 @@ from conftest import Uncork, only_folder, records_of
 from hosts import Hosts, hosts_open, hosts_refusal
 from suite.base.client import ROOT
 from suite.base.errors import Failure
-from suite.places.fleet.driver import programs_find
+from suite.places.remote.ansible import programs_find
 
 
 def refusal() -> str | None:
@@ -46,7 +46,6 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
     """Four machines that do not see this tree, and an inventory of them."""
     with hosts_open(tmp_path_factory.mktemp("hosts") / "made", 4, hidden=ROOT) as made:
         (made.folder / "inventory.ini").write_text(GROUPS)
-        (made.folder / "tmp").mkdir()
         yield made
 
 
@@ -55,26 +54,25 @@ def nothing_is_left(hosts: Hosts) -> Iterator[None]:
     """Whatever a test does to a run, none of our programs and no folder of a run stays anywhere."""
     yield
     deadline = time.monotonic() + GONE_S
-    while left := left_on(hosts):
+    while left := [*left_on(hosts), *Path("/tmp").glob("uncork-*/last")]:
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
 
 
 def left_on(hosts: Hosts) -> list[str]:
-    """Our programs and folders of runs on hosts, and what runners have left here."""
+    """Our programs and folders of runs on hosts."""
     found = []
     for host in hosts.hosts.values():
         found += [f"{host.name} {name}" for name in ("uncork-client", "uncork-server")
                   if host.programs(name)]
         found += map(str, host.home.glob(".cache/uncork/run/*"))
-    return found + [str(path) for path in (hosts.folder / "tmp").iterdir()]
+    return found
 
 
 def started(uncork: Uncork, hosts: Hosts, *words: str) -> subprocess.Popen[str]:
     """A run of a fleet under way."""
     command = uncork.command("run", f"hosts={hosts.folder}/inventory.ini", *CELLS, *words)
-    environment = uncork.environment | {"UNCORK_SSH": hosts.ssh,
-                                        "TMPDIR": str(hosts.folder / "tmp")}
+    environment = uncork.environment | {"UNCORK_SSH": hosts.ssh}
     with hosts.inside():
         return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE)
@@ -142,8 +140,8 @@ def visible_texts(hosts: Hosts) -> set[bytes]:
     of a run."""
     paths = [path for name in ("cmdline", "environ")
              for path in Path("/proc").glob(f"[0-9]*/{name}")]
-    for folder in (Path("/tmp").glob("uncork-*"), [hosts.folder / "tmp"],
-                   *(host.home.glob(".cache/uncork/run") for host in hosts.hosts.values())):
+    for folder in (Path("/tmp").glob("uncork-*"), *(
+            host.home.glob(".cache/uncork/run") for host in hosts.hosts.values())):
         paths += [path for top in folder for path in top.rglob("*") if path.is_file()]
     found = set()
     for path in paths:

@@ -213,7 +213,7 @@ def test_only_one_function_opens_files_to_write_them() -> None:
     """Others write below temporary folders of their own, or to what they did not open by name."""
     suite = Path(__file__).resolve().parents[2] / "scripts" / "suite"
     allowed = {"result/files.py", "observe/load.py", "places/lab/namespace.py",
-               "places/ssh/machine.py", "places/fleet/driver.py", "places/fleet/fleet.py",
+               "places/remote/ssh.py", "places/remote/ansible.py",
                "scenario/subject.py", "measure/hyperfine.py", "commands/bisect.py"}
     writers = {str(path.relative_to(suite)) for path in suite.rglob("*.py")
                if any(text in path.read_text() for text in

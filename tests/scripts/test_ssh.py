@@ -21,16 +21,16 @@ import pytest
 from conftest import Uncork, records_of
 from faked import Faked, faked
 from suite.base.client import BINARIES, LIBRARY, Client
-from suite.base.errors import Failure, Unreachable, UsageError
+from suite.base.errors import Failure, UsageError
 from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
-from suite.measure.runner import batch_run, cells_run
+from suite.measure.runner import batch_run
 from suite.places.lab.lab import Labs
-from suite.places.remote import Part, part_parse
-from suite.places.ssh import machine
-from suite.places.ssh.machine import Greeting, argv_with_key, exec_line, greeting_parse, word_quote
-from suite.places.ssh.programs import checksum
-from suite.places.ssh.target import Ssh
+from suite.places.remote import pairs, ssh
+from suite.places.remote.hosts import checksum
+from suite.places.remote.pairs import Part, part_parse
+from suite.places.remote.shell import Greeting, exec_line, greeting_parse, script_argv, word_quote
+from suite.places.remote.ssh import Ssh
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -49,6 +49,7 @@ export HOME="$PWD" SSH_CONNECTION='127.0.0.1 40000 127.0.0.1 22'; unset XDG_CACH
 LOGIN = 'exec $login -c "$*"'
 MASTER = 'case $options in *" -M "*) exec sh -c "$*" ;; esac\n'  # what follows is for sessions
 BATCH = f'{MASTER}case "$*" in *--batch*) ;; *) exec sh -c "$*" ;; esac\n'  # for those that measure
+COPY, GREET = """*"'copy'"*""", """*"'greet'"*"""  # sessions that run these scripts
 BOOT_PREFIX = 'case $1 in *boot_id) echo another ;; *) exec /bin/cat "$@" ;; esac'  # of `cat`
 SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "csh", "tcsh", "fish", "ksh", "mksh",
                             "yash") if shutil.which(name)]
@@ -117,11 +118,10 @@ def test_a_greeting_is_no_hello():
 def test_every_shell_understands_what_it_is_told(shell: str):
     odd = ["a b", "$HOME", "*", "~", "`id`", "=ls", "{a,b}", "#x", ";", "&", '"q"', "8/2x16",
            "[::1]:80", "%d", "^x^", "|"]
-    show = 'read -r line; echo "$line"; cat /dev/fd/3; for word; do echo "$word"; done'
-    done = subprocess.run([shell, "-c", exec_line(argv_with_key(["sh", "-c", show, "sh", *odd]))],
-                          input="KEY:1\nfirst\n",
-                          capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines() == ["first", "KEY:1", *odd], done.stderr
+    script = """read -r line; echo "it's \\$0 of $line"; for word; do echo "$word"; done\n"""
+    done = subprocess.run([shell, "-c", exec_line(script_argv("show", odd))],
+                          input=f"{script}first\n", capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines() == ["it's $0 of first", *odd], done.stderr
 
 
 @pytest.mark.parametrize("word", ["it's", "a\\b", "!!", "two\nlines", "tab\there"])
@@ -149,16 +149,17 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
         for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
             ((_, record),) = batch_run(targets, [cell], labs)
             target = targets.target(cell.words)
+        key = target.pairs.hosts.key_path.read_text().strip().removeprefix("uncork:")
     assert record["status"] == "ok", record
     assert record["words"] | {"target": "", "server": "own",
                               "via": "own"} == record["words"] | {"target": ""}
     asked = "\n".join(faked.asked())
-    assert isinstance(target, Ssh) and len(target.key) == 64 and target.key not in asked
+    assert len(key) == 64 and key not in asked
     assert asked.count("/one/.cache/uncork/bin/") and "'--allow-sink' '127.0.0.1/32'" in asked
-    for host, program, many in (("one", "client", 2), ("two", "server", 2), ("three", "server", 2)):
+    for host, program, many in (("one", "client", 2), ("two", "server", 1), ("three", "server", 1)):
         assert asked.count(
             f"/{host}/.cache/uncork/bin/{target.identity()['programs']}/uncork-{program}'") >= many
-    assert not target.folder.exists(), "the folder of its sockets is gone"
+    assert not target.pairs.hosts.folder.exists(), "the folder of its sockets is gone"
 
 
 def test_one_end_can_be_here(client: Client, hosts: Callable[[str], None]):
@@ -170,7 +171,7 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
     def copies() -> int:
-        return "\n".join(faked.asked()).count("mv -f")
+        return "\n".join(faked.asked()).count("'copy'")
 
     assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
     assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
@@ -183,9 +184,9 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
 
 
 @pytest.mark.parametrize(("script", "says"), [
-    ('case "$*" in *mv*) exec head -c 1000 | sh -c "$*" ;; esac\n' + LOGIN,
+    (f'case "$*" in {COPY}) exec head -c 3000 | sh -c "$*" ;; esac\n{LOGIN}',
      "uncork-client cannot be copied to "),
-    ('case "$*" in *mv*) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n' + LOGIN,
+    (f'case "$*" in {COPY}) cat >/dev/null; echo "No space left" >&2; exit 1 ;; esac\n{LOGIN}',
      "on one: No space left"),
     ('case "$*" in *--version*) echo "libuv.so.1: cannot open" >&2; exit 127 ;; esac\n' + LOGIN,
      "uncork-client does not start on one: libuv.so.1: cannot open; scripts/setup/target static "
@@ -195,7 +196,7 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
     client: Client, faked: Faked, hosts: Callable[[str], None], script: str, says: str,
 ):
     hosts(script)
-    with Targets(client) as targets, pytest.raises(Unreachable, match=re.escape(says)):
+    with Targets(client) as targets, pytest.raises(Failure, match=re.escape(says)):
         cells_of(targets, "target=ssh:one")
     left = faked.folder.glob("one/.cache/uncork/bin/*/*.*")
     assert {path.name for path in left} <= {LIBRARY}, "nothing half-written stays"
@@ -203,8 +204,8 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
     hosts(
-        'case "$*" in *uname*) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; exec '
-        'cat ;; esac\n' + LOGIN)
+        f'case "$*" in {GREET}) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; '
+        f'exit ;; esac\n{LOGIN}')
     with (
         Targets(client) as targets,
         pytest.raises(Failure, match="one is FreeBSD arm64, and these programs are for"),
@@ -231,7 +232,7 @@ def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
     uncork: Uncork, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str,
     says: str,
 ):
-    monkeypatch.setattr(machine, "CONNECT_LIMIT_S", 0.3)
+    monkeypatch.setattr(ssh, "CONNECT_LIMIT_S", 0.3)
     hosts(script)
     assert f"target=ssh:one: {says}" in uncork.refused("run", "target=ssh:one", *SHORT,
                                                        status=1).replace(
@@ -298,7 +299,8 @@ def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
         Targets(client) as targets,
         pytest.raises(Failure, match="the address of two: write ssh:two/ADDRESS"),
     ):
-        cells_of(targets, "target=ssh:one+ssh:two")
+        (cell,) = cells_of(targets, "target=ssh:one+ssh:two")
+        targets.target(cell.words).facts(cell.given)
     (record,) = records_in(client, "target=ssh:one+ssh:two/127.0.0.1")
     assert record["status"] == "ok"
 
@@ -319,12 +321,12 @@ def test_a_session_that_breaks_is_a_failed_run(
     assert "was lost" not in record["reason"], "the machine answers"
 
 
-def test_a_run_that_hangs_is_ended(client: Client, hosts: Callable[[str], None]):
+def test_a_run_that_hangs_is_ended(
+    client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
+):
     hosts(BATCH + "exec sleep 600")
-    with Targets(client) as targets:
-        cells = cells_of(targets, "target=ssh:one")
-        ((_, record),) = cells_run(targets.target(cells[0].words).client(
-            cells[0].words), cells, 0.5)
+    monkeypatch.setattr(pairs, "runs_limit", lambda cells: -9.5)
+    (record,) = records_in(client, "target=ssh:one")
     assert "not finished" in record["reason"]
 
 
@@ -334,10 +336,17 @@ def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
     (record,) = records_in(client, "target=ssh:one+ssh:two/192.0.2.77")
     assert record["status"] == "failed" and record["reason"].startswith("no server on two: ")
     assert "192.0.2.77" in record["reason"]
-    monkeypatch.setattr(machine, "READY_LIMIT_S", 0.2)
+    monkeypatch.setattr(pairs, "START_LIMIT_S", 0.2)
     hosts(f'{MASTER}case "$*" in *--listen*) exec sleep 60 ;; esac\n{LOGIN}')
     (record,) = records_in(client, "target=ssh:one+ssh:two")
-    assert record["reason"] == "no server on two: it was not ready within 0 s"
+    assert record["reason"] == "no server on two: it does not answer within 0 s"
+
+
+def master_kill(target: Any, host: str) -> None:
+    """Kills the connection to a host."""
+    master = target.pairs.hosts.masters[host]
+    os.killpg(master.pid, signal.SIGKILL)
+    master.wait()
 
 
 def masters(faked: Faked, host: str) -> int:
@@ -365,9 +374,7 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
         assert run_all() == {"ssh:one+ssh:two": ["ok"] * 2, "ssh:three": ["ok"] * 2}
         lost = targets.target({"target": "ssh:one+ssh:two"})
         assert isinstance(lost, Ssh)
-        two = lost.machines["two"]
-        os.killpg(two.master.pid, signal.SIGKILL)
-        two.master.wait()
+        master_kill(lost, "two")
         (faked.folder / "two").rename(faked.folder / "gone")
         for _ in range(2):
             before, found = masters(faked, "two"), run_all()
@@ -381,9 +388,7 @@ def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: 
                                                          hosts: Callable[[str], None]):
     with Targets(client) as targets, Labs() as labs:
         cells = cells_of(targets, THREE, "workload=request,proxy")
-        three = targets.target(cells[0].words).machines["three"]
-        os.killpg(three.master.pid, signal.SIGKILL)
-        three.master.wait()
+        master_kill(targets.target(cells[0].words), "three")
         (faked.folder / "three").rename(faked.folder / "gone")
         records = [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
     assert [record["status"] for record in records] == ["ok",
@@ -398,9 +403,7 @@ def test_a_machine_that_was_booted_is_of_another_session(
         (cell,) = cells_of(targets, "target=ssh:one")
         assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
         faked.program("cat", BOOT_PREFIX)
-        one, = targets.target(cell.words).machines.values()
-        os.killpg(one.master.pid, signal.SIGKILL)
-        one.master.wait()
+        master_kill(targets.target(cell.words), "one")
         for _ in range(2):
             ((_, record),) = batch_run(targets, [cell], labs)
             assert record["reason"] == "one was lost: it has been booted since"
@@ -409,16 +412,15 @@ def test_a_machine_that_was_booted_is_of_another_session(
 def test_a_machine_that_says_nothing_any_more_is_named(
     client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
 ):
-    monkeypatch.setattr(machine, "ANSWER_LIMIT_S", 0.2)
-    with Targets(client) as targets:
-        target = targets.target({"target": "ssh:one+ssh:two"})
-        assert target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"] == "x"
-        hosts(f'[ "$host" = one ] || exec sleep 60\n{LOGIN}')
-        assert target.failure_explain({}, {"status": "ok"}) == {"status": "ok"}
-        assert (
-            target.failure_explain({}, {"status": "failed", "reason": "x"})["reason"]
-            == "two was lost: x"
-        )
+    monkeypatch.setattr(pairs, "ALIVE_LIMIT_S", 0.2)
+    with Targets(client) as targets, Labs() as labs:
+        (cell,) = cells_of(targets, "target=ssh:one+ssh:two")
+        hosts(f'{MASTER}[ "$host" = one ] || exec sleep 60\n'
+              f'case "$*" in *--batch*) exit 1 ;; esac\n{LOGIN}')
+        monkeypatch.setattr(pairs, "START_LIMIT_S", 0.2)
+        ((_, record),) = batch_run(targets, [cell], labs)
+    assert record["reason"] == ("two was lost: it does not answer within 0 s; no server on two: "
+                                "it does not answer within 0 s")
 
 
 def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Callable[[str], None]):

@@ -99,10 +99,12 @@ def test_bundles_go_across_three_machines_and_a_killed_sshd_fails_its_cells_only
     (record,), _ = first.values()
     assert len({record[end]["host"] for end in ENDS}) == 3
     assert record["peer"].startswith("198.19.0.2:") and record["via"].startswith("198.19.0.3:")
-    with targets.target(cells[0].words).ends(cells[0].words):
-        assert {"--psk", "/dev/fd/3",
-                "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
-        assert {"--proxy", "198.19.0.2/32"} <= set(arguments_on(hosts, "h3", "uncork-server"))
+    target = targets.target(cells[0].words)
+    folder = target.client(cells[0].words).folder
+    assert target.pairs.serve({target: ENDS}, folder) == {}
+    assert {"--psk", "/dev/fd/3", "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
+    assert {"--proxy", "198.19.0.2/32"} <= set(arguments_on(hosts, "h3", "uncork-server"))
+    target.pairs.servers_stop()
     assert left_on(hosts) == []
     hosts.hosts["h4"].sshd_kill()
     whole, lost = round_run(targets, cells).values()

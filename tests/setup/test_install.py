@@ -97,7 +97,7 @@ def test_messages_name_the_commands_of_an_installation(installed: Installed) -> 
     assert (done.returncode, done.stderr) == (2, "uncork: hosts=none.ini: there is no such file\n")
     (installed.work / "none.ini").touch()
     done = installed.run("run", "quick", "hosts=none.ini", "-n")
-    assert done.stderr == ("uncork: hosts=INVENTORY: ansible-runner is missing: uncork setup fleet "
+    assert done.stderr == ("uncork: hosts=INVENTORY: ansible-core is missing: uncork setup fleet "
                            "installs it\n")
     done = installed.run("setup", "static")
     assert (done.returncode, done.stderr) == (

@@ -9,7 +9,7 @@ record gets a record of status `failed`.
 
 import contextlib
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,7 +24,6 @@ from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make, concurrent_batches
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.lab.lab import Lab, Labs
-from suite.places.ssh.machine import key_options
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -43,21 +42,20 @@ CAPTURE_ROUND = 1
 
 
 def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
-              options: Sequence[str] = (), ends: Mapping[str, str] | None = None,
-              **others: Any) -> Records:
-    """Runs each cell once by one client, which is ended after limit_s. ends: words with the
-    addresses of the ends that the runner has started. others: for batch_records()."""
-    lines = [line_for_client(cell.given, ends) for cell in cells]
+              options: Sequence[str] = (), **others: Any) -> Records:
+    """Runs each cell once by one client, which is ended after limit_s. others: for
+    batch_records()."""
+    lines = [line_for_client(cell.given) for cell in cells]
     with lab.inside() if lab else contextlib.nullcontext():
         output = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
     yield from batch_records(output, cells, **others)
 
 
-def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
-                log: Path | None, **others: Any) -> Records:
+def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None,
+                **others: Any) -> Records:
     """Runs cells; those without a record once more, where the client has a place for that."""
     retry, lost = client.retry(), dict[int, JsonObject]()
-    for number, record in cells_run(client, cells, starting_s + runs_limit(cells), **others):
+    for number, record in cells_run(client, cells, runs_limit(cells), **others):
         if retry and "words" not in record:  # the client left none
             lost[number] = record
         else:
@@ -66,7 +64,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], starting_s: float,
         return
     numbers, left = list(lost), [cells[number] for number in lost]
     where = f", log: {log.parent.name}/{log.name}" if log else ""
-    for index, record in cells_run(retry, left, starting_s + runs_limit(left), log=log, **others):
+    for index, record in cells_run(retry, left, runs_limit(left), log=log, **others):
         if "words" not in record:
             record = failed_record(f"{lost[numbers[index]]['reason']}; tried twice{where}")
         yield numbers[index], record
@@ -82,19 +80,19 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
         with contextlib.ExitStack() as stack:
             lab = stack.enter_context(labs.hold(words))
             target = targets.target(words)
-            ends = stack.enter_context(target.ends(words))
+            if target.pairs:
+                yield from target.pairs.run(cells)
+                return
             # a boot has several cells, and one of them may have a subject
             subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
             client = target.client(words)
-            options = (*options, *key_options(ends), *target.subject_options(subject_words))
+            options = (*options, *target.subject_options(subject_words))
             records = (hyperfine_run(client, cells, runs_limit(cells), options)
                        if timer == "hyperfine" else
-                       cells_retry(client, cells, target.starting_s, log, lab=lab,
-                                   options=options, ends=ends,
+                       cells_retry(client, cells, log, lab=lab, options=options,
                                    facts_store=lambda facts: facts_store(facts, target.value)))
             for number, record in records:
                 left.discard(number)
-                record = target.failure_explain(words, record)
                 yield number, record | {"lab": lab.facts} if lab else record
     except Unreachable as error:
         for number in sorted(left):
@@ -147,7 +145,7 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             if file := capture_file(first, names):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
-            records = targets.fleet.run(cells) if targets.fleet else batch_run(
+            records = batch_run(
                 targets, cells, labs, journal.plan.timer, options, facts_store,
                 journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
             for number, record in records:

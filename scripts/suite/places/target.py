@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The interface of targets, and target=local. A target starts a client, and perhaps other ends."""
 
-import contextlib
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +12,6 @@ from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
 from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
 from suite.base.words import word_list
-from suite.places.ssh.machine import key_options
-from suite.result.record import JsonObject
 from suite.scenario.subject import definitions_file
 
 # words with the only value that they may have in an isolated system; None: no value
@@ -23,16 +20,17 @@ ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 class Target:
     """An open value of the word `target`. This class is target=local; other kinds override what
-    differs. starting_s: seconds that a batch may take to begin. boot_s: until the first output of a
-    boot, after which the limit of the runs begins. retry_place: where a command that crashed or
-    hung is retried once. isolated: `a guest` where all that a cell needs is inside.
-    starts_subjects: whether a subject can be started there. Opening raises what require() does."""
+    differs. boot_s: seconds until the first output of a boot, after which the limit of the runs
+    begins. retry_place: where a command that crashed or hung is retried once. isolated: `a guest`
+    where all that a cell needs is inside. starts_subjects: whether a subject can be started there.
+    pairs: what runs the cells in place of the client here (places/remote/pairs.py). Opening raises
+    what require() does."""
 
-    starting_s = 0.0
     boot_s = 0.0
     retry_place: Place | None = None
     isolated = ""
     starts_subjects = True
+    pairs: Any = None
 
     def __init__(self, value: str, client: Client) -> None:
         self.value = value
@@ -68,18 +66,9 @@ class Target:
         """Why a cell of these words is unsupported, for reasons that its client cannot know."""
         return None
 
-    @contextlib.contextmanager
-    def ends(self, words: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
-        """Starts the ends elsewhere of a cell. Yields the words with their addresses."""
-        yield {}
-
     def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The option with the definitions of subjects, for the server that the client starts."""
         return ("--subjects", definitions_file()) if subject_of(words) else ()
-
-    def failure_explain(self, words: Mapping[str, str], record: JsonObject) -> JsonObject:
-        """The record of a run of these words; a failed one also names the cause known here."""
-        return record
 
     def round_begin(self) -> None:
         """A round begins: machines that were lost in the last round may be tried again."""
@@ -88,9 +77,7 @@ class Target:
         """Facts of the machines, by end: docs/record.md, "What the client prints for programs"."""
         given = {key: value for key, value in words_for_client(words).items()
                  if key not in LAB_WORDS}
-        with self.ends(words) as ends:
-            return client_facts(self.client(words), word_list(given | dict(ends)),
-                                key_options(ends))
+        return client_facts(self.client(words), word_list(given))
 
     def identity(self) -> dict[str, str]:
         """What identifies it in plan.json. A result is not continued where this has changed."""

@@ -14,21 +14,20 @@ from suite.base.client import Client
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.lab_words import lab_wanted
 from suite.base.runner_words import LOCAL, subject_of, target_of
-from suite.places.remote import JOIN
 from suite.places.target import Target
 
 KINDS = {  # each module is imported when a cell first needs it
     LOCAL: "suite.places.target:Target",
     "gvisor": "suite.places.gvisor:Gvisor",
-    "ssh": "suite.places.ssh.target:Ssh",
+    "ssh": "suite.places.remote.ssh:Ssh",
     "vng": "suite.places.vng:Vng",
 }
-FLEET = "suite.places.fleet.fleet:Fleet"  # hosts=INVENTORY opens it
+FLEET = "suite.places.remote.ansible:Fleet"  # hosts=INVENTORY opens it
 
 
 def kind_of(value: str) -> type[Target]:
     """The kind of a value of `target`; Failure for an unknown kind."""
-    kind = "ssh" if JOIN in value else value.partition(":")[0]
+    kind = "ssh" if "+" in value else value.partition(":")[0]  # client+server
     if kind not in KINDS:
         raise Failure(f"this runner does not know target={value}")
     return cast("type[Target]", pkgutil.resolve_name(KINDS[kind]))

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.base.errors import UsageError
-from suite.places.remote import JOIN, address_usable
+from suite.places.remote.pairs import CLIENT, JOIN, PROXY, SERVER, address_usable
 from suite.result.record import ENDS as ROLES
 
-CLIENT, SERVER, PROXY = ROLES
 PAIRS = "pairs"
 # variables of a host
 PAIR_VARIABLE, ROLE_VARIABLE, ADDRESS_VARIABLE = "uncork_pair", "uncork_role", "uncork_address"

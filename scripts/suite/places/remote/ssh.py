@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""target=ssh:HOST: other machines by ssh(1). `ssh:C+ssh:S+ssh:P`: client, server and proxy on a
+machine each; `local` is this machine.
+
+All sessions on another machine share one connection. Its master is a child of the runner, and runs
+a shell there that reads a pipe of the runner, then ends all that runs there. So all of it ends with
+the runner, however that ends. ssh(1) probes the other machine every two seconds, and gives up after
+three missing answers.
+"""
+
+import os
+import selectors
+import shlex
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import IO
+
+from suite.base.client import Client, complaint_text
+from suite.base.errors import Failure, UsageError
+from suite.base.installation import setup_hint
+from suite.base.process import PIECE_BYTES, process_close
+from suite.places.remote import shell
+from suite.places.remote.hosts import HERE, STEP_LIMIT_S, Hosts, Job, Outcome, Reasons
+from suite.places.remote.pairs import Pairs, RemoteTarget, parts_parse
+
+SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
+OPTIONS = tuple(word for option in (
+    "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
+    "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
+    "RemoteCommand=none", "RequestTTY=no",
+) for word in ("-o", option))
+# A session that the master refuses must fail, and not open a connection of its own.
+SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
+CONNECT_LIMIT_S = 30.0
+SSH_END_LIMIT_S = 8.0  # programs there are killed after 3 s
+
+
+def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where a quote is missing."""
+    chosen = environ.get(SSH_CHOICE, "")
+    try:
+        return tuple(shlex.split(chosen)) or ("ssh",)
+    except ValueError as error:
+        reason = str(error)[:1].lower() + str(error)[1:]
+        raise UsageError(f"{SSH_CHOICE}={chosen}: {reason}: write it as for a shell") from None
+
+
+def lines_read(stream: IO[bytes], limit_s: float) -> Iterator[bytes]:
+    """Each whole line of a stream as it arrives, until it ends or after limit_s."""
+    until, rest = time.monotonic() + limit_s, b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        while selector.select(max(0.0, until - time.monotonic())):
+            piece = os.read(stream.fileno(), PIECE_BYTES)
+            if not piece:
+                return
+            *whole, rest = (rest + piece).split(b"\n")
+            yield from whole
+
+
+class SshHosts(Hosts):
+    """masters: the process of each connection, by host. This machine has one too: a shell."""
+
+    address_missing = "ssh does not tell the address of {0}: write ssh:{0}/ADDRESS"
+
+    def __init__(self, where: str, names: Sequence[str]) -> None:
+        super().__init__(where)
+        self.ssh = ssh_choose()
+        self.paths = {host: self.folder / str(number) for number, host in enumerate(names)}
+        self.masters: dict[str, subprocess.Popen[bytes]] = {}
+
+    def command(self, host: str, options: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
+        if host == HERE:
+            return tuple(argv)
+        return (*self.ssh, *OPTIONS, *options, "-S", str(self.paths[host]), "--", host,
+                shell.exec_line(argv))
+
+    def is_connected(self, host: str) -> bool:
+        return host in self.masters and self.masters[host].poll() is None
+
+    def is_known(self, host: str, digest: str) -> bool:
+        return super().is_known(host, digest) and self.is_connected(host)
+
+    def failure(self, host: str, why: str = "") -> str:
+        log = self.paths[host].with_suffix(".log").read_text(errors="replace")
+        what = "was lost" if host in self.boots else f"cannot be reached by {shlex.join(self.ssh)}"
+        return f"{host} {what}: {complaint_text(log) or why}"
+
+    def connect(self, hosts: Sequence[str]) -> Reasons:
+        return {host: why for host in hosts
+                if not self.is_connected(host) and (why := self.master_start(host))}
+
+    def master_start(self, host: str) -> str:
+        """Connects to a host. Returns why that fails; empty if it does not."""
+        hold = Job("hold", (self.run_name(host),))
+        self.paths[host].unlink(missing_ok=True)
+        try:
+            with open(self.paths[host].with_suffix(".log"), "wb") as log:
+                master = subprocess.Popen(
+                    self.command(host, ["-M"], hold.argv), stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE, stderr=log, process_group=0)
+        except OSError as error:
+            return f"{self.ssh[0]} does not start ({error.strerror}): {setup_hint('ssh')}"
+        assert master.stdin and master.stdout
+        try:
+            with suppress(BrokenPipeError):
+                master.stdin.write(hold.input)
+                master.stdin.flush()
+            reached = any(line.strip() == shell.GREETING.encode()
+                          for line in lines_read(master.stdout, CONNECT_LIMIT_S))
+        except BaseException:
+            process_close(master, SSH_END_LIMIT_S)
+            raise
+        if reached:
+            self.masters[host] = master
+            return ""
+        process_close(master, 0)
+        return self.failure(host, f"it did not run sh within {CONNECT_LIMIT_S:.0f} s")
+
+    def step(self, jobs: Mapping[str, Job], limit_s: float = STEP_LIMIT_S) -> dict[str, Outcome]:
+        """One job after the other, because the few hosts of a target wait for each other anyway."""
+        return {host: self.job_run(host, job, limit_s) for host, job in jobs.items()}
+
+    def job_run(self, host: str, job: Job, limit_s: float) -> Outcome:
+        done, overdue = None, Outcome(shell.OVERDUE_STATUS, limit_s=limit_s,
+                                      stderr=f"it does not answer within {limit_s:.0f} s")
+        if self.is_connected(host):
+            try:
+                done = subprocess.run(self.command(host, SESSION_OPTIONS, job.argv),
+                                      input=job.input, capture_output=True, timeout=limit_s,
+                                      process_group=0)
+            except subprocess.TimeoutExpired:
+                return overdue
+        if done is None or not self.is_connected(host):
+            return Outcome(why=self.failure(host, "the connection has ended"))
+        return Outcome(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+
+    def lose(self, reasons: Reasons) -> None:
+        super().lose(reasons)
+        for host in reasons.keys() & self.masters.keys():
+            process_close(self.masters.pop(host), 0)
+
+    def by_hand(self, host: str, command: Sequence[str]) -> str:
+        line = shlex.join(command)
+        if host == HERE:
+            return line
+        # neither the shell here nor the shell there may interpret it
+        there = shlex.quote(line) if "'" in line else line
+        return f"{shlex.join([*self.ssh, host])} {there}"
+
+    def close(self) -> None:
+        """Closes the connections, which ends all that runs elsewhere."""
+        for master in self.masters.values():
+            process_close(master, SSH_END_LIMIT_S)
+        super().close()
+
+
+class Ssh(RemoteTarget):
+    """Ends on one or several machines. Each cell has a server and a proxy of its own."""
+
+    def __init__(self, value: str, client: Client) -> None:
+        hosts = list(dict.fromkeys(part.host for part in parts_parse(value)))
+        super().__init__(value, client, Pairs(SshHosts(f"target={value}", hosts), False))
+
+    @classmethod
+    def require(cls, value: str) -> None:
+        if shutil.which(program := ssh_choose()[0]) is None:
+            raise Failure(f"target=ssh: {program} is missing: {setup_hint('ssh')}")
+
+    def close(self) -> None:
+        self.pairs.hosts.close()
