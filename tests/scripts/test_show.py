@@ -10,7 +10,16 @@ from dataclasses import replace
 
 import pytest
 
-from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
+from answers import (
+    NODELAY,
+    changed,
+    emulated,
+    golden_check,
+    matrix_of,
+    refused,
+    result_make,
+    uncork,
+)
 from suite.base.errors import UsageError
 from suite.observe.measured import MeasuredRun
 from suite.observe.selection import cells_select
@@ -133,3 +142,18 @@ def test_all_cpu_is_the_median_of_sums_and_not_the_sum_of_medians(tmp_path):
     matrix = matrix_of(changed(NODELAY, tmp_path, split))
     text = show_text(matrix, cell_choose(matrix, ["write=nodelay", "place=apart"]), 100)
     assert re.search(r"^ +all, us +10\.0 +10\.0$", text, re.MULTILINE), text
+
+
+def test_two_groups_of_rounds_are_told_apart_by_a_count_of_an_emulated_cell_too(tmp_path):
+    def split(record):
+        """Odd rounds have 30 times as many segments."""
+        if record["status"] == "ok" and record["run"]["round"] % 2:
+            for thread in record["client"]["threads"]:
+                thread["tcp_info"]["data_segs_out"]["sum"] *= 30
+    matrix = emulated(matrix_of(changed(NODELAY, tmp_path, split)))
+    text = show_text(matrix, cell_choose(matrix, ["write=nodelay", "place=together"]), 100)
+    shown = text.partition("\nTwo groups of rounds, by ")[2].splitlines()
+    lines = [" ".join(line.split()) for line in shown]
+    assert lines[:2] == ["segments_per_message", "3 rounds 4 rounds"]
+    assert lines[3:5] == ["segments_per_message 15.00 450.00",
+                          "client data segments out per message 15.00 450.00"]

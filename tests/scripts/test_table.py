@@ -63,6 +63,13 @@ def test_a_table_of_counts_alone_has_no_interval_of_a_a_to_tell():
         "segments_per_message", "sends_per_message"]), 100)
 
 
+def test_the_legend_is_in_the_order_of_the_columns_whatever_python_hashes_to(uncork):
+    command = uncork.command("table", str(NODELAY), "columns=latency_p99,time_per_message")
+    texts = {subprocess.run(command, env=uncork.environment | {"PYTHONHASHSEED": seed}, text=True,
+                            check=True, stdout=subprocess.PIPE).stdout for seed in "1234"}
+    assert len(texts) == 1 and "are corrected for 8 or 10 rows" in texts.pop()
+
+
 def test_the_csv_of_the_same_table():
     golden_check("table.csv", table_rendered("csv", summary_of(NODELAY)[0]))
 

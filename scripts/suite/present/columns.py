@@ -123,25 +123,22 @@ def ratio_item(figure: Figure | None, is_base: bool, note: str) -> Item:
         return Item("base" if figure and is_base else "")
     if judged.estimate is None:
         return Item(judged_marked("", judged), note)
-    text, *_ = units.ratio_texts(*judged.estimate.span)
     # The interval has no `x`, to save the width of the column.
     bare = units.ratio_texts(*judged.estimate.span, text=partial(units.ratio_text, unit=""))
-    interval = f" {units.interval_text(bare)}".rstrip()
-    item = verdict_item(text, judged, interval if judged.verdict is not Verdict.EXACT else "")
+    item = verdict_item(f"{bare[0]}x", judged, f" {units.interval_text(bare)}".rstrip())
     return replace(item, mark=item.mark + note)
 
 
 def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
                       text: Callable[[float], str], head: Callable[[str], str]) -> list[Column]:
     """A column for each set of published figures with a ratio here. head: of a set, by its name."""
-    columns = []
-    for name in published_sets(summary.matrix):
-        ratios = [next((one.ratio for one in row.published if one.figure.set == name), None)
-                  if row else None for row in rows]
-        if any(ratio is not None for ratio in ratios):
-            columns.append(Column(head(name), tuple(
-                Item("" if ratio is None else text(ratio)) for ratio in ratios)))
-    return columns
+    def item(row: Figure | Gain | None, name: str) -> Item:
+        ratios = (one.ratio for one in (row.published if row else ()) if one.figure.set == name)
+        return Item(next((text(ratio) for ratio in ratios if ratio is not None), ""))
+
+    columns = [Column(head(name), tuple(item(row, name) for row in rows))
+               for name in published_sets(summary.matrix)]
+    return [column for column in columns if not column.is_empty]
 
 
 def published_name(published_set: str) -> str:
@@ -195,28 +192,23 @@ def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes
 def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
                   ) -> list[Group]:
     """The columns of best=: how many times better than its baseline a row is, published ratios."""
-    ratios = [better_ratio(figure.ratio, metric) if figure and figure.ratio else None
-              for figure in figures]
-    if not any(ratios):
+    texts = [units.ratio_texts(*better_ratio(figure.ratio, metric).span)
+             if figure and figure.ratio else [] for figure in figures]
+    if not any(texts):
         return []
-    columns = [Column("", tuple(
-        verdict_item(units.ratio_texts(*ratio.span)[0], figure.judged)
-        if ratio and figure and figure.judged else
-        Item("base" if cell and figure and summary.baseline.items() <= cell.axes.items() else "")
-        for ratio, cell, figure in zip(ratios, cells, figures, strict=True)))]
-    if any(ratio and ratio.interval for ratio in ratios):
-        columns.append(Column("95 % interval", tuple(
-            Item(units.interval_text(units.ratio_texts(*ratio.span)) if ratio else "")
-            for ratio in ratios)))
-    columns += published_columns(summary, figures, lambda ratio: units.ratio_text(
-        1 / ratio if metric.better == "lower" else ratio), published_name)
+    times = [verdict_item(text[0], figure.judged) if text and figure and figure.judged else
+             Item("base" if figure and is_base(summary, cell) else "")
+             for text, cell, figure in zip(texts, cells, figures, strict=True)]
+    intervals = Column("95 % interval", tuple(Item(units.interval_text(text)) for text in texts))
+    columns = [Column("", tuple(times)), *([] if intervals.is_empty else [intervals]),
+               *published_columns(summary, figures, lambda ratio: units.ratio_text(
+                   1 / ratio if metric.better == "lower" else ratio), published_name)]
     word = "faster" if metric.is_speed else "better"
     return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
 
 
-def withheld_mark(figure: Figure | None, metric: Metric, notes: Footnotes) -> str:
-    """The mark of a footnote that says why the ratio of a figure is withheld, if it is."""
-    return notes.mark(withheld_note(figure.judged, metric)) if figure and figure.judged else ""
+def is_base(summary: Summary, cell: Cell | None) -> bool:
+    return cell is not None and summary.baseline.items() <= cell.axes.items()
 
 
 def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None],
@@ -224,14 +216,15 @@ def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequen
     """+/-, the ratio to the baseline and published ratios; only columns that have a value."""
     widths = Column("+/-", tuple(map(width_item, figures)))
     columns = [] if widths.is_empty else [widths]
-    if metric.name in ratio_metrics(summary):
-        if any(figure is not None and figure.judged is not None for figure in figures):
-            columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
-                ratio_item(figure, bool(cell and summary.baseline.items() <= cell.axes.items()),
-                           withheld_mark(figure, metric, notes))
-                for cell, figure in zip(cells, figures, strict=True))))
-        columns += published_columns(summary, figures, units.ratio_text, published_name)
-    return columns
+    if metric.name not in ratio_metrics(summary):
+        return columns
+    if any(figure and figure.judged for figure in figures):
+        why = [notes.mark(withheld_note(figure.judged, metric)) if figure and figure.judged else ""
+               for figure in figures]
+        columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
+            ratio_item(figure, is_base(summary, cell), note)
+            for cell, figure, note in zip(cells, figures, why, strict=True))))
+    return columns + published_columns(summary, figures, units.ratio_text, published_name)
 
 
 def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scale,

@@ -3,7 +3,7 @@
 Gives (label, text) pairs. `show`, blocks and pictures use parts of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from suite import stats
 from suite.base import grouped
@@ -11,7 +11,7 @@ from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
-from suite.contrast.contrast import Contrast, reach_of, same_differ
+from suite.contrast.contrast import reach_of, same_differ
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
@@ -59,13 +59,15 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
     its machines. describe: one machine as text."""
     if not is_elsewhere(matrix):
         return machines_line(matrix.result.machines.values(), describe)
-    named: dict[str, list[str]] = {}
-    for target, same in grouped((cell.target, cell) for cell in (
-            matrix.cells.values() if cells is None else cells)).items():
+
+    def target_text(target: str, same: Sequence[Cell]) -> str:
         names = {cell.name: target for cell in same}
         booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
-        text = machines_line(machines_of(matrix.result, names), describe, booted)
-        named.setdefault(text, []).append(target)
+        return machines_line(machines_of(matrix.result, names), describe, booted)
+
+    by_target = grouped((cell.target, cell)
+                        for cell in (matrix.cells.values() if cells is None else cells))
+    named = grouped((target_text(target, same), target) for target, same in by_target.items())
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
@@ -140,42 +142,35 @@ def rounds_heading(matrix: Matrix) -> str:
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
 
-def sames_list(matrix: Matrix, same: Mapping[str, Contrast]) -> str:
-    """The A/A intervals of baselines: `5.8%`, `0.9% (together), 12% (apart)`, or for many `0.9% to
-    12%`."""
-    reaches = {cell: reach for cell, one in same.items() if (reach := reach_of(one))}
-    texts = [noise_text(reach) for reach in reaches.values()]
-    if len(reaches) == 1:
-        return texts[0]
-    if len(reaches) > FLOORS_LISTED:
-        low, high = min(reaches.values()), max(reaches.values())
-        return f"{noise_text(low)} to {noise_text(high)}"
-    axes = [matrix.whole.cells[cell].axes for cell in reaches]
-    varying = [axis for axis in matrix.axes if len({one[axis] for one in axes}) > 1]
-    names = [" ".join(one[axis] or "none" for axis in varying) for one in axes]
-    return ", ".join(f"{text} ({name})" for text, name in zip(texts, names, strict=True))
-
-
 def same_text(summary: Summary, metric: Metric) -> str:
-    """`5.8% of time_per_message, A and A' differ in 0 of 2`; empty without an A/A interval."""
-    same = {cell: one for cell, one in summary.same[metric.name].items()
-            if cell in {other.name for other in summary.matrix.cells_compared}}
-    if not any(map(reach_of, same.values())):
+    """The A/A intervals of the shown baselines: `5.8% of time_per_message, A and A' differ in 0 of
+    2`, `0.9% (together), 12% (apart) of ...`, or for many `0.9% to 12% of ...`; empty without."""
+    matrix, shown = summary.matrix, {cell.name for cell in summary.matrix.cells_compared}
+    same = {name: one for name, one in summary.same[metric.name].items() if name in shown}
+    reaches = {name: reach for name, one in same.items() if (reach := reach_of(one))}
+    if not reaches:
         return ""
+    texts = [noise_text(reach) for reach in reaches.values()]
+    if len(reaches) > FLOORS_LISTED:
+        texts = [" to ".join(map(noise_text, (min(reaches.values()), max(reaches.values()))))]
+    elif len(reaches) > 1:
+        cells = [matrix.whole.cells[name].axes for name in reaches]
+        varying = [axis for axis in matrix.axes if len({axes[axis] for axes in cells}) > 1]
+        texts = [f"{text} ({' '.join(axes[axis] or 'none' for axis in varying)})"
+                 for text, axes in zip(texts, cells, strict=True)]
     differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same.values())
-    return (f"{sames_list(summary.matrix, same)} of {metric.name}, "
-            f"A and A' differ in {differing} of {len(same)}"
-            + "; too many: no change is claimed" * same_differ(summary.matrix, metric.name))
+    return (f"{', '.join(texts)} of {metric.name}, A and A' differ in {differing} of {len(same)}"
+            + ("; too many: no change is claimed" if same_differ(matrix, metric.name) else ""))
 
 
 def sames_text(summary: Summary) -> str:
     """The A/A intervals of each metric that is no count; empty if all metrics are counts."""
-    if all(metric.counts for metric in summary.metrics):
-        return ""
-    parts = [text for metric in summary.metrics if not metric.counts
-             and (text := same_text(summary, metric))]
-    if parts:
-        return "; ".join(parts + [WITHIN_BOOT] * any(summary.matrix.blocks))
+    timed = [metric for metric in summary.metrics if not metric.counts]
+    parts = list(filter(None, (same_text(summary, metric) for metric in timed)))
+    if parts and any(summary.matrix.blocks):
+        parts.append(WITHIN_BOOT)
+    if parts or not timed:
+        return "; ".join(parts)
     if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
@@ -203,19 +198,17 @@ def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, st
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     plan, precision = matrix.result.plan, precision_measure(matrix)
-    words = words_common(matrix.cells.values(), ("place", *matrix.axes))
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
+    timed = "the load" if matrix.frame["subject_cpu"].notna().any() else "both ends"
     pairs = [
-        ("words", words_text(words)),
+        ("words", words_text(words_common(matrix.cells.values(), ("place", *matrix.axes)))),
         ("subject", subjects_text(matrix)),
         ("machine", machines_text(matrix)),
         *emulated_pairs(matrix),
         ("disturbed", disturbances_text(matrix)),
-        ("place", places_text(matrix.cells.values())
-         + f"; congestion {congestion_text(matrix)}"),
+        ("place", f"{places_text(matrix.cells.values())}; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),
-        ("timer", timers and f"hyperfine {timers}: whole processes, " + (
-            "the load" if matrix.frame["subject_cpu"].notna().any() else "both ends")),
+        ("timer", timers and f"hyperfine {timers}: whole processes, {timed}"),
         ("builds", builds_text(plan)),
         ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The legend under a table: the meaning of each column and mark that occurs in it. Pure."""
 
-import itertools
 from collections.abc import Container, Iterable, Sequence
+from itertools import chain
 
 from suite import stats
 from suite.base.runner_words import TARGET
@@ -24,33 +24,32 @@ DIRECTION_MEANING = ("larger, smaller: where some values are only bounds, no mor
 def legend_pairs(summary: Summary) -> list[tuple[str, str]]:
     figures = {metric.name: [cell[metric.name] for cell in summary.figures.values()
                              if metric.name in cell] for metric in summary.metrics}
-    shown = {name: found for name, found in figures.items() if name != summary.gain_shown}
-    levels = [figure.interval.level for found in shown.values() for figure in found
-              if figure.interval]
-    versus_judged = [figure.judged for name in ratio_metrics(summary) | {summary.best_metric}
-                     for figure in figures.get(name or "", ()) if figure.judged]
-    versus_judged += [gain.judged for gain in summary.gains.values()]
-    versus = [figure.ratio for name in ratio_metrics(summary) for figure in figures.get(name, ())
-              if figure.ratio]
-    ratios = [*versus, *(figure.ratio for figure in figures.get(summary.best_metric or "", ())
-                         if figure.ratio), *(gain.ratio for gain in summary.gains.values())]
-    interval = " [95 % interval]" if any(ratio.span[1:] for ratio in versus) else ""
-    meaning = (f"ratio to the baseline{interval}, {ratios_text(summary, summary.baseline)}"
-               + published_legend(itertools.chain(*shown.values()), "ratio"))
+    shown = list(chain(*(found for name, found in figures.items() if name != summary.gain_shown)))
+    levels = [figure.interval.level for figure in shown if figure.interval]
+    with_ratios = ratio_metrics(summary)
+    versus = [figure for name, found in figures.items() if name in with_ratios
+              for figure in found if figure.judged]
+    compared: list[Figure | Gain] = [
+        *versus, *(figure for figure in figures.get(summary.best_metric or "", ())
+                   if figure.judged), *summary.gains.values()]
+    judged = [one.judged for one in compared if one.judged]
+    ratios = [one.ratio for one in compared if one.ratio]
+    verdicts = {one.verdict for one in judged}
+    interval = " [95 % interval]" if any(
+        figure.ratio.span[1:] for figure in versus if figure.ratio) else ""
     legends: list[Legend] = [
         ("+/-", WIDTH_MEANING, any(levels)),
         ("r", f"fewer than {stats.ROUNDS_NEEDED} rounds: not an interval, the farther of minimum "
               "and maximum", not all(levels)),
-        ("", "one round: no interval",
-         any(figure.rounds == 1 for found in figures.values() for figure in found)),
-        ("vs", meaning, bool(versus)),
+        ("", "one round: no interval", any(one.rounds == 1 for one in chain(*figures.values()))),
+        ("vs", f"ratio to the baseline{interval}, {pairing_text(summary, summary.baseline)}"
+               + published_legend(shown, "ratio"), any(figure.ratio for figure in versus)),
         *gain_legends(summary),
-        *best_legends(summary),
-        ("~", "undecided: the interval of the ratio contains 1",
-         any(one.verdict is Verdict.UNDECIDED for one in versus_judged)),
+        *best_legends(summary, figures[summary.metrics[0].name]),
+        ("~", "undecided: the interval of the ratio contains 1", Verdict.UNDECIDED in verdicts),
         ("=", "equivalent: the whole interval of the ratio is within margin=",
-         any(one.verdict is Verdict.EQUIVALENT for one in versus_judged)),
-        *withheld_legends(summary, versus_judged),
+         Verdict.EQUIVALENT in verdicts),
+        *withheld_legends(judged),
         (">1x <1x", DIRECTION_MEANING, any(ratio.directed for ratio in ratios)),
         few_legend(summary, ratios),
         (ABSENT, "nothing of the kind in these runs, or too few values to tell it",
@@ -68,7 +67,7 @@ def few_legend(summary: Summary, ratios: Iterable[stats.Estimate]) -> Legend:
             unranked or any(ratio.interval is None for ratio in ratios))
 
 
-def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:
+def withheld_legends(found: Sequence[Judged]) -> list[Legend]:
     """The words that stand in place of a ratio, and the confidence if there are many rows."""
     statuses = dict.fromkeys(one.contrast.status for one in found
                              if one.verdict is Verdict.WITHHELD)
@@ -79,15 +78,13 @@ def withheld_legends(summary: Summary, found: Sequence[Judged]) -> list[Legend]:
                  "coverage rate 5 %)", bool(tested))]
 
 
-def ratios_text(summary: Summary, words: Container[str],
-                estimate: str = "") -> str:
+def pairing_text(summary: Summary, words: Container[str]) -> str:
     """How the values of two cells that differ in these words are paired."""
     blocks = summary.matrix.blocks
     if TARGET not in words or len(blocks) < 2:
-        return f"round by round{estimate}"
+        return "round by round"
     boots = "of every boot of one to every boot of the other"
-    return f"{boots}{estimate}" if all(
-        blocks) else f"round by round, where a side is booted {boots}{estimate}"
+    return boots if all(blocks) else f"round by round, where a side is booted {boots}"
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:
@@ -105,12 +102,12 @@ def published_sizes(summary: Summary) -> list[tuple[str, str]]:
     """Published sizes in bytes. They need no ratio: unlike times they hold on every machine."""
     pairs = []
     for metric in summary.metrics:
-        published = [one.figure for figures in summary.figures.values() if metric.name in figures
-                     for one in figures[metric.name].published if metric.unit == "B"]
-        if published:
-            values = dict.fromkeys(f"{value_text(figure.value, 'B')} ({figure.words})"
-                                   for figure in published)  # several cells may have the same
-            pairs.append(("published", f"{metric.name}: {', '.join(values)}"))
+        texts = dict.fromkeys(  # several cells may have the same
+            f"{value_text(one.figure.value, 'B')} ({one.figure.words})"
+            for figures in summary.figures.values() if metric.name in figures
+            for one in figures[metric.name].published)
+        if texts and metric.unit == "B":
+            pairs.append(("published", f"{metric.name}: {', '.join(texts)}"))
     return pairs
 
 
@@ -121,7 +118,7 @@ def gain_legends(summary: Summary) -> list[Legend]:
         ("pre", f"median of {words_text(summary.baseline)}; post: of the row", bool(gains)),
         ("gain",
          f"post / pre - 1{factor_legend(gain.ratio for gain in gains)}, "
-         f"{ratios_text(summary, summary.baseline)}, with its 95 % interval"
+         f"{pairing_text(summary, summary.baseline)}, with its 95 % interval"
          + ("; worst, best: of a single round" if extremes else "")
          + published_legend(gains, "gain"),
          bool(gains)),
@@ -130,21 +127,21 @@ def gain_legends(summary: Summary) -> list[Legend]:
     ]
 
 
-def best_legends(summary: Summary) -> list[Legend]:
-    """The marks beside the leading metric, and the column that says how much better a row is."""
+def best_legends(summary: Summary, figures: Sequence[Figure]) -> list[Legend]:
+    """The marks beside the leading metric, and the column that says how much better a row is.
+    figures: those of the leading metric."""
     marks = {mark for optimum in summary.optima for mark in optimum.marks.values()}
     metric, base = summary.metrics[0], words_text(summary.baseline)
-    figures = [found[metric.name] for found in summary.figures.values() if metric.name in found]
     upper, lower = (base, "the row") if metric.better == "lower" else ("the row", base)
+    group = "of its group" if len(summary.optima) > 1 else "of all"
+    pairing = pairing_text(summary, (summary.best or "",))
     return [
-        (BEST, f"the best median of {summary.best_metric} "
-               f"{'of its group' if len(summary.optima) > 1 else 'of all'}, without values that "
-               f"another beats {ratios_text(summary, (summary.best or '',), '')}", bool(marks)),
-        (ALIKE, f"cannot be told apart from it: their ratio, "
-                f"{ratios_text(summary, (summary.best or '',))}, is no change for the worse",
+        (BEST, f"the best median of {summary.best_metric} {group}, without values that another "
+               f"beats {pairing}", bool(marks)),
+        (ALIKE, f"cannot be told apart from it: their ratio, {pairing}, is no change for the worse",
          ALIKE in marks),
         (f"times {'faster' if metric.is_speed else 'better'}",
          f"{metric.name} of {upper} / {metric.name} of {lower}, "
-         f"{ratios_text(summary, summary.baseline, '')}, with its 95 % interval"
+         f"{pairing_text(summary, summary.baseline)}, with its 95 % interval"
          + published_legend(figures, "ratio"),
          bool(marks) and any(figure.ratio for figure in figures))]

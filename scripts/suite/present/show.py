@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from suite import stats
+from suite.base import grouped
 from suite.base.by_hand import by_hand_lines
 from suite.base.errors import UsageError
 from suite.base.lab_words import facts_rows
@@ -20,7 +21,7 @@ from suite.base.units import count_text, number_text, percent_text, scale_choose
 from suite.base.words import words_split, words_text
 from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
-from suite.observe.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
+from suite.observe.measured import NANOSECOND, MaybeEnd, MeasuredRun, quotient, threads_sum
 from suite.observe.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
 from suite.observe.runs import METRIC_COLUMNS
 from suite.observe.selection import cells_select, metrics_default
@@ -91,56 +92,58 @@ def figure_text(figure: Figure, unit: str) -> str:
     return f"{text}; {ratio_item(figure, False, '')}" if figure.ratio and figure.median else text
 
 
-def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None],
-                 what: Any = None) -> list[float | None]:
-    """For each of ENDS the median over runs of value(run, end, what); an absent end is empty."""
-    return [median_of(value(run, run.record.end(end) or {}, what) for run in runs)
+def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None], *more: Any
+                 ) -> list[float | None]:
+    """For each of ENDS the median over runs of value(run, end, *more); an absent end is empty."""
+    return [median_of(value(run, run.record.end(end) or {}, *more) for run in runs)
             for end in ENDS]
 
 
-def ends_table(rows: Iterable[tuple[str, Sequence[Any]]], width: int,
+def ends_table(rows: Mapping[str, Sequence[Any]], width: int,
                text: Callable[[Any], str] = str, heads: Sequence[str] = ENDS) -> list[str]:
     """A table with a column for each of heads. A row or column without any text is left out."""
-    texts = [(label, ["" if value is None else text(value) for value in values])
-             for label, values in rows]
-    known = [(label, row) for label, row in texts if any(row)]
+    texts = {label: ["" if value is None else text(value) for value in values]
+             for label, values in rows.items()}
+    known = {label: row for label, row in texts.items() if any(row)}
     if not known:
         return []
-    keys = Column("", tuple(Item(label) for label, _ in known), left=True)
-    columns = zip(*(row for _, row in known), strict=True)
-    groups = tuple(Group(end, (Column("", tuple(map(Item, column))),))
-                   for end, column in zip(heads, columns, strict=True) if any(column))
-    titles, _, rule, *lines = table_lines(Table((keys,), groups), width)
-    return [titles, rule, *lines]
+    columns = [Column(head, tuple(map(Item, column)))
+               for head, column in zip(heads, zip(*known.values(), strict=True), strict=True)
+               if any(column)]
+    return table_lines(Table((Column("", tuple(map(Item, known)), left=True),),
+                             tuple(Group("", (column,)) for column in columns)), width)
 
 
 def calls_per_message(run: MeasuredRun, end: RecordEnd, kind: str) -> float | None:
-    """Calls of one kind by an end, per message; None if no thread of it counts its calls."""
+    """None if no thread of the end counts its calls."""
     known = [thread["calls"].get(kind, 0) for thread in end.get("threads", ())
              if "calls" in thread]
     return quotient(sum(known), run.messages) if known else None
+
+
+def count_per_message(run: MeasuredRun, end: MaybeEnd, path: Sequence[str]) -> float | None:
+    return quotient(threads_sum(end, *path), run.messages)
 
 
 def counts_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
     """Calls by kind and other counts of each end, per message of the run."""
     kinds = sorted({kind for run in runs for _, _, thread in run.record.threads()
                     for kind in thread.get("calls", {})})
-    calls = [(kind, [value or None for value in ends_medians(runs, calls_per_message, kind)])
-             for kind in kinds]
-    counts = [(label, ends_medians(runs, lambda run, end, path: quotient(
-        threads_sum(end, *path), run.messages), path)) for label, path in COUNTS.items()]
-    return ends_table(calls + counts, width, count_text)
+    calls = {kind: [value or None for value in ends_medians(runs, calls_per_message, kind)]
+             for kind in kinds}
+    counts = {label: ends_medians(runs, count_per_message, path) for label, path in COUNTS.items()}
+    return ends_table(calls | counts, width, count_text)
 
 
 def cpu_lines(cell: Cell, runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    values = {"all": ends_medians(runs, lambda run, end, _: quotient(run.cpu(end), run.messages))}
+    rows = {"all": ends_medians(runs, lambda run, end: quotient(run.cpu(end), run.messages))}
     for part in ("user", "system"):
-        known = ends_medians(runs, lambda run, end, key: quotient(
-            run.cpu_part(end, key), run.messages), part)
-        values[part] = [None if f"{end}_{part}" in cell.unsplit else value
-                        for end, value in zip(ENDS, known, strict=True)]
-    scale = scale_choose([value for value in values["all"] if value is not None], "s")
-    return ends_table([(f"{label}, {scale.unit}", row) for label, row in values.items()], width,
+        known = ends_medians(runs, lambda run, end, part: quotient(
+            run.cpu_part(end, part), run.messages), part)
+        rows[part] = [None if f"{end}_{part}" in cell.unsplit else value
+                      for end, value in zip(ENDS, known, strict=True)]
+    scale = scale_choose(filter(None, rows["all"]), "s")
+    return ends_table({f"{label}, {scale.unit}": row for label, row in rows.items()}, width,
                       lambda value: number_text(scale.apply(value)))
 
 
@@ -152,22 +155,16 @@ def regimes_lines(matrix: Matrix, cell: Cell, runs: Sequence[MeasuredRun], metri
     found = stats.regimes_of(series.values) if series.positive and not series.censored else None
     if found is None:
         return []
-    low = set(series.rounds[series.values <= found.limit].tolist())
-    groups = [np.array([run.record.round in low for run in runs])]
-    groups.append(~groups[0])
-    rows = matrix.value_rows[cell.name]
-    figures = {one.name: (one.unit, matrix.frame[one.name].to_numpy()[rows])
-               for one in METRICS.values()}
-    for end, (label, path) in product(ENDS, COUNTS.items()):
-        counts = [quotient(threads_sum(run.record.end(end), *path), run.messages) for run in runs]
-        figures[f"{end} {label} per message"] = "1", np.array(counts, dtype=float)
-    medians = {name: (unit, [float(np.median(values[group])) for group in groups])
-               for name, (unit, values) in figures.items() if not np.isnan(values).any()}
-    return ends_table(
-        [(name, [value_text(value, unit) for value in pair])
-         for name, (unit, pair) in medians.items()
-         if not math.isclose(*pair, rel_tol=REGIMES_DIFFER, abs_tol=1e-12)], width,
-        heads=[f"{int(group.sum())} rounds" for group in groups])
+    figures = matrix.frame[list(METRICS)].iloc[matrix.value_rows[cell.name]].assign(**{
+        f"{end} {label} per message": np.array(
+            [count_per_message(run, run.record.end(end), path) for run in runs], dtype=float)
+        for end, (label, path) in product(ENDS, COUNTS.items())}).dropna(axis="columns")
+    groups = figures.groupby(figures[metric.name] > found.limit)
+    rows = {name: [value_text(value, METRICS[name].unit if name in METRICS else "1")
+                   for value in pair]
+            for name, pair in groups.median().items()
+            if not math.isclose(*pair, rel_tol=REGIMES_DIFFER, abs_tol=1e-12)}
+    return ends_table(rows, width, heads=[f"{size} rounds" for size in groups.size()])
 
 
 def variants_text(values: Iterable[Any]) -> str:
@@ -183,6 +180,11 @@ def threads_of(runs: Sequence[MeasuredRun], end: str) -> list[list[Mapping[str, 
     return [(run.record.end(end) or {}).get("threads", []) for run in runs]
 
 
+def thread_parts(runs: Sequence[MeasuredRun], key: str) -> list[list[Mapping[str, Any]]]:
+    """For each of ENDS this part of all threads of all runs."""
+    return [[thread.get(key, {}) for thread in chain(*threads_of(runs, end))] for end in ENDS]
+
+
 def indices_text(indices: Sequence[int]) -> str:
     """Ascending numbers as ranges: `0 to 3, 7`."""
     texts = []
@@ -192,39 +194,45 @@ def indices_text(indices: Sequence[int]) -> str:
     return ", ".join(texts)
 
 
+def placement_text(threads: Iterable[Mapping[str, Any]]) -> str:
+    """The CPUs that a thread asked for and those it ran on, over all runs; empty if unknown."""
+    places = [thread["cpus"] for thread in threads if "cpus" in thread]
+    asked = variants_text(",".join(map(str, place["asked"])) if "asked" in place else "free"
+                          for place in places)
+    ran = variants_text(place[key] for place in places for key in ("start", "end")
+                        if place.get(key) is not None)
+    return f"asked {asked}; ran on {ran}" if places else ""
+
+
 def placement_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
-    """The CPUs that threads asked for and those they ran on. Threads alike in both share a line."""
+    """The placement of each thread. Threads alike share a line."""
     pairs = []
     for end in ENDS:
-        indices: dict[str, list[int]] = {}
-        for index, threads in enumerate(zip_longest(*threads_of(runs, end), fillvalue={})):
-            places = [thread["cpus"] for thread in threads if "cpus" in thread]
-            asked = variants_text(",".join(map(str, place["asked"])) if "asked" in place
-                                  else "free" for place in places)
-            ran = variants_text(place[key] for place in places for key in ("start", "end")
-                                if place.get(key) is not None)
-            if places:
-                indices.setdefault(f"asked {asked}; ran on {ran}", []).append(index)
+        same_index = zip_longest(*threads_of(runs, end), fillvalue={})
+        alike = grouped((placement_text(threads), index)
+                        for index, threads in enumerate(same_index))
         pairs += [(f"{end} thread{'s' if len(found) > 1 else ''} {indices_text(found)}", text)
-                  for text, found in indices.items()]
+                  for text, found in alike.items() if text]
     return labelled_lines(pairs, width)
+
+
+def tcp_text(key: str, value: float | None) -> str:
+    if value and key.endswith("_ns"):
+        return value_text(value * NANOSECOND, "s")
+    return "" if value is None else f"{value:.0f}"
 
 
 def tcp_lines(runs: Sequence[MeasuredRun], timed: bool, width: int) -> list[str]:
     """TCP_INFO. TCP_STATES are medians over connections; all others are sums over connections, of
     which the median over runs is shown. timed: also show times."""
-    known = [[thread.get("tcp_info", {}) for thread in chain(*threads_of(runs, end))]
-             for end in ENDS]
-    keys = dict.fromkeys(key for info in chain(*known) for key in info
-                         if timed or not key.endswith("_ns"))
-    rows = []
-    for key in keys:
+    known = thread_parts(runs, "tcp_info")
+    rows = {}
+    for key in dict.fromkeys(key for info in chain(*known) for key in info):
         values = [median_of(info.get(key, {}).get("median") for info in infos)
                   for infos in known] if key in TCP_STATES else ends_medians(
             runs, lambda _, end, name: threads_sum(end, "tcp_info", name, "sum"), key)
-        rows.append((key.removesuffix("_ns"), [
-            "" if value is None else value_text(value * NANOSECOND, "s")
-            if key.endswith("_ns") and value else f"{value:.0f}" for value in values]))
+        if timed or not key.endswith("_ns"):
+            rows[key.removesuffix("_ns")] = [tcp_text(key, value) for value in values]
     return ends_table(rows, width)
 
 
@@ -250,36 +258,35 @@ def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
     if not known:
         return []
     capture, number = next((pair for pair in known if "file" in pair[0]), known[-1])
-    rows = [(f"client {name}", sizes_text(capture[name])) for name in DIRECTIONS]
     where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
-    return [("captured on", where), *rows,
-            *([("packets", capture["file"])] if "file" in capture else [])]
+    kept = [("packets", capture["file"])] if "file" in capture else []
+    return [("captured on", where),
+            *((f"client {name}", sizes_text(capture[name])) for name in DIRECTIONS), *kept]
 
 
 def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
+    """What the ends chose, then the options of their sockets."""
     ends = [[run.record.end(end) or {} for run in runs] for end in ENDS]
-    options = [[thread.get("options", {}) for thread in chain(*threads_of(runs, end))]
-               for end in ENDS]
+    options = thread_parts(runs, "options")
     keys = dict.fromkeys(key for found in chain(*options) for key in found if key != "clamped")
-    return ends_table([(key, [variants_text(found[key] for found in side if key in found)
-                              for side in source])
+    return ends_table({key: [variants_text(found[key] for found in side if key in found)
+                             for side in source]
                        for source, names in ((ends, END_WORDS), (options, keys))
-                       for key in names], width)
+                       for key in names}, width)
 
 
 def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     """Every counted run in order: the value of the metric, or the status and its reason."""
-    runs = matrix.result.runs
+    censored = matrix.result.runs.censored[:, METRIC_COLUMNS[metric.name]]
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
-    rows = rows.sort_values(["round", "label"])
-    good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
-    marks = dict(zip(good.index, stats.outliers_mark(good[metric.name].tolist()), strict=True))
-    scale = scale_choose(good[metric.name], metric.unit)
+    good = rows.loc[(rows["status"] == "ok") & rows[metric.name].notna(), metric.name]
+    marks = dict(zip(good.index, stats.outliers_mark(good.tolist()), strict=True))
+    scale = scale_choose(good, metric.unit)
     lines = []
-    for index, row in rows.iterrows():
+    for index, row in rows.sort_values(["round", "label"]).iterrows():
         text = f"{row['status']:>8} {row['reason']}"
         if index in marks:
-            bound = "> " if runs.censored[index, METRIC_COLUMNS[metric.name]] else ""
+            bound = "> " if censored[index] else ""
             text = (f"{bound + number_text(scale.apply(row[metric.name])):>8} {scale.unit}"
                     f"{'  outlier' if marks[index] else ''}")
         lines.append(f"round {row['round']:>3} {row['label']:<2} {text}")
@@ -312,11 +319,9 @@ def notes_lines(matrix: Matrix, cell: Cell, metric: Metric, width: int) -> list[
 def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
     """The subject of the last run that has one: its program, and how it was started."""
     found = next((record.subject for record in reversed(records) if record.subject), {})
-    rows = (("version", found.get("version")), ("package", found.get("package")),
-            ("program", found.get("program")), ("sha256", found.get("sha256")),
-            ("runs as", found.get("user")),
-            ("started as", shlex.join(found.get("arguments", ()))))
-    return [(label, text) for label, text in rows if text]
+    rows = {name: found.get(name) for name in ("version", "package", "program", "sha256")} | {
+        "runs as": found.get("user"), "started as": shlex.join(found.get("arguments", ()))}
+    return [(label, text) for label, text in rows.items() if text]
 
 
 def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
@@ -340,12 +345,12 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
             (one.name, figure_text(figure, one.unit)) for one in METRICS.values()
             if (figure := figure_build(matrix, cell, one))], inner),
         f"Two groups of rounds, by {metric.name}": regimes_lines(
-            matrix, cell, timed, metric, inner),
+            matrix, cell, runs, metric, inner),
         "Subject": labelled_lines(subject_rows(records), inner),
         "Calls and counts per message": counts_lines(runs, inner),
         "CPU per message": cpu_lines(cell, timed, inner),
-        "All CPUs of the machine, share of time": ends_table([(state, ends_medians(
-            timed, lambda _, end, key: machine_share(end, key), state)) for state in CPU_STATES],
+        "All CPUs of the machine, share of time": ends_table({state: ends_medians(
+            timed, lambda _, end, name: machine_share(end, name), state) for state in CPU_STATES},
             inner, percent_text),
         "Placement": placement_lines(runs, inner),
         "Lab": labelled_lines(facts_rows(labs[-1] if labs else {}), inner),

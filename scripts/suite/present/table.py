@@ -118,15 +118,15 @@ def listed_text(texts: Sequence[str]) -> str:
 
 def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
     """The lines below a table: legend, footnotes, remarks on the result."""
-    remarks = [
-        "published figures of cells that are not in this result: "
-        + listed_text(summary.published_unused) if summary.published_unused else "",
-        f"no gain of {summary.gain}: no cell shares a good round with a baseline"
-        if summary.gain and not summary.gains else "",
-        *summary.matrix.result.notes]
+    remarks = list(summary.matrix.result.notes)
+    if summary.gain and not summary.gains:
+        remarks.insert(0, f"no gain of {summary.gain}: no cell shares a good round with a baseline")
+    if summary.published_unused:
+        remarks.insert(0, "published figures of cells that are not in this result: "
+                       + listed_text(summary.published_unused))
     return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
             *library_pairs(summary.matrix, summary.metrics),
-            *(("note", remark) for remark in remarks if remark)]
+            *(("note", remark) for remark in remarks)]
 
 
 def title_text(matrix: Matrix) -> str:
@@ -209,29 +209,19 @@ def result_fields(summary: Summary) -> list[str]:
 
 
 def result_records(summary: Summary) -> Iterator[Fields]:
-    """A record of each cell. It has result_fields() and more, and the ratios of a terminal."""
-    shown = columns.ratio_metrics(summary)
+    """A record of each cell. It has result_fields() and more."""
     for cell in summary.matrix.cells.values():
         record: Fields = {"status": cell.status, **cell.axes}
         for name, figure in summary.figures[cell.name].items():
             record |= figure_fields(name, figure)
-            if name in shown and figure.ratio and figure.judged:
+            if figure.ratio and figure.judged:
                 record |= estimate_fields(f"{name}_ratio", figure.ratio, 0) | {
                     f"{name}_verdict": verdict_name(figure.judged)}
-        if cell.name in summary.gains:
-            record |= {f"{summary.gain}_{part}": value
-                       for part, value in gain_fields(summary.gains[cell.name]).items()}
-        if summary.best:
-            record |= {f"{summary.best_metric}_{part}": value
-                       for part, value in best_fields(summary, cell).items()}
+        gain = summary.gains.get(cell.name)
+        for asked, parts in ((summary.gain, gain_fields(gain) if gain else {}),
+                             (summary.best_metric, best_fields(summary, cell))):
+            record |= {f"{asked}_{part}": value for part, value in parts.items()}
         yield record
-
-
-def interval_json(interval: stats.Interval | None) -> dict[str, float | None]:
-    """low, high and level (null: min and max); empty without an interval."""
-    if interval is None:
-        return {}
-    return {"low": interval.low, "high": interval.high, "level": interval.level}
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
@@ -239,12 +229,14 @@ def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
     if ratio.directed:
         direction = "above" if ratio.value > 1 else "below" if ratio.value < 1 else "none"
         return {"value": None, "direction": direction, "pairs": ratio.pairs}
-    return {"value": ratio.value, **interval_json(ratio.interval), "pairs": ratio.pairs}
+    interval = ratio.interval._asdict() if ratio.interval else {}
+    return {"value": ratio.value, **interval, "pairs": ratio.pairs}
 
 
 def figure_json(figure: Figure) -> dict[str, Any]:
-    value: dict[str, Any] = {"median": figure.median, **interval_json(figure.interval),
-                             "rounds": figure.rounds, "exact": figure.exact}
+    interval = figure.interval._asdict() if figure.interval else {}  # level null: min and max
+    value: dict[str, Any] = {"median": figure.median, **interval, "rounds": figure.rounds,
+                             "exact": figure.exact}
     if figure_censored(figure):
         value["censored"] = figure_censored(figure)
     if figure.ratio is not None:
@@ -265,13 +257,12 @@ def groups_json(optima: Sequence[Optimum]) -> list[dict[str, Any]]:
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
-    value: dict[str, Any] = {"cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
-                             "baseline": cell.baseline, "runs_ok": cell.runs_ok,
-                             "runs_failed": cell.runs_failed}
+    value: dict[str, Any] = {
+        "cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
+        "baseline": cell.baseline, "runs_ok": cell.runs_ok, "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    if cell.name in summary.gains:
-        gain = summary.gains[cell.name]
+    if gain := summary.gains.get(cell.name):
         value["gain"] = gain_fields(gain) | {"pairs": gain.ratio.pairs} | published_json(
             gain.published)
     if summary.best:
