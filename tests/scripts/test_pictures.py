@@ -65,16 +65,20 @@ def test_every_kind_of_picture_is_a_module_that_draws():
 STRANGER = '''
 """Rounds: how many rounds there are, as one bar of each cell."""
 
+from suite.base.units import Scale
+from suite.decide.summary import Figure
+from suite.observe.metrics import METRICS
 from suite.present.pictures.bars import Bar, Panel, bars_drawing
+from suite.present.pictures.canvas import canvas_of
 from suite.present.pictures.parts import picture_name
 
 
 def draw(matrix, picture):
-    rows = tuple((name, cell) for name, cell in matrix.cells.items())
-    bars = [Bar(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "", "rounds", name)
-            for row, (name, _) in enumerate(rows)]
-    return [bars_drawing(matrix, picture_name(picture, "all"), "how many rounds", ("rounds", ""),
-                         {}, [Panel("", "", rows)], [matrix.rounds], [bars])]
+    figure = Figure(matrix.rounds, None, matrix.rounds, True)
+    panel = Panel("", METRICS["sends_per_message"], Scale(1.0, ""), [
+        Bar(name, cell, figure) for name, cell in matrix.cells.items()])
+    return [bars_drawing(matrix, canvas_of(picture), picture_name(picture, "all"),
+                         "how many rounds", "rounds", [panel.scaled(matrix.rounds)])]
 '''
 
 

@@ -4,7 +4,6 @@ width. Pure. A line ends at the quantile that Histogram.quantile() no longer kno
 1 / (1 - q) values. In an open loop, requests that were due and never sent end it too."""
 
 import math
-from collections.abc import Iterator
 from itertools import count
 
 from suite.base.units import Scale
@@ -19,14 +18,16 @@ STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis
 
 
-def percentiles_points(histogram: Histogram, scale: Scale) -> Iterator[tuple[float, float]]:
+def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
     """(1 / (1 - q), quantile q) from q = 0 on."""
+    points = []
     for step in count():
         x = 10 ** (step / STEPS)
         value = histogram.quantile(1 - 1 / x)
         if value is None or isinstance(value, Beyond):
-            return
-        yield x, time_in(scale, value)
+            break
+        points.append((x, time_in(scale, value)))
+    return points
 
 
 def nines_text(nines: int) -> str:
@@ -46,8 +47,8 @@ def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most
     steep = high > STEEP_TIMES * low
     nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
     drawn = nines[::-(-len(nines) // max(most, 2))]
-    times, in_text = (parts.tics_command("y", time_tics(low, high, count)) if steep
-                      else "set ytics autofreq" for count in (12, 6))
+    times, in_text = (time_tics("y", low, high, count) if steep else "set ytics autofreq"
+                      for count in (12, 6))
     return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
             "top": high * 1.1, "logarithmic_y": steep,
             "style": f"linespoints pointinterval {STEPS} pt points[i] ps 0.8 * grain",
