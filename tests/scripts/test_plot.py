@@ -19,7 +19,6 @@ from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS
 from suite.present.pictures.bars import Bar, Panel, panels_group
 from suite.present.pictures.canvas import Canvas
-from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS
 from suite.present.pictures.parts import (
     axis_words,
@@ -29,7 +28,7 @@ from suite.present.pictures.parts import (
     ratio_tics,
     round_numbers,
 )
-from suite.present.pictures.percentiles import nines_text
+from suite.present.pictures.percentiles import nines_text, unsent_text
 from suite.present.pictures.plot import drawings_make
 from suite.result.record import Record
 from suite.scenario.scenario import PICTURES, Picture

@@ -189,7 +189,7 @@ def bars_drawing(matrix: Matrix, canvas: Canvas, name: str, headline: str, measu
     around = PANEL_UNITS * len(panels) + foot
     rounds = any(bar.dots for bar in bars)
     blocks: list[list[parts.Row]] = [
-        [panel.head, *(panel.line(row, bar, bar_colour(bar.cell, base))
+        [panel.head, *(panel.line(row, bar, bar_colour(bar.cell.axes, base))
                        for row, bar in enumerate(panel.bars))] for panel in panels]
     for panel in panels if rounds else ():
         dots: list[parts.Row] = [
@@ -214,9 +214,9 @@ def bars_drawing(matrix: Matrix, canvas: Canvas, name: str, headline: str, measu
         "label_foot": foot, "widest": widest})
 
 
-def bar_colour(cell: Cell, base: Mapping[str, str]) -> int:
-    """base: the axes of the baseline."""
-    colour = parts.strategy_colour(cell.axes)
-    if colour is not None:
-        return colour
-    return BASE_COLOUR if base and base.items() <= cell.axes.items() else BAR_COLOUR
+def bar_colour(axes: Mapping[str, str], base: Mapping[str, str]) -> int:
+    """The colour of the strategy of these axes. base: the axes of the baseline."""
+    place = parts.strategy_place(axes)
+    if place is not None:
+        return int(parts.COLOURS[place % len(parts.COLOURS)][1:], 16)
+    return BASE_COLOUR if base and base.items() <= axes.items() else BAR_COLOUR

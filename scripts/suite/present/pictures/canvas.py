@@ -6,7 +6,7 @@ Templates place everything in units. On a screen a unit is a pixel, and letters 
 """
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError
@@ -18,7 +18,7 @@ PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_PNG_SCALE, PRINT_SMALL = 300 / 96, 10.2
 LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
 BODY, BODY_SHARE, BODY_LEAST = 484, 0.8, 200  # height of axes without ratios: most, share, least
-TEXT_COLUMNS = 70  # the width of a picture in text
+COLUMNS = 70  # the width of a picture in text
 NAME_MAX = 32  # the longest name of a bar or row, in characters
 LINE_LEAST, NOTE_LINES = 12, 4  # characters of a line, at least; lines of a note, at most
 LETTER = 8.2  # the width of a letter in units
@@ -31,16 +31,11 @@ def lines_of(text: str, columns: float) -> list[str]:
 
 
 class Sign(NamedTuple):
-    """What a sign means, as the legend says it. drawn, text: the sign in either picture; empty if
-    that picture does not have it."""
+    """What a sign means. drawn, text: how it looks in either picture; empty where it is absent."""
 
     drawn: str
     text: str
     meaning: str
-
-
-def legend_text(signs: Iterable[tuple[str, str]]) -> str:
-    return "; ".join(f"{sign}: {meaning}" for sign, meaning in signs if sign)
 
 
 class Canvas(NamedTuple):
@@ -64,7 +59,9 @@ class Canvas(NamedTuple):
         and small print, wanted and needed. signs: of the legend, in order."""
         heads = lines_of(headline, self.width / 10) if self.title else []
         columns = self.width / (0.72 * self.small_points)
-        dark = lines_of(legend_text((sign.drawn, sign.meaning) for sign in signs), columns)
+        legend, legend_text = ("; ".join(f"{sign[place]}: {sign.meaning}" for sign in signs
+                                         if sign[place]) for place in range(2))
+        dark = lines_of(legend, columns)
         pale = lines_of(note, columns)[:NOTE_LINES] if self.note else []
         head, foot = 12 + 22 * len(heads), 6 + SMALL_LINE * len(dark + pale)
         height = self.height or head + body + foot
@@ -73,9 +70,8 @@ class Canvas(NamedTuple):
             raise UsageError(f"picture: size={self.size}: this picture needs a height of "
                              + (f"{head + foot + least} px" if self.unit == 1.0 else
                                 f"{needed:.1f} in ({25.4 * needed:.0f} mm)"))
-        title_lines = textwrap.wrap(headline, TEXT_COLUMNS)
-        signs_lines = textwrap.wrap(legend_text((sign.text, sign.meaning) for sign in signs),
-                                    TEXT_COLUMNS)
+        title_lines = textwrap.wrap(headline, COLUMNS)
+        signs_lines = textwrap.wrap(legend_text, COLUMNS)
         return {"width": self.width, "height": height, "unit": self.unit,
                 "png_scale": self.png_scale, "small_points": self.small_points,
                 "head": head, "foot": foot, "dark": len(dark),

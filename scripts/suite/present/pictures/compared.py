@@ -2,6 +2,7 @@
 """What pictures of comparisons use: the comparisons, names of sides, changes as short texts."""
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 from suite import stats
 from suite.base import grouped
@@ -64,23 +65,25 @@ def absent_signs(texts: Iterable[str]) -> list[Sign]:
     return [Sign("-", "-", "unsupported")] if "-" in texts else []
 
 
-def estimate_marked(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK) -> str:
-    """A change with its mark and interval, or an arrow if only the direction is known."""
+def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK
+                   ) -> tuple[str, str]:
+    """A change with its mark, or an arrow if only the direction is known; and its interval."""
     if estimate.directed:
-        return marked("larger ->" if estimate.value > 1 else
-                      "<- smaller" if estimate.value < 1 else "either", verdict, status)
+        arrow = ("larger ->" if estimate.value > 1 else
+                 "<- smaller" if estimate.value < 1 else "either")
+        return marked(arrow, verdict, status), ""
     texts = change_texts(*estimate.span)
-    interval = "" if verdict is Verdict.WITHHELD else interval_text(texts)
-    return f"{marked(texts[0], verdict, status)} {interval}".rstrip()
+    return (marked(texts[0], verdict, status),
+            "" if verdict is Verdict.WITHHELD else interval_text(texts))
 
 
 def note_text(comparisons: Sequence[Comparison], figures: str) -> str:
     """The small print. figures: what its ratios are."""
-    matrix, metric = comparisons[0].base.matrix, comparisons[0].metrics[0]
+    matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
-    shown = grouped((id(side.matrix), (side.matrix, cell)) for one in comparisons
-                    for _, side, cell in one.cells())
+    shown = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
+                    for (_, side, cell), metric in product(one.cells(), one.metrics))
     coverage = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
-                for cells in shown.values())
+                for (_, metric), cells in shown.items())
     texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *filter(None, coverage)]
     return parts.note_text(matrix, matrix.cells.values(), "; ".join(texts))

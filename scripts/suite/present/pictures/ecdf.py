@@ -7,7 +7,7 @@ from itertools import accumulate
 from suite.base.units import Scale
 from suite.observe.frame import Matrix
 from suite.present.pictures import parts
-from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
+from suite.present.pictures.percentiles import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 

@@ -87,10 +87,11 @@ def text_colour(colour: int) -> int:
     return BLACK if light > 0.179 else WHITE
 
 
-def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str, canvas: Canvas = Canvas()) -> list[parts.Drawing]:
+def heatmap_draw(comparisons: Sequence[Comparison], x: str | None, name: str,
+                 canvas: Canvas = Canvas()) -> list[parts.Drawing]:
     """A heat map for each combination of the axes that are neither rows nor columns; several if
     there is no room for all columns. x: the axis of the columns."""
+    metric = comparisons[0].metrics[0]
     versus = " ".join(comparisons[0].new.words) or "result"
     tiles = [tile_make({**row.axes, versus: compared.side_value(one.new)}, row, metric)
              for one in comparisons for row in one.rows]
@@ -168,6 +169,5 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
-    metric = comparisons[0].metrics[0]
-    return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),
-                        parts.picture_name(picture, metric.name), canvas_of(picture))
+    name = parts.picture_name(picture, comparisons[0].metrics[0].name)
+    return heatmap_draw(comparisons, parts.picture_axis(matrix, picture), name, canvas_of(picture))

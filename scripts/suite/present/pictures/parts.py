@@ -169,10 +169,6 @@ def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
     return interval[:2] if interval else ()
 
 
-def spread(value: float, interval: stats.Interval | None) -> list[float]:
-    return [value, *(interval_ends(interval) or (value, value))]
-
-
 def absence_text(cell: Cell) -> str:
     return cell.status if cell.status != "ok" else cell.emulated or "none"
 
@@ -276,11 +272,6 @@ def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)
     return [next(free) if place is None else place for place in known]
-
-
-def strategy_colour(axes: Mapping[str, str]) -> int | None:
-    place = strategy_place(axes)
-    return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
 def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
