@@ -77,7 +77,7 @@ POINTS = {"7": CLEAR, "5": CLEAR, "6": NOT_CLEAR, "2": FEW}
 def forest_read(matrices: Matrices, metric: str) -> Rows:
     """The points of forests, which must say the same as the texts beside them."""
     comparisons, rows = comparisons_of(matrices, metric), {}
-    for drawing in forest_draw(comparisons, METRICS[metric], "forest") if comparisons else ():
+    for drawing in forest_draw(comparisons, "forest") if comparisons else ():
         blocks = data_rows(drawing)
         heads = [(int(at), name) for at, name in blocks[1] if at.isdigit()] if (
             "# headings" in drawing.data) else []

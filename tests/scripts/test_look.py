@@ -197,6 +197,11 @@ def test_bars_have_a_dot_for_every_round_whose_bar_is_whole_and_say_which_lie_be
     assert shown + beyond == sum(len(matrix.series(name, "time_per_message")) for name in whole)
 
 
+def test_a_bar_that_is_cut_has_no_dots_not_even_beyond_the_axis(verdicts):
+    (drawing, *_) = drawings_make(verdicts, [asked("bars", "message", "bandwidth")])
+    assert "bar cut" in drawing.data and signs_of(drawing) == "~: undecided; dots: rounds"
+
+
 def test_dots_do_not_move_and_a_count_that_is_the_same_in_every_round_has_none():
     matrix = matrix_of(NODELAY)
     assert len({drawings_make(matrix, [asked("bars")])[0].data for _ in range(3)}) == 1

@@ -65,16 +65,20 @@ def test_every_kind_of_picture_is_a_module_that_draws():
 STRANGER = '''
 """Rounds: how many rounds there are, as one bar of each cell."""
 
+from suite.base.units import Scale
+from suite.decide.summary import Figure
+from suite.observe.metrics import METRICS
 from suite.present.pictures.bars import Bar, Panel, bars_drawing
+from suite.present.pictures.canvas import canvas_of
 from suite.present.pictures.parts import picture_name
 
 
 def draw(matrix, picture):
-    rows = tuple((name, cell) for name, cell in matrix.cells.items())
-    bars = [Bar(row, matrix.rounds, None, None, matrix.rounds, 0x56B4E9, 0, "", "rounds", name)
-            for row, (name, _) in enumerate(rows)]
-    return [bars_drawing(matrix, picture_name(picture, "all"), "how many rounds", ("rounds", ""),
-                         {}, [Panel("", "", rows)], [matrix.rounds], [bars])]
+    figure = Figure(matrix.rounds, None, matrix.rounds, True)
+    panel = Panel("", METRICS["sends_per_message"], Scale(1.0, ""), [
+        Bar(name, cell, figure) for name, cell in matrix.cells.items()])
+    return [bars_drawing(matrix, canvas_of(picture), picture_name(picture, "all"),
+                         "how many rounds", "rounds", [panel.scaled(matrix.rounds)])]
 '''
 
 
@@ -170,18 +174,18 @@ def test_a_figure_shows_what_may_be_said_of_it(nodelay, verdict, status, marked,
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     cork = verdict_set(cork, verdict, status)
-    (heat,) = heatmap_draw([cork], metric, None, "heat")
-    (forest,) = forest_draw([cork], metric, "forest")
+    (heat,) = heatmap_draw([cork], None, "heat")
+    (forest,) = forest_draw([cork], "forest")
     assert cells_of(heat)[0, 0] == marked
     assert text in forest.data
 
 
 def test_a_forest_names_what_opposite_rows_depend_on_in_place_of_a_mean(nodelay):
     _, cork, more, *_ = compare_baseline(nodelay, (METRICS["time_per_message"],))
-    (forest,) = forest_draw([cork], METRICS["time_per_message"], "forest")
+    (forest,) = forest_draw([cork], "forest")
     assert '2 NaN NaN NaN 0 "geomean" "depends on place"' in forest.data
     assert "diamond" not in signs_of(forest)
-    (forest,) = forest_draw([more], METRICS["time_per_message"], "forest")
+    (forest,) = forest_draw([more], "forest")
     assert "depends" not in forest.data and "diamond" in signs_of(forest)
 
 
@@ -190,19 +194,19 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     cork = replace(cork, rows=cork.rows[:1], geomeans={})
     def signs(verdict):
-        (drawing,) = forest_draw([floor_set(verdict_set(cork, verdict), None)], metric, "f")
+        (drawing,) = forest_draw([floor_set(verdict_set(cork, verdict), None)], "f")
         return signs_of(drawing), drawing.settings["signs_text"]
     assert signs(Verdict.UNDECIDED) == ("hollow ~: undecided",
                                         "---: 95 % interval; ~: undecided")
     assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
-    (heat,) = heatmap_draw([verdict_set(cork, Verdict.UNDECIDED)], metric, None, "heat")
+    (heat,) = heatmap_draw([verdict_set(cork, Verdict.UNDECIDED)], None, "heat")
     assert signs_of(heat) == "~: undecided"
 
 
 def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
-    (heat,) = heatmap_draw([verdict_set(cork, Verdict.WITHHELD, Status.ZERO)], metric, None, "heat")
+    (heat,) = heatmap_draw([verdict_set(cork, Verdict.WITHHELD, Status.ZERO)], None, "heat")
     assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
 
 
@@ -239,7 +243,7 @@ def test_the_text_of_a_forest_has_the_ends_of_aa_intervals_and_no_marks_of_an_ax
         nodelay, tmp_path):
     comparisons = [floor_set(one, 1.4) for one in compare_baseline(
         nodelay, (METRICS["time_per_message"],))[1:2]]
-    (drawing,) = forest_draw(comparisons, METRICS["time_per_message"], "forest")
+    (drawing,) = forest_draw(comparisons, "forest")
     drawing_write(drawing, tmp_path)
     rows = [line for line in (tmp_path / "forest.txt").read_text().splitlines()
             if line.lstrip().startswith(("together", "apart"))]
@@ -254,7 +258,7 @@ def test_the_name_of_a_row_says_what_its_numbers_are_and_there_is_none_without_c
     comparisons = compare_baseline(matrix, (METRICS["latency_p50"],))
     lost = [replace(one, rows=(replace(one.rows[0], new=None), *one.rows[1:]), geomeans={})
             for one in comparisons]
-    (drawing,) = forest_draw(lost, METRICS["latency_p50"], "forest")
+    (drawing,) = forest_draw(lost, "forest")
     assert '"rate=5000"' not in drawing.data and '"rate=20000"' not in drawing.data
     assert '"cork"' in drawing.data, "groups of one row are the rows of one forest"
 
@@ -295,8 +299,8 @@ def test_an_unsupported_cell_is_explained(tmp_path):
 def test_an_aa_interval_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     metric = METRICS["time_per_message"]
     comparisons = compare_baseline(nodelay, (metric,))[1:]
-    (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons],
-                                         metric, "forest") for floor in (None, 2.5))
+    (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons], "forest")
+                              for floor in (None, 2.5))
     assert "\n0.4 2.5 -0.5 0.5\n" not in narrow.data and "\n0.4 2.5 " in drawing.data
     assert [line for line in drawing.script.splitlines()
             if line.startswith(("left", "right"))] == [
@@ -316,7 +320,7 @@ def test_many_rows_become_several_forests_and_a_comparison_stays_whole(nodelay):
         many = [replace(one, rows=one.rows * (rows // len(one.rows)), geomeans={})
                 for one in comparisons]
         return [[line.split('"')[1] for line in drawing.data.split("# headings")[1].splitlines()
-                 if '"' in line] for drawing in forest_draw(many, metric, "forest")]
+                 if '"' in line] for drawing in forest_draw(many, "forest")]
     metric = METRICS["time_per_message"]
     comparisons = compare_baseline(nodelay, (metric,))[:3]
     assert [len(found) for found in heads(comparisons, 16)] == [2, 1]

@@ -17,9 +17,8 @@ from drawn_readers import blocks_of
 from suite.base.units import scale_choose
 from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS
-from suite.present.pictures.bars import Panel, panel_bars, panel_limit, panels_group
+from suite.present.pictures.bars import Bar, Panel, panels_group
 from suite.present.pictures.canvas import Canvas
-from suite.present.pictures.distribution import unsent_text
 from suite.present.pictures.gnuplot import IMAGE_FORMATS
 from suite.present.pictures.parts import (
     axis_words,
@@ -29,11 +28,12 @@ from suite.present.pictures.parts import (
     ratio_tics,
     round_numbers,
 )
-from suite.present.pictures.percentiles import nines_text
+from suite.present.pictures.percentiles import nines_text, unsent_text
 from suite.present.pictures.plot import drawings_make
 from suite.result.record import Record
 from suite.scenario.scenario import PICTURES, Picture
 
+TIME, SECONDS = METRICS["time_per_message"], scale_choose([1.0], "s")
 HISTOGRAM_PICTURES = [kind for kind, key in PICTURES.items() if key == "of"]
 
 
@@ -156,7 +156,7 @@ def test_a_word_that_the_cells_of_a_picture_do_not_use_is_neither_in_its_name_no
 
 
 def test_a_long_title_has_several_lines_in_text():
-    settings = Canvas().titles(100, "it's " + "long " * 20, "")
+    settings = Canvas().titles(100, 0, "it's " + "long " * 20, "")
     assert settings["headline_text"] == ("it's " + ("long " * 13).rstrip() + "\n"
                                          + ("long " * 7).rstrip())
     assert settings["title_lines"] == 2 and settings["signs_lines"] == 0
@@ -240,10 +240,10 @@ def test_many_bars_become_several_pictures(tmp_path):
 
 def test_pictures_of_bars_divide_where_the_outermost_axis_changes():
     def panels(*values, bars=5):
-        return [Panel(value, f"{value} {number}", ((),) * bars)
+        return [Panel("", TIME, SECONDS, [Bar("", None, None)] * bars, (value, str(number)))
                 for number, value in enumerate(values)]
     def heads(found):
-        return ["".join(panel.outermost for panel in group) for group in panels_group(found)]
+        return ["".join(panel.place[0] for panel in group) for group in panels_group(found)]
     assert heads(panels(*"uuuuuutttttt")) == ["uuuuuu", "tttttt"]
     assert heads(panels(*"uuuttt")) == ["uuuttt"]
     assert heads(panels(*"abcdefghij")) == ["abcdefg", "hij"]
@@ -325,23 +325,22 @@ def test_nines_are_labelled_as_percentiles():
     assert [nines_text(nines) for nines in range(5)] == ["0", "90 %", "99 %", "99.9 %", "99.99 %"]
 
 
+def panel_of(*figures):
+    """A panel with bars of these figures."""
+    cell = next(iter(matrix_of(NODELAY).cells.values()))
+    return Panel("", TIME, SECONDS, [Bar("a", cell, one) for one in figures])
+
+
 def test_a_bar_beside_bars_of_nothing_is_whole():
-    cells = [*matrix_of(NODELAY).cells.values()][:3]
-    panel = Panel("", "", tuple((cell.name, cell) for cell in cells))
     def limit(*medians):
-        figures = {cell.name: figure(median, median, median)
-                   for cell, median in zip(cells, medians, strict=True)}
-        return panel_limit(panel, figures, scale_choose([1.0], "s"))
+        return panel_of(*(figure(median, median, median) for median in medians)).own_limit
     assert (limit(0, 0, 1.5), limit(0, 0, 0), limit(1, 2, 100)) == (1.5, 1, 2)
 
 
 def test_a_whisker_that_is_cut_ends_before_its_label_which_says_how_far_it_goes():
-    (panel,) = [Panel("", "", (("a", cell),)) for cell in [next(iter(
-        matrix_of(NODELAY).cells.values()))]]
-    found = {panel.rows[0][1].name: figure(1.0, 0.5, 9.0)}
-    extent, (bar,) = panel_bars(panel, found, METRICS["time_per_message"],
-                                scale_choose([1.0], "s"), 1.0, {})
-    assert (extent, bar.high, bar.last) == (2, 2, 2) and "up to 9" in bar.label
+    panel = panel_of(figure(1.0, 0.5, 9.0)).scaled(1.0)
+    _, _, _, high, last, *_, label, _ = panel.line(0, panel.bars[0], 0)
+    assert (panel.extent, high, last) == (2, 2, 2) and "up to 9" in label
 
 
 @needs_gnuplot

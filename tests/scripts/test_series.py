@@ -20,16 +20,11 @@ from suite.contrast.contrast import Verdict
 from suite.observe.metrics import METRICS
 from suite.present.columns import ratio_item
 from suite.present.pictures import parts
+from suite.present.pictures.bars import bar_colour
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.curve import height_settings, labels_stagger
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.parts import (
-    COLOURS,
-    colour_places,
-    figures_of,
-    series_settings,
-    strategy_colour,
-)
+from suite.present.pictures.parts import COLOURS, colour_places, figures_of, series_settings
 from suite.present.pictures.plot import drawings_make, pictures_default
 from suite.scenario.scenario import Picture, scenario_load
 
@@ -194,8 +189,7 @@ def test_the_bar_of_a_strategy_has_its_colour(tmp_path):
     rows = [line for line in drawing.data.splitlines() if line.endswith('"cork"')]
     colour = str(int(COLOURS[2][1:], 16))
     assert len(rows) == 2 and all(row.split()[5] == colour for row in rows)
-    black = strategy_colour({"write": "sendfile"})
-    assert black == 0, "black is a colour too"
+    assert bar_colour({"write": "sendfile"}, {}) == 0, "black is a colour too"
     bars = drawings_make(made(tmp_path, result_make.recipe_sizes(14, 1, rounds=1)))
     assert [line.split()[5] for line in bars[0].data.splitlines()
             if line.endswith('"sendfile"')] == ["0"]

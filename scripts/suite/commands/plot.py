@@ -29,17 +29,18 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
     if own and "kind" not in own:
         key, value = next(iter(own.items()))
         raise UsageError(f'"{key}={value}": add the kind of picture, kind={"|".join(PICTURES)}')
-    pictures, used = [], {"kind", "x"}
+    pictures, used = list[Picture](), {"kind", "x"}
     for kind in chosen.get("kind", ()):
         if kind not in PICTURES:
             raise UsageError(f'"kind={kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
         taken = PICTURES[kind]
-        used.add(taken or "")
-        names: tuple[str | None, ...] = chosen.get(taken or "", (None,))
-        for what in names:
-            histogram = histogram_find(what, "of") if what and taken == "of" else None
-            pictures.append(Picture(kind, what if taken == "metric" else None, histogram,
-                                    own.get("x"), None))
+        if taken is None or taken not in chosen:
+            pictures.append(Picture(kind, x=own.get("x")))
+            continue
+        used.add(taken)
+        pictures += [Picture(kind, x=own.get("x"), **{
+            taken: histogram_find(what, "of") if taken == "of" else what})
+            for what in chosen[taken]]
     unused = next((key for key in own if key not in used), None)
     if unused:
         raise UsageError(f'"{unused}={own[unused]}": no picture of kind={own["kind"]} takes it')

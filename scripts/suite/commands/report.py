@@ -3,14 +3,14 @@
 
 import argparse
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.decide.claims import claims_decide
+from suite.decide.claims import ClaimVerdict, claims_decide
 from suite.decide.comparison.build import compare_baseline, compare_results
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
@@ -29,7 +29,6 @@ from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, output_folder, result_find, writable_check
 
 NAME = "report.html"
-PagePart = TypeVar("PagePart")
 
 
 def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
@@ -40,10 +39,8 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
 
 
 def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:
-    if not comparisons:
-        return ()
-    metric = comparisons[0].metrics[0]
-    return drawings_draw(forest_draw(comparisons, metric, f"changes-{metric.name}"))
+    return drawings_draw(forest_draw(
+        comparisons, f"changes-{comparisons[0].metrics[0].name}")) if comparisons else ()
 
 
 def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
@@ -54,22 +51,24 @@ def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comp
     return compare_baseline(matrix, shown) if shown else []
 
 
-def unless_refused(make: Callable[[], Sequence[PagePart]], notes: list[str]) -> Sequence[PagePart]:
-    """The result of make. If make raises UsageError: nothing, and a note on the page instead."""
+@contextmanager
+def refusal_noted(notes: list[str]) -> Iterator[None]:
+    """If the body raises UsageError, the page lacks its result, and notes get the reason."""
     try:
-        return make()
+        yield
     except UsageError as error:
         notes.append(f"left out: {error}")
-        return ()
 
 
 def page_of_one(matrix: Matrix) -> str:
-    notes: list[str] = []
+    notes, verdicts, comparisons = list[str](), list[ClaimVerdict](), list[Comparison]()
     asked = matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    verdicts = unless_refused(lambda: claims_decide(matrix), notes)
-    comparisons = unless_refused(lambda: baseline_comparisons(matrix, summary.metrics), notes)
+    with refusal_noted(notes):
+        verdicts = claims_decide(matrix)
+    with refusal_noted(notes):
+        comparisons = baseline_comparisons(matrix, summary.metrics)
     figures = drawings_make(matrix, refused=notes.append)
     return result_page(summary, layout, verdicts, comparisons, commands_of(matrix),
                        drawings_draw(figures), forest_drawn(comparisons), notes)

@@ -2,9 +2,8 @@
 """Bars: one for each cell, in panels by the outer axis. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
-from types import MappingProxyType
 from typing import NamedTuple
 
 from suite import stats
@@ -14,7 +13,7 @@ from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, Sign, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # for cells without a strategy
@@ -26,188 +25,198 @@ LABEL_ROOM = 1.45  # length of the axis / longest bar in text: the rest is room 
 ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar in units: wanted, needed
 PANEL_UNITS = 83  # the height of a panel without its bars
 TIC_UNITS = 90  # the distance of tics, at least
-Dots = Mapping[str, Sequence[tuple[float, float]]]  # by cell: dots_of()
+
+
+class Bar(NamedTuple):
+    """A cell as a bar. dots: of each round its value in the unit of the picture, and an offset."""
+
+    name: str
+    cell: Cell
+    figure: Figure | None
+    dots: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The bars under one heading. rows: (name, cell). outermost: the value of the first of several
-    outer axes, by which pictures are divided."""
+    """The bars under one heading. place: the values of the outer axes. A bar longer than limit is
+    cut; bars, whiskers and dots are drawn up to extent. scaled() sets both."""
 
-    outermost: str
     head: str
-    rows: tuple[tuple[str, Cell], ...]
+    metric: Metric
+    scale: Scale
+    bars: Sequence[Bar]
+    place: tuple[str, ...] = ()
+    limit: float = 0.0
+    extent: float = 0.0
+
+    def length(self, bar: Bar) -> float:
+        return self.scale.apply(bar.figure.median) if bar.figure else 0.0
+
+    def length_cut(self, bar: Bar) -> float:
+        return min(self.length(bar), 1.1 * self.limit)
+
+    @property
+    def own_limit(self) -> float:
+        """The longest bar that is not cut on a scale of its own; 1 for an empty panel."""
+        lengths = [self.length(bar) for bar in self.bars if bar.figure]
+        middle = stats.median([length for length in lengths if length > 0] or [1.0])
+        return max((length for length in lengths if 0 < length <= CUT_MEDIANS * middle),
+                   default=middle)
+
+    def scaled(self, limit: float) -> "Panel":
+        """The panel extends to the end of the longest whisker, at most to twice the limit."""
+        panel = replace(self, limit=limit)
+        ends = [end for bar in self.bars for end in panel.whisker(bar)]
+        return replace(panel, extent=min(max([*ends, 1.1 * limit]), 2 * limit))
+
+    def whisker(self, bar: Bar) -> tuple[float, ...]:
+        """Both ends of the interval; empty without one, and for a bar that is cut."""
+        if bar.figure is None or self.length(bar) > self.limit:
+            return ()
+        return tuple(map(self.scale.apply, parts.interval_ends(bar.figure.interval)))
+
+    def dots(self, bar: Bar, beyond: bool = False) -> list[tuple[float, float]]:
+        """The dots of a bar on the axis, or beyond it; none of a bar that is cut."""
+        return [dot for dot in bar.dots
+                if self.length(bar) <= self.limit and (dot[0] > self.extent) == beyond]
+
+    def label(self, bar: Bar) -> str:
+        """The text at the end of a bar. It says what does not fit on the axis."""
+        figure = bar.figure
+        if figure is None and bar.cell.hides(self.metric):
+            return f"- ({bar.cell.emulated})"
+        if figure is None:
+            return {"unsupported": "- (unsupported)", "failed": "failed",
+                    "missing": "not run"}.get(bar.cell.status, "n/a")
+        text = median_text(figure.median, self.metric, self.scale)
+        text += "" if self.metric.counts else f" {self.scale.unit}"
+        if figure.ratio and figure.judged:
+            text += f", {verdict_item(ratio_text(figure.ratio.value), figure.judged)}"
+        if self.length(bar) > self.limit:
+            text += ", bar cut"
+        elif figure.interval and self.scale.apply(figure.interval.high) > self.extent:
+            text += f", up to {median_text(figure.interval.high, self.metric, self.scale)}"
+        return text
+
+    def last(self, bar: Bar) -> float:
+        """Where bar, whisker and dots end."""
+        ends = [*self.whisker(bar), *(value for value, _ in self.dots(bar))]
+        return max(self.length_cut(bar), *(min(end, self.extent) for end in ends), 0.0)
+
+    def line(self, row: int, bar: Bar, colour: int) -> parts.Row:
+        """The line of a .dat. A bar that is cut or ends at a bound has a sign at `end`."""
+        length = self.length_cut(bar)
+        low, high = self.whisker(bar) or (None, None)
+        end, sign = (1.03 * self.limit, "//") if self.length(bar) > self.limit else (0.0, "")
+        if bar.figure and isinstance(bar.figure.median, stats.Beyond):
+            end, sign = 0.96 * length, BOUND_ARROW
+        return (row, length, low, high and min(high, self.extent), self.last(bar), colour, end,
+                sign, self.label(bar), bar.name)
+
+    def top(self, room: float) -> float:
+        """The end of the axis, chosen so that each label has room behind bar and whisker. room: the
+        length of the axis in units."""
+        shares = [min((LETTER * len(self.label(bar)) + 14) / room, 0.9) for bar in self.bars]
+        return max([1.02 * self.extent, *(self.last(bar) / (1 - share)
+                                          for bar, share in zip(self.bars, shares, strict=True))])
 
 
-class Bar(NamedTuple):
-    """One bar, as a line of a .dat. last: where bar, whisker and dots end. sign: is drawn at `end`
-    of a bar that is cut or ends at a bound."""
-
-    row: int
-    length: float
-    low: float | None
-    high: float | None
-    last: float
-    colour: int
-    end: float
-    sign: str
-    label: str
-    name: str
-
-
-def panel_limit(panel: Panel, figures: Mapping[str, Figure], scale: Scale) -> float:
-    """The longest bar of a panel that is not cut, in the unit of scale; 1 for an empty panel."""
-    values = [scale.apply(figures[cell.name].median) for _, cell in panel.rows
-              if cell.name in figures]
-    middle = stats.median([value for value in values if value > 0] or [1.0])
-    return max((value for value in values if 0 < value <= CUT_MEDIANS * middle), default=middle)
-
-
-def bar_label(cell: Cell, figure: Figure | None, metric: Metric, scale: Scale, cut: bool,
-              high: float | None) -> str:
-    """The text at the end of a bar. cut: the bar is cut. high: the end of a whisker that is cut."""
-    if figure is None and cell.hides(metric):
-        return f"- ({cell.emulated})"
-    if figure is None:
-        return {"unsupported": "- (unsupported)", "failed": "failed",
-                "missing": "not run"}.get(cell.status, "n/a")
-    text = median_text(figure.median, metric, scale) + f" {scale.unit}" * (not metric.counts)
-    ratio = f", {verdict_item(ratio_text(figure.ratio.value), figure.judged)}" if (
-        figure.ratio and figure.judged) else ""
-    beyond = f", up to {median_text(high, metric, scale)}" if high is not None else ""
-    return text + ratio + ", bar cut" * cut + beyond
-
-
-def panel_bars(panel: Panel, figures: Mapping[str, Figure], metric: Metric, scale: Scale,
-               limit: float, base: Mapping[str, str], dots: Dots = MappingProxyType({})
-               ) -> tuple[float, list[Bar]]:
-    """How far the bars and whiskers of a panel extend, at most to twice its limit; and its bars."""
-    whole = {name: figure for name, figure in figures.items()
-             if scale.apply(figure.median) <= limit}
-    ends = [scale.apply(figure.interval.high) for _, cell in panel.rows
-            if (figure := whole.get(cell.name)) and figure.interval]
-    bars, extent = [], min(max([*ends, 1.1 * limit]), 2 * limit)
-    for row, (name, cell) in enumerate(panel.rows):
-        figure, cut = figures.get(cell.name), cell.name in figures and cell.name not in whole
-        length = min(scale.apply(figure.median), limit * 1.1) if figure else 0.0
-        interval = figure.interval if figure and not cut else None
-        low, high = map(scale.apply, interval[:2]) if interval else (None, None)
-        beyond = interval.high if interval and scale.apply(interval.high) > extent else None
-        high = high if beyond is None else extent
-        end = (limit * 1.03, "//") if cut else (0.0, "")
-        if figure and isinstance(figure.median, stats.Beyond):
-            end = (0.96 * length, BOUND_ARROW)
-        colour = parts.strategy_colour(cell.axes)
-        if colour is None:
-            is_base = base and base.items() <= cell.axes.items()
-            colour = BASE_COLOUR if is_base else BAR_COLOUR
-        last = max([length, high or 0.0, *(
-            value for value, _ in dots.get(cell.name, ()) if value <= extent)])
-        bars.append(Bar(row, length, low, high, last, colour, *end,
-                        bar_label(cell, figure, metric, scale, cut, beyond), name))
-    return extent, bars
-
-
-def dots_block(panel: Panel, dots: Dots, extent: float) -> list[str]:
-    lines = [parts.data_line(value, row + 0.5 * beside) for row, (_, cell) in enumerate(panel.rows)
-             for value, beside in dots.get(cell.name, ()) if value <= extent]
-    return [f"# rounds {panel.head}".rstrip(), *(lines or ["NaN NaN"])]
-
-
-def panels_make(matrix: Matrix, x: str | None, most: int) -> list[Panel]:
-    """A panel for each combination of the outer axes: the first axis, or all but x."""
+def bars_inside(matrix: Matrix, x: str | None, most: int) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The axes of the bars: x, or all but the first; and the name of each bar by its cell, of at
+    most so many characters."""
     inner = (x,) if x else matrix.axes[1:] or matrix.axes
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
-    names = dict(zip(matrix.cells, parts.words_names(words, most), strict=True))
-    return [Panel(values[0] if len(values) > 1 else "", head, tuple(
-        (names[cell.name] or matrix.result.name, cell) for cell in cells))
-        for values, head, cells in parts.pictures_divide(matrix, inner)]
+    names = [name or matrix.result.name for name in parts.words_names(words, most)]
+    return inner, dict(zip(matrix.cells, names, strict=True))
 
 
 def panels_group(panels: Sequence[Panel]) -> list[list[Panel]]:
+    """The panels of each picture. Where the first of several outer axes changes, another picture
+    begins, unless that makes more pictures."""
     def fill(some: Iterable[Panel]) -> list[list[Panel]]:
-        return parts.groups_fill(some, lambda panel: len(panel.rows), BARS_MAX)
+        return parts.groups_fill(some, lambda panel: len(panel.bars), BARS_MAX)
 
-    apart = [group for _, same in groupby(panels, key=lambda panel: panel.outermost)
+    apart = [group for _, same in groupby(panels, key=lambda panel: panel.place[:-1][:1])
              for group in fill(same)]
     filled = fill(panels)
     return apart if len(apart) <= len(filled) else filled
 
 
+def panels_scale(panels: Sequence[Panel]) -> list[Panel]:
+    """All panels get one scale if their limits differ by a factor of at most 2."""
+    limits = [panel.own_limit for panel in panels]
+    if max(limits) > 2 * min(limits):
+        return [panel.scaled(panel.own_limit) for panel in panels]
+    scaled = [panel.scaled(max(limits)) for panel in panels]
+    return [replace(panel, extent=max(one.extent for one in scaled)) for panel in scaled]
+
+
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    """All panels of a picture have one scale if their limits differ by a factor of at most 2."""
     metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    every = panels_make(matrix, parts.picture_axis(matrix, picture), canvas.name_most)
-    whole = max(panel_limit(panel, figures, scale) for panel in every)
-    dots = {cell.name: parts.dots_of(matrix, cell, metric, scale)
-            for cell in matrix.cells.values()
-            if parts.rounds_shown(canvas, matrix, 1) and (figure := figures.get(cell.name))
-            and not figure.exact and scale.apply(figure.median) <= whole}
-    drawings, groups = [], panels_group(every)
-    headline = parts.headline_text(
-        matrix, parts.what_text(metric.text, scale.unit, metric.better))
-    for number, panels in enumerate(groups, start=1):
-        limits = [panel_limit(panel, figures, scale) for panel in panels]
-        if max(limits) <= 2 * min(limits):
-            limits = [max(limits)] * len(limits)
-        apart = len(set(limits)) > 1
-        extents, bars = zip(*(
-            panel_bars(panel, figures, metric, scale, limit, matrix.baseline, dots)
-            for panel, limit in zip(panels, limits, strict=True)), strict=True)
-        extents = extents if apart else (max(extents),) * len(extents)
-        rounds = [dots_block(panel, dots, extent)
-                  for panel, extent in zip(panels, extents, strict=True)] if dots else []
-        beyond = sum(value > extent for panel, extent in zip(panels, extents, strict=True)
-                     for _, cell in panel.rows for value, _ in dots.get(cell.name, ()))
-        drawings.append(bars_drawing(
-            matrix, parts.picture_name(picture, metric.name) + f"-{number}" * (len(groups) > 1),
-            headline, (parts.measure_text(metric.text, scale.unit),
-                       "; each panel with its own scale" * apart),
-            {metric: figures}, panels, extents, bars, canvas, rounds,
-            parts.dots_signs(bool(dots), beyond)))
-    return drawings
+    inner, names = bars_inside(matrix, parts.picture_axis(matrix, picture), canvas.name_most)
+    dots = {name: parts.dots_of(matrix, matrix.cells[name], metric, scale)
+            for name, figure in figures.items()
+            if not figure.exact and parts.rounds_shown(canvas, matrix, 1)}
+    groups = panels_group([
+        Panel(head, metric, scale, [
+            Bar(names[cell.name], cell, figures.get(cell.name), dots.get(cell.name, ()))
+            for cell in cells], place)
+        for place, head, cells in parts.pictures_divide(matrix, inner)])
+    name = parts.picture_name(picture, metric.name)
+    headline = parts.headline_text(matrix, parts.what_text(metric.text, scale.unit, metric.better))
+    measured = parts.measure_text(metric.text, scale.unit)
+    return [bars_drawing(matrix, canvas, name + f"-{number}" * (len(groups) > 1), headline,
+                         measured, panels_scale(group))
+            for number, group in enumerate(groups, start=1)]
 
 
-def bars_drawing(matrix: Matrix, name: str, headline: str, label: tuple[str, str],
-                 shown: Mapping[Metric, Mapping[str, Figure]], panels: Sequence[Panel],
-                 extents: Sequence[float], bars: Sequence[Sequence[Bar]],
-                 canvas: Canvas = Canvas(), rounds: Sequence[Sequence[str]] = (),
-                 dots: Sequence[str] = ()) -> parts.Drawing:
-    """A picture of panels. label: of the axes, before and after the words on ratios. shown: the
-    figures of each metric. rounds: a block of dots for each panel. dots: their legend."""
-    cells = [cell for panel in panels for _, cell in panel.rows]
-    base, counts = " ".join(matrix.baseline.values()), [len(panel.rows) for panel in panels]
-    widest = max(len(name) for panel in panels for name, _ in panel.rows)
+def bars_drawing(matrix: Matrix, canvas: Canvas, name: str, headline: str, measured: str,
+                 panels: Sequence[Panel]) -> parts.Drawing:
+    """A picture of scaled panels. measured: what all axes show."""
+    bars, base = [bar for panel in panels for bar in panel.bars], matrix.baseline
+    cells, widest = [bar.cell for bar in bars], max(len(bar.name) for bar in bars)
     room = 0.97 * canvas.width - 24 - LETTER * widest
-    tops = [top_of(own, extent, room) for extent, own in zip(extents, bars, strict=True)]
-    tops = tops if len(set(extents)) > 1 else [max(tops)] * len(tops)
-    text = label[0] + f", and the ratio to {base}" * bool(base) + label[1]
+    tops = [panel.top(room) for panel in panels]
+    if len({panel.extent for panel in panels}) == 1:
+        tops = [max(tops)] * len(tops)
+    text = measured + f", and the ratio to {' '.join(base.values())}" * bool(base)
+    if len({panel.limit for panel in panels if panel.place}) > 1:
+        text += "; each panel with its own scale"
     drawn, in_text = lines_of(text, room / LETTER), lines_of(text, TEXT_WIDTH - widest)
     foot = LINE * (len(drawn) - 1)
     around = PANEL_UNITS * len(panels) + foot
-    signs = parts.verdict_signs({figures[cell.name].verdict for figures in shown.values()
-                                 for cell in cells if cell.name in figures})
-    blocks = [[f"# {panel.head}".rstrip(), *(parts.data_line(*bar) for bar in own)]
-              for panel, own in zip(panels, bars, strict=True)]
-    return parts.Drawing(parts.name_safe(name), "bars", parts.data_text([*blocks, *rounds]), {
-        **canvas.titles(ROW_UNITS * sum(counts) + around, headline,
-                      parts.note_text(matrix, cells, parts.medians_text(matrix, cells, *shown)),
-                      [*signs, *dots], [f"[ ]: {parts.interval_kind(matrix)}", *signs],
-                      ROW_LEAST * sum(counts) + around),
-        "panels": len(panels), "bars": counts, "rounds": bool(rounds),
-        "heads": [panel.head if LETTER * len(panel.head) <= room + 40 else " ".join(
-            word.partition("=")[2] for word in panel.head.split()) for panel in panels],
-        "tops": tops, "tops_text": [LABEL_ROOM * extent for extent in extents],
+    rounds = any(bar.dots for bar in bars)
+    blocks: list[list[parts.Row]] = [
+        [panel.head, *(panel.line(row, bar, bar_colour(bar.cell.axes, base))
+                       for row, bar in enumerate(panel.bars))] for panel in panels]
+    for panel in panels if rounds else ():
+        dots: list[parts.Row] = [
+            (value, row + 0.5 * beside) for row, bar in enumerate(panel.bars)
+            for value, beside in panel.dots(bar)]
+        blocks.append([f"rounds {panel.head}", *(dots or [(None, None)])])
+    signs = [Sign("", "[ ]", parts.interval_kind(matrix)),
+             *parts.verdict_signs({bar.figure.verdict for bar in bars if bar.figure}),
+             *parts.dots_signs(rounds, sum(
+                 len(panel.dots(bar, beyond=True)) for panel in panels for bar in panel.bars))]
+    note = parts.note_text(matrix, cells, parts.medians_text(
+        matrix, cells, *dict.fromkeys(panel.metric for panel in panels)))
+    return parts.Drawing(parts.name_safe(name), "bars", parts.data_text(blocks), {
+        **canvas.titles(ROW_UNITS * len(bars) + around, ROW_LEAST * len(bars) + around, headline,
+                        note, signs),
+        "panels": len(panels), "bars": [len(panel.bars) for panel in panels], "rounds": rounds,
+        "heads": [panel.head if LETTER * len(panel.head) <= room + 40 else
+                  " ".join(panel.place) or panel.head for panel in panels],
+        "tops": tops, "tops_text": [LABEL_ROOM * panel.extent for panel in panels],
         "steps": [parts.step_choose(top, max(2, round(room / TIC_UNITS))) for top in tops],
         "label": "\n".join(drawn), "label_text": "\n".join(in_text), "label_lines": len(in_text),
         "label_foot": foot, "widest": widest})
 
 
-def top_of(bars: Sequence[Bar], extent: float, room: float) -> float:
-    """The end of the axis of a panel, chosen so that each label has room behind bar and whisker.
-    room: the length of the axis in units."""
-    shares = [(LETTER * len(bar.label) + 14) / room for bar in bars]
-    return max([1.02 * extent, *(bar.last / (1 - min(share, 0.9))
-                                 for bar, share in zip(bars, shares, strict=True))])
+def bar_colour(axes: Mapping[str, str], base: Mapping[str, str]) -> int:
+    """The colour of the strategy of these axes. base: the axes of the baseline."""
+    place = parts.strategy_place(axes)
+    if place is not None:
+        return int(parts.COLOURS[place % len(parts.COLOURS)][1:], 16)
+    return BASE_COLOUR if base and base.items() <= axes.items() else BAR_COLOUR

@@ -18,7 +18,7 @@ PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_PNG_SCALE, PRINT_SMALL = 300 / 96, 10.2
 LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
 BODY, BODY_SHARE, BODY_LEAST = 484, 0.8, 200  # height of axes without ratios: most, share, least
-TEXT_COLUMNS = 70  # the width of a picture in text
+COLUMNS = 70  # the width of a picture in text
 NAME_MAX = 32  # the longest name of a bar or row, in characters
 LINE_LEAST, NOTE_LINES = 12, 4  # characters of a line, at least; lines of a note, at most
 LETTER = 8.2  # the width of a letter in units
@@ -28,6 +28,14 @@ LINE, SMALL_LINE = 18, 17  # the distance of lines in units
 def lines_of(text: str, columns: float) -> list[str]:
     return textwrap.wrap(text, max(round(columns), LINE_LEAST), break_long_words=False,
                          break_on_hyphens=False)
+
+
+class Sign(NamedTuple):
+    """What a sign means. drawn, text: how it looks in either picture; empty where it is absent."""
+
+    drawn: str
+    text: str
+    meaning: str
 
 
 class Canvas(NamedTuple):
@@ -45,13 +53,15 @@ class Canvas(NamedTuple):
     note: bool = True
     points: bool | None = None
 
-    def titles(self, body: int, headline: str, note: str, signs: Sequence[str] = (),
-               signs_text: Sequence[str] = (), least: int = 0) -> dict[str, Any]:
-        """The settings for size, headline and small print. signs, signs_text: legends, drawn and in
-        text. body, least: the height between headline and small print, wanted and needed."""
+    def titles(self, body: int, least: int, headline: str, note: str, signs: Sequence[Sign] = ()
+               ) -> dict[str, Any]:
+        """The settings for size, headline and small print. body, least: the height between headline
+        and small print, wanted and needed. signs: of the legend, in order."""
         heads = lines_of(headline, self.width / 10) if self.title else []
         columns = self.width / (0.72 * self.small_points)
-        dark = lines_of("; ".join(signs), columns)
+        legend, legend_text = ("; ".join(f"{sign[place]}: {sign.meaning}" for sign in signs
+                                         if sign[place]) for place in range(2))
+        dark = lines_of(legend, columns)
         pale = lines_of(note, columns)[:NOTE_LINES] if self.note else []
         head, foot = 12 + 22 * len(heads), 6 + SMALL_LINE * len(dark + pale)
         height = self.height or head + body + foot
@@ -60,8 +70,8 @@ class Canvas(NamedTuple):
             raise UsageError(f"picture: size={self.size}: this picture needs a height of "
                              + (f"{head + foot + least} px" if self.unit == 1.0 else
                                 f"{needed:.1f} in ({25.4 * needed:.0f} mm)"))
-        title_lines, signs_lines = (textwrap.wrap(text, TEXT_COLUMNS)
-                                    for text in (headline, "; ".join(signs_text)))
+        title_lines = textwrap.wrap(headline, COLUMNS)
+        signs_lines = textwrap.wrap(legend_text, COLUMNS)
         return {"width": self.width, "height": height, "unit": self.unit,
                 "png_scale": self.png_scale, "small_points": self.small_points,
                 "head": head, "foot": foot, "dark": len(dark),
@@ -69,12 +79,12 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def axes_titles(self, key_rows: int, headline: str, note: str, signs: Sequence[str] = (),
-                    signs_text: Sequence[str] = ()) -> dict[str, Any]:
+    def axes_titles(self, key_rows: int, headline: str, note: str, signs: Sequence[Sign] = ()
+                    ) -> dict[str, Any]:
         """The titles of axes without ratios. key_rows: the rows of a key below the axes."""
         key = LINE * key_rows
-        return self.titles(self.share(BODY, BODY_SHARE) + key, headline, note, signs, signs_text,
-                           BODY_LEAST + key)
+        return self.titles(self.share(BODY, BODY_SHARE) + key, BODY_LEAST + key, headline, note,
+                           signs)
 
     @property
     def name_most(self) -> int:
@@ -93,15 +103,13 @@ def canvas_of(picture: Picture) -> Canvas:
     if size is None:
         return Canvas(**shown)
     sides = SIZE_PATTERN.fullmatch(size)
-    if sides and sides[3] == "px":
-        canvas = Canvas(round(float(sides[1])), round(float(sides[2])))
-    else:
-        scale = LENGTHS[sides[3] or "in" if sides else "in"] / PRINT_UNIT
-        canvas = Canvas(round((float(sides[1]) if sides else INCHES[size]) * scale),
-                        round(float(sides[2]) * scale) if sides else None,
-                        PRINT_UNIT, PRINT_PNG_SCALE, PRINT_SMALL)
+    width, height, length = sides.groups() if sides else (INCHES[size], None, "in")
+    scale = 1.0 if length == "px" else LENGTHS[length or "in"] / PRINT_UNIT
+    canvas = Canvas(round(float(width) * scale), round(float(height) * scale) if height else None,
+                    size=size, **shown)
     if not UNITS_LEAST <= canvas.width <= UNITS_MOST or (canvas.height or 0) > UNITS_MOST:
         least, most = (units * PRINT_UNIT / 96 for units in (UNITS_LEAST, UNITS_MOST))
         raise UsageError(f"picture: size={size}: a picture is {least:.1f} to {most:.0f} in wide, "
                          f"or {UNITS_LEAST} to {UNITS_MOST} px")
-    return canvas._replace(size=size, **shown)
+    return canvas if length == "px" else canvas._replace(
+        unit=PRINT_UNIT, png_scale=PRINT_PNG_SCALE, small_points=PRINT_SMALL)

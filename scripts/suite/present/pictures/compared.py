@@ -17,7 +17,7 @@ from suite.observe.metrics import Metric
 from suite.present.heading import coverage_text
 from suite.present.judged import judged_marked, marked
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Canvas
+from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 
@@ -60,37 +60,30 @@ def absent_text(row: Row, metric: Metric) -> str:
     return "zero" if change.exact else judged_marked("", change.judged)
 
 
-def absent_signs(texts: Iterable[str]) -> list[str]:
+def absent_signs(texts: Iterable[str]) -> list[Sign]:
     """The legend of `-`, if one of these texts is that."""
-    return ["-: unsupported"] if "-" in texts else []
+    return [Sign("-", "-", "unsupported")] if "-" in texts else []
 
 
-def estimate_marked(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK) -> str:
-    """A change with its mark and interval, or an arrow if only the direction is known."""
+def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK
+                   ) -> tuple[str, str]:
+    """A change with its mark, or an arrow if only the direction is known; and its interval."""
     if estimate.directed:
-        return marked("larger ->" if estimate.value > 1 else
-                      "<- smaller" if estimate.value < 1 else "either", verdict, status)
+        arrow = ("larger ->" if estimate.value > 1 else
+                 "<- smaller" if estimate.value < 1 else "either")
+        return marked(arrow, verdict, status), ""
     texts = change_texts(*estimate.span)
-    interval = "" if verdict is Verdict.WITHHELD else interval_text(texts)
-    return f"{marked(texts[0], verdict, status)} {interval}".rstrip()
+    return (marked(texts[0], verdict, status),
+            "" if verdict is Verdict.WITHHELD else interval_text(texts))
 
 
-def coverage_texts(comparisons: Sequence[Comparison]) -> list[str]:
-    found = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
-                    for (_, side, cell), metric in product(one.cells(), one.metrics))
-    texts = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
-             for (_, metric), cells in found.items())
-    return [text for text in texts if text]
-
-
-def titles(canvas: Canvas, body: int, comparisons: Sequence[Comparison], what: str, figures: str,
-           signs: Sequence[str], signs_text: Sequence[str], place: str = "", least: int = 0
-           ) -> dict[str, object]:
-    """The settings for headline, signs and small print. figures: what its ratios are."""
+def note_text(comparisons: Sequence[Comparison], figures: str) -> str:
+    """The small print. figures: what its ratios are."""
     matrix = comparisons[0].base.matrix
     kind = "paired ratios" if all(one.paired for one in comparisons) else "ratios"
-    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}",
-             *coverage_texts(comparisons)]
-    return canvas.titles(body, parts.headline_text(matrix, what, place),
-                       parts.note_text(matrix, matrix.cells.values(), "; ".join(texts)),
-                       signs, signs_text, least)
+    shown = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
+                    for (_, side, cell), metric in product(one.cells(), one.metrics))
+    coverage = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
+                for (_, metric), cells in shown.items())
+    texts = [f"{kind}{figures}, {counted_text(matrix.rounds, 'round')}", *filter(None, coverage)]
+    return parts.note_text(matrix, matrix.cells.values(), "; ".join(texts))

@@ -16,15 +16,17 @@ from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, Sign, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 AXIS_COLUMNS_TEXT = 56  # the length of an axis in text, in characters
 BODY, BODY_LEAST = 644, 240  # the height without title and small print: wanted, needed
 DODGE_MOST = 0.06  # at one value the first and the last series are this share of the axis apart
 DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
-OUTSIDE = "# beyond the axis"
-SHADED_SIGN, PALE_SIGN = "shaded: as good as the best", "pale: undecided"
+OUTSIDE = "beyond the axis"
+UNDECIDED_SIGN = Sign("pale", "small letter", "undecided")
+SHADED_SIGN = Sign("shaded", "", "as good as the best")
+BEYOND_SIGN = Sign("arrow", "^", "at least so much")
 # Values that span more than this factor are on a logarithmic axis. A rate keeps a linear axis for
 # longer, which shows its plateau. A cost falls along sizes: a linear axis would show its low values
 # as 0.
@@ -107,101 +109,100 @@ def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, ce
     the cells that are shaded; None for a picture without shades."""
     used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
     scale = scale_choose((figure.median for figure in used.values()), metric.unit)
-    base = matrix.baseline
     series = {values: sorted(found, key=axis.at)
               for values, found in parts.cells_group(cells, inner).items()}
-    bases = [number for number, values in enumerate(series, start=1)
-             if len(series) > 1 and base == dict(zip(inner, values, strict=True))]
-    labels = parts.words_names([dict(zip(inner, values, strict=True)) for values in series]) if (
-        len(inner) > 1) else [parts.name_cut(value or "none") for value, in series] if inner else [
-            metric.text]
+    words = [dict(zip(inner, values, strict=True)) for values in series]
+    base = words.index(matrix.baseline) + 1 if (
+        len(series) > 1 and matrix.baseline in words) else 0
+    labels = parts.words_names(words) if len(inner) > 1 else [
+        parts.name_cut(value or "none") for value, in series] if inner else [metric.text]
     names = {values: label if any(cell.name in used for cell in found) else
              f"{label} ({' or '.join(dict.fromkeys(map(parts.absence_text, found)))})"
              for label, (values, found) in zip(labels, series.items(), strict=True)}
-    floors = {axis.at(cell): floor
-              for cell in ([*series.values()][bases[0] - 1] if bases else ())
+    floors = {axis.at(cell): floor for cell in ([*series.values()][base - 1] if base else ())
               if (floor := same_reach(matrix, cell, metric.name))}
-    ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
-            *(end for figure in used.values() if figure.ratio and not figure.ratio.directed
-              for end in figure.ratio.span)]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
-    undecided = bool(bases) and any(figure.verdict and not is_change(figure)
-                                    for figure in used.values())
-    dots = [[f"# rounds {names[values]}", *dots_lines(matrix, metric, found, axis, used, scale)]
-            for values, found in series.items()
-            if parts.rounds_shown(canvas, matrix, len(series))]
-    signs = [*[PALE_SIGN] * undecided, *[SHADED_SIGN] * bool(alike),
-             *["arrow: at least so much"] * beyond,
-             *(f"grey: {text}" for text in parts.floor_texts([*floors.values()])),
-             *parts.dots_signs(bool(dots), sum(block.count(OUTSIDE) for block in dots))]
-    signs_text = [f"|: {parts.interval_kind(matrix)}", *["small letter: undecided"] * undecided,
-                  *["^: at least so much"] * beyond]
+    dots = {values: dots_rows(matrix, metric, found, axis, used, scale)
+            for values, found in series.items() if parts.rounds_shown(canvas, matrix, len(series))}
+    signs = [Sign("", "|", parts.interval_kind(matrix)),
+             *[UNDECIDED_SIGN] * any(base and figure.verdict and not is_change(figure)
+                                     for figure in used.values()),
+             *[SHADED_SIGN] * bool(alike), *[BEYOND_SIGN] * beyond,
+             *parts.floor_signs("grey", "", floors.values()),
+             *parts.dots_signs(bool(dots), sum(rows.count(OUTSIDE) for rows in dots.values()))]
     settings = parts.series_settings(canvas, matrix, inner, names)
     axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
                          round(parts.axes_units(canvas, settings) / LETTER))
     around = LINE * (settings["key_rows"] + axes["drawn_rows"])
-    body = canvas.share(BODY, 0.95 if bases else 0.75) + around
     what = parts.what_text(metric.text, scale.unit, metric.better)
-    note = parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric))
-    titles = canvas.titles(body, parts.headline_text(matrix, what, place), note, signs, signs_text,
-                         BODY_LEAST + around)
+    titles = canvas.titles(
+        canvas.share(BODY, 0.95 if base else 0.75) + around, BODY_LEAST + around,
+        parts.headline_text(matrix, what, place),
+        parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric)), signs)
     height = titles["height"] - titles["head"] - titles["foot"] - around - 72
-    labels_y = {"label_y": lines_of(axes["label_y"], height * (0.6 if bases else 1) / LETTER),
-                "label_ratio": lines_of(f"ratio to {[*names.values()][bases[0] - 1]}",
-                                        height / 3 / LETTER) if bases else [""]}
-    blocks = [[f"# {names[values]}", *series_lines(found, axis, used, scale, alike)]
+    labels_y = {"label_y": lines_of(axes["label_y"], height * (0.6 if base else 1) / LETTER),
+                "label_ratio": lines_of(f"ratio to {[*names.values()][base - 1]}",
+                                        height / 3 / LETTER) if base else [""]}
+    ratio_ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
+                  *(end for figure in used.values() for end in ratio_span(figure))]
+    blocks = [[names[values], *series_rows(found, axis, used, scale, alike)]
               for values, found in series.items()]
-    data = parts.data_text([*blocks, *floors_blocks(floors, axes), *dots])
-    return parts.Drawing(name, "curve", data, {
-        **titles, "empty": not used, "shaded": alike is not None, "base": next(iter(bases), 0),
+    return parts.Drawing(name, "curve", parts.data_text([
+        *blocks, *floors_blocks(floors, axes),
+        *([f"rounds {names[values]}", *rows] for values, rows in dots.items())]), {
+        **titles, "empty": not used, "shaded": alike is not None, "base": base,
         **settings, **axes, **{key: "\n".join(lines) for key, lines in labels_y.items()},
         "label_columns": max(map(len, labels_y.values())), "beyond": beyond,
         "floors": bool(floors), "rounds": bool(dots),
         **parts.ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                                 "tics_ratio_text"), ends, (min(8, max(2, height // 70)), 4))})
+                                 "tics_ratio_text"), ratio_ends,
+                           (min(8, max(2, height // 70)), 4))})
 
 
-def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[str]]:
+def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[parts.Row]]:
     """A block with the A/A interval at each position: from, to, low, high. Empty without any."""
-    edges = [math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
-             for one, two in pairwise(sorted(floors))]
-    spans = zip([axes["left"], *edges], [*edges, axes["right"]], sorted(floors), strict=False)
-    return [["# A/A interval", *(parts.data_line(begin, end, 1 / floors[at], floors[at])
-                                for begin, end, at in spans)]] if floors else []
+    edges = [axes["left"], *(math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
+                             for one, two in pairwise(sorted(floors))), axes["right"]]
+    return [["A/A interval", *((*span, 1 / floors[at], floors[at]) for span, at in zip(
+        pairwise(edges), sorted(floors), strict=True))]] if floors else []
 
 
-def dots_lines(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis,
-               figures: Mapping[str, Figure], scale: Scale) -> list[str]:
+def dots_rows(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis,
+              figures: Mapping[str, Figure], scale: Scale) -> list[parts.Row]:
     """Each round of a series: position, value, offset from the others. A round far above all
     intervals of the picture is OUTSIDE, because it would make the curves flat."""
     ends = [scale.apply(end) for figure in figures.values() for end in (
         figure.median, *parts.interval_ends(figure.interval)) if math.isfinite(end)]
-    return [parts.data_line(axis.at(cell), value, beside)
-            if value <= DOTS_BEYOND * max(ends) else OUTSIDE
+    return [(axis.at(cell), value, beside) if value <= DOTS_BEYOND * max(ends) else OUTSIDE
             for cell in cells if cell.name in figures
-            for value, beside in parts.dots_of(matrix, cell, metric, scale)] or ["NaN NaN NaN"]
+            for value, beside in parts.dots_of(matrix, cell, metric, scale)] or [(None,) * 3]
 
 
-def series_lines(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
-                 alike: set[str] | None) -> list[str]:
-    """The lines of one series: position, value, low, high, ratio, low, high, is_change(), the value
+def series_rows(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
+                alike: set[str] | None) -> list[parts.Row]:
+    """The rows of one series: position, value, low, high, ratio, low, high, is_change(), the value
     if it is a bound. alike: adds a column with the values of these cells. A blank line after
     Axis.apart ends the line that is drawn."""
-    lines = []
+    rows: list[parts.Row] = []
     for cell in cells:
-        figure, numbers = figures.get(cell.name), [math.nan] * 8
+        numbers: list[float | None] = [None] * 8
+        figure = figures.get(cell.name)
         if figure is not None:
-            numbers[:3] = map(scale.apply, parts.spread(figure.median, figure.interval))
-            if figure.ratio is not None and not figure.ratio.directed:
-                numbers[3:7] = [*parts.spread(figure.ratio.value, figure.ratio.interval),
-                                float(is_change(figure))]
+            value, *whisker = map(scale.apply, (
+                figure.median, *parts.interval_ends(figure.interval)))
+            numbers[:3] = [value, *(whisker or (value, value))]
+            if ratio := ratio_span(figure):
+                numbers[3:7] = [*(ratio if len(ratio) > 1 else ratio * 3), float(is_change(figure))]
             if isinstance(figure.median, stats.Beyond):
-                numbers[7] = numbers[0]
-        if alike is not None:
-            numbers.append(numbers[0] if cell.name in alike else math.nan)
-        lines += [parts.data_line(axis.at(cell), *numbers),
-                  *([""] if axis.value(cell) == axis.apart else [])]
-    return lines
+                numbers[7] = value
+        shade = [] if alike is None else [numbers[0] if cell.name in alike else None]
+        rows += [(axis.at(cell), *numbers, *shade), *[()] * (axis.value(cell) == axis.apart)]
+    return rows
+
+
+def ratio_span(figure: Figure) -> tuple[float, ...]:
+    """The ratio and both ends of its interval, if known; empty if it has no size."""
+    return figure.ratio.span if figure.ratio and not figure.ratio.directed else ()
 
 
 def is_change(figure: Figure) -> bool:
@@ -212,25 +213,23 @@ def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Fi
                   series: int, columns: int) -> dict[str, Any]:
     """Ranges, labels and tics of both axes. dodge_*: the distance of a series from the one before
     it, so that no whisker covers another. columns: the length of the drawn axis in characters."""
+    linear, back = (math.log, math.exp) if axis.logarithmic else (float, float)
     labels = sorted(axis.positions.items(), key=lambda item: item[1])
-    first, last = labels[0][1], labels[-1][1]
-    margin = max(1.3, (last / first) ** 0.06) if axis.logarithmic else 0.4
-    low, high = (first / margin, last * margin) if axis.logarithmic else (first - margin,
-                                                                          last + margin)
-    steps = [math.log(at / low) / math.log(high / low) if axis.logarithmic else
-             (at - low) / (high - low) for _, at in labels]
-    share = min([DODGE_MOST, *(0.7 * (to - at) for at, to in pairwise(steps))]) / series
-    text = min(0.7 * (to - at) for at, to in pairwise(steps)) / series
-    drawn, in_text = ((high / low) ** one if axis.logarithmic else (high - low) * one
-                      for one in (share, text))
-    return {"left": low, "right": high, "logarithmic_x": axis.logarithmic,
-            "dodge_drawn": drawn, "dodge_text": in_text,
-            **{name: max(label.count("\\n") for label, _ in labels_stagger(labels, steps, room))
-               for name, room in (("label_rows", AXIS_COLUMNS_TEXT), ("drawn_rows", columns))},
+    places = [linear(at) for _, at in labels]
+    margin = max(math.log(1.3), 0.06 * (places[-1] - places[0])) if axis.logarithmic else 0.4
+    left, length = places[0] - margin, places[-1] - places[0] + 2 * margin
+    steps = [(place - left) / length for place in places]
+    gap = 0.7 * min(to - at for at, to in pairwise(steps))
+    drawn, in_text = (labels_stagger(labels, steps, room) for room in (columns, AXIS_COLUMNS_TEXT))
+    return {"left": back(left), "right": back(left + length), "logarithmic_x": axis.logarithmic,
+            "dodge_drawn": back(length * min(DODGE_MOST, gap) / series),
+            "dodge_text": back(length * gap / series),
+            **{name: max(label.count("\\n") for label, _ in tics)
+               for name, tics in (("label_rows", in_text), ("drawn_rows", drawn))},
             **height_settings(figures, scale, metric.better),
-            "tics_x": parts.tics_command("x", labels_stagger(labels, steps, columns)),
+            "tics_x": parts.tics_command("x", drawn),
             "tics_blank": parts.tics_command("x", [("", at) for _, at in labels]),
-            "tics_text": parts.tics_command("x", labels_stagger(labels, steps, AXIS_COLUMNS_TEXT)),
+            "tics_text": parts.tics_command("x", in_text),
             "label_x": parts.word_text(axis.name),
             "label_y": parts.measure_text(metric.text, scale.unit)}
 

@@ -7,7 +7,7 @@ from itertools import accumulate
 from suite.base.units import Scale
 from suite.observe.frame import Matrix
 from suite.present.pictures import parts
-from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
+from suite.present.pictures.percentiles import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture
 from suite.stats.histogram import Histogram
 
@@ -26,14 +26,13 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]
 def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
               ) -> dict[str, object]:
     """Range, tics and labels. The axis leaves out the extremes, which would squeeze the rest."""
-    low = min((time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms), default=1.0)
-    high = max((time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms), default=10.0)
+    low = min(time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms)
+    high = max(time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms)
     shares = parts.tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])
-    drawn, in_text = (parts.tics_command("x", time_tics(low, high, count))
-                      for count in (min(most, 12), 6))
     return {"left": low / 1.1, "right": high * 1.1, "bottom": 0, "top": 1, "logarithmic_y": False,
             "label_x": label, "label_y": "share of requests", "style": "steps",
-            "tics_x": drawn, "tics_y": shares, "tics_x_text": in_text, "tics_y_text": shares}
+            "tics_x": time_tics("x", low, high, min(most, 12)), "tics_y": shares,
+            "tics_x_text": time_tics("x", low, high, 6), "tics_y_text": shares}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:

@@ -16,7 +16,7 @@ from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.judged import judged_marked
 from suite.present.pictures import compared, parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, canvas_of, lines_of
+from suite.present.pictures.canvas import LETTER, LINE, Canvas, Sign, canvas_of, lines_of
 from suite.scenario.scenario import Picture
 
 # Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
@@ -27,7 +27,7 @@ TEXT_WIDTH = 72
 COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
 ROW_UNITS, ROW_LEAST = 34, 22  # the height of a row in units: wanted, needed
 NAME_UNITS = 54  # the margins beside the names of rows
-COLOUR_SIGNS = {1: "blue: better", -1: "orange: worse"}  # by Tile.direction
+COLOUR_SIGNS = {1: Sign("blue", "", "better"), -1: Sign("orange", "", "worse")}  # by Tile.direction
 
 
 @dataclass(frozen=True)
@@ -87,10 +87,11 @@ def text_colour(colour: int) -> int:
     return BLACK if light > 0.179 else WHITE
 
 
-def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | None,
-                 name: str, canvas: Canvas = Canvas()) -> list[parts.Drawing]:
+def heatmap_draw(comparisons: Sequence[Comparison], x: str | None, name: str,
+                 canvas: Canvas = Canvas()) -> list[parts.Drawing]:
     """A heat map for each combination of the axes that are neither rows nor columns; several if
     there is no room for all columns. x: the axis of the columns."""
+    metric = comparisons[0].metrics[0]
     versus = " ".join(comparisons[0].new.words) or "result"
     tiles = [tile_make({**row.axes, versus: compared.side_value(one.new)}, row, metric)
              for one in comparisons for row in one.rows]
@@ -107,6 +108,7 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             f"{compared.base_name(comparisons)}")
     text = what + f", by {parts.word_text(across)}" * bool(across)
     label, in_text = lines_of(text, (canvas.width - 30) / LETTER), textwrap.wrap(text, 50)
+    note = compared.note_text(comparisons, "")
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
@@ -115,28 +117,29 @@ def heatmap_draw(comparisons: Sequence[Comparison], metric: Metric, x: str | Non
             len(parts.name_cut(row or "none", canvas.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
         pictures = -(-len(columns) // max(1, int((canvas.width - named) // least)))
+        headline = parts.headline_text(comparisons[0].base.matrix, what,
+                                       parts.axis_words(outer, values))
         for number in range(pictures):
             shown = columns[number * len(columns) // pictures:
                             (number + 1) * len(columns) // pictures]
-            shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
-            lines = [f"# {down or '-'} down, {across or '-'} across"]
+            block: list[parts.Row] = [f"{down or '-'} down, {across or '-'} across"]
             for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
                 tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.UNDECIDED))
                 colour = colour_of(tile, darkest)
-                lines.append(parts.data_line(c, r, colour, text_colour(colour), tile.text))
-            signs = [*parts.verdict_signs({tile.verdict for tile in shown_tiles}),
+                block.append((c, r, colour, text_colour(colour), tile.text))
+            shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
+            directions = {tile.direction for tile in shown_tiles}
+            signs = [*(sign for direction, sign in COLOUR_SIGNS.items() if direction in directions),
+                     *parts.verdict_signs({tile.verdict for tile in shown_tiles}),
                      *compared.absent_signs(tile.text for tile in shown_tiles)]
-            colours = [sign for direction, sign in COLOUR_SIGNS.items()
-                       if direction in {tile.direction for tile in shown_tiles}]
             settings = grid_settings(grid, rows, shown, across, canvas)
             below = settings["below"] + LINE * (len(label) - 1)
             around = below + 4
             drawings.append(parts.Drawing(
                 parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
-                parts.data_text([lines]), {
-                    **compared.titles(canvas, ROW_UNITS * len(rows) + around, comparisons, what, "",
-                                      [*colours, *signs], signs, parts.axis_words(outer, values),
-                                      ROW_LEAST * len(rows) + around),
+                parts.data_text([block]), {
+                    **canvas.titles(ROW_UNITS * len(rows) + around, ROW_LEAST * len(rows) + around,
+                                    headline, note, signs),
                     **settings, "below": below, "label_x": "\n".join(label),
                     "label_rows": len(label), "label_x_text": "\n".join(in_text),
                     "label_text_rows": len(in_text)}))
@@ -166,6 +169,5 @@ def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     comparisons = compared.baseline_comparisons(matrix, picture)
-    metric = comparisons[0].metrics[0]
-    return heatmap_draw(comparisons, metric, parts.picture_axis(matrix, picture),
-                        parts.picture_name(picture, metric.name), canvas_of(picture))
+    name = parts.picture_name(picture, comparisons[0].metrics[0].name)
+    return heatmap_draw(comparisons, parts.picture_axis(matrix, picture), name, canvas_of(picture))

@@ -14,7 +14,7 @@ from suite.base.units import counted_text, ratio_text, value_text
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import canvas_of
+from suite.present.pictures.canvas import Sign, canvas_of
 from suite.scenario.scenario import Picture
 
 
@@ -66,14 +66,14 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
     return min([low, *near]), max([high, *near])
 
 
-def run_lines(series: RunSeries, low: float, high: float) -> list[str]:
+def run_rows(series: RunSeries, low: float, high: float) -> Sequence[parts.Row]:
     """at, ratio, the ratio again of an outlier, texts above and below of a run beyond the axis."""
-    lines = [f"# {series.label}"]
+    rows: list[parts.Row] = []
     for run in series.good.itertuples():
         drawn, text = min(max(run.ratio, low), high), ratio_text(run.ratio)
-        lines.append(parts.data_line(run.at, drawn, drawn if run.outlier else None,
-                                     text * bool(run.ratio > high), text * bool(run.ratio < low)))
-    return lines if len(lines) > 1 else [*lines, 'NaN NaN NaN "" ""']
+        rows.append((run.at, drawn, drawn if run.outlier else None,
+                     text if run.ratio > high else "", text if run.ratio < low else ""))
+    return rows or [(None, None, None, "", "")]
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
@@ -90,14 +90,15 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         settings = parts.series_settings(canvas, matrix, inner, {
             tuple(cell.axes[axis] for axis in inner): one.label
             for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
-        data = parts.data_text([*(run_lines(one, low, high) for one in series),
-                                ["# failed", *map(parts.data_line, failed or [math.nan])]])
-        signs = [*["*: outlier", "^ v: beyond the axis"] * outliers, *["x: failed"] * bool(failed)]
+        data = parts.data_text([*([one.label, *run_rows(one, low, high)] for one in series),
+                                ["failed", *((at,) for at in failed or [math.nan])]])
+        signs = [*[Sign("", "*", "outlier"), Sign("", "^ v", "beyond the axis")] * outliers,
+                 *[Sign("", "x", "failed")] * bool(failed)]
         name = parts.place_name(parts.picture_name(picture, metric.name), values)
         drawings.append(parts.Drawing(name, "order", data, {
             **canvas.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
                                parts.note_text(matrix, cells, f"every run of {counted}"),
-                               signs_text=signs),
+                               signs),
             "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
             "outliers": outliers, "failures": bool(failed), **settings,
             **parts.ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),

@@ -7,12 +7,12 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suite import stats
-from suite.base import ROOT, grouped
+from suite.base import ROOT
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.contrast.contrast import Verdict
@@ -22,7 +22,7 @@ from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import marked
-from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas
+from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas, Sign
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -55,6 +55,8 @@ DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8
            3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
           (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 
+# A line of a .dat: a comment, or its values. An empty one is a blank line, which ends a drawn line.
+Row = str | Sequence[str | float | None]
 Tics = Sequence[tuple[str, float]]  # (label, position)
 GroupType = TypeVar("GroupType")
 
@@ -96,15 +98,16 @@ def number_data(value: float | None) -> str:
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
-def data_line(*values: str | float | None) -> str:
-    """One line of a .dat. Texts are quoted; all digits of an int are kept."""
+def data_text(blocks: Iterable[Iterable[Row]]) -> str:
+    """A .dat. Its texts are quoted, and all digits of an int are kept."""
+    return "\n\n\n".join("\n".join(map(row_text, block)) for block in blocks) + "\n"
+
+
+def row_text(row: Row) -> str:
+    if isinstance(row, str):
+        return f"# {row}".rstrip()
     return " ".join(f'"{value}"' if isinstance(value, str) else
-                    str(value) if isinstance(value, int) else number_data(value)
-                    for value in values)
-
-
-def data_text(blocks: Iterable[Sequence[str]]) -> str:
-    return "\n\n\n".join("\n".join(block) for block in blocks) + "\n"
+                    str(value) if isinstance(value, int) else number_data(value) for value in row)
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
@@ -164,10 +167,6 @@ def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], m
 
 def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
     return interval[:2] if interval else ()
-
-
-def spread(value: float, interval: stats.Interval | None) -> list[float]:
-    return [value, *(interval_ends(interval) or (value, value))]
 
 
 def absence_text(cell: Cell) -> str:
@@ -236,13 +235,14 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
-def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[str]:
-    """The legend of these verdicts, `~: undecided`. points: of a forest plot too."""
-    signs = [(" ".join(filter(None, (
-        point if points else "",
-        "" if verdict in (Verdict.EXACT, Verdict.WITHHELD) else marked("", verdict)))), meaning)
-        for verdict, (_, point, meaning) in POINT_SIGNS.items() if verdict in verdicts]
-    return [f"{sign}: {' or '.join(meanings)}" for sign, meanings in grouped(signs).items() if sign]
+def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[Sign]:
+    """The legend of these verdicts. points: drawn as the points of a forest plot too."""
+    signs = []
+    for verdict, (_, point, meaning) in POINT_SIGNS.items():
+        if verdict in verdicts:
+            mark = "" if verdict is Verdict.WITHHELD else marked("", verdict)
+            signs.append(Sign(f"{point} {mark}".strip() if points else mark, mark, meaning))
+    return signs
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -272,11 +272,6 @@ def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)
     return [next(free) if place is None else place for place in known]
-
-
-def strategy_colour(axes: Mapping[str, str]) -> int | None:
-    place = strategy_place(axes)
-    return None if place is None else int(COLOURS[place % len(COLOURS)][1:], 16)
 
 
 def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
@@ -316,8 +311,8 @@ def dots_of(matrix: Matrix, cell: Cell, metric: Metric, scale: Scale) -> list[tu
             for number, value in enumerate(series.values.tolist()) if math.isfinite(value)]
 
 
-def dots_signs(shown: bool, beyond: int) -> list[str]:
-    return ["dots: rounds" + f" ({beyond} beyond the axis)" * bool(beyond)] * shown
+def dots_signs(shown: bool, beyond: int) -> list[Sign]:
+    return [Sign("dots", "", "rounds" + f" ({beyond} beyond the axis)" * bool(beyond))] * shown
 
 
 def floor_ends(floors: Iterable[float]) -> list[float]:
@@ -325,8 +320,9 @@ def floor_ends(floors: Iterable[float]) -> list[float]:
     return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
 
 
-def floor_texts(floors: Sequence[float]) -> list[str]:
-    return [f"A/A interval, at most {noise_text(max(floors))}"] if floors else []
+def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
+    """The legend of A/A intervals; empty without any."""
+    return [Sign(drawn, text, f"A/A interval, at most {noise_text(max(floors))}")] if floors else []
 
 
 def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:

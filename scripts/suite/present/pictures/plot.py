@@ -30,9 +30,9 @@ def curve_axis(matrix: Matrix) -> str | None:
 def pictures_default(matrix: Matrix) -> list[Picture]:
     """The first metric; of open loops also the percentiles of all requests."""
     x = curve_axis(matrix)
-    pictures = [Picture("curve" if x else "bars", None, None, x, None)]
+    pictures = [Picture("curve" if x else "bars", x=x)]
     if all(cell.open_loop for cell in matrix.cells.values()):
-        pictures.append(Picture("percentiles", None, None, None, None))
+        pictures.append(Picture("percentiles"))
     return pictures
 
 

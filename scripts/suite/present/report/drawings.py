@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from suite.present.pictures.parts import COLOURS, Drawing
 from suite.present.tables.html import details, element
 
-PLOT_ID = re.compile(r"gnuplot_plot_\d+([a-z]?)")  # the id of a group; the letter is its panel
+PLOT_ID = re.compile(r"gnuplot_plot_\d+([a-z]?)$")  # the id of a group; the letter is its panel
 RGB = re.compile(r"rgb\(\s*(\d+),\s*(\d+),\s*(\d+)\s*\)")
 
 
@@ -31,28 +31,25 @@ def colour_find(group: ET.Element) -> str | None:
     """The first of COLOURS in a group, which is that of its series; None for no series. Elements
     `g` without a text are skipped: gnuplot begins a group in the colour of the group before."""
     for part in group.iter():
-        if part.tag == "g" and part.find("text") is None:
-            continue
         for name in ("color", "stroke", "fill"):
             numbers = RGB.fullmatch(part.get(name, ""))
-            colour = "#" + "".join(f"{int(number):02x}" for number in numbers.groups()) \
-                if numbers else part.get(name)
-            if colour in COLOURS:
+            colour = "#{:02x}{:02x}{:02x}".format(*map(int, numbers.groups())) if numbers else (
+                part.get(name))
+            if colour in COLOURS and (part.tag != "g" or part.find("text") is not None):
                 return colour
     return None
 
 
 def series_classify(root: ET.Element, colours: Sequence[str]) -> None:
     """Gives the groups of series N the class sN. colours: those of the series, in order."""
-    turns: dict[tuple[str, str], Iterator[int]] = {}
+    turns: dict[tuple[str, str], Iterator[str]] = {}  # by panel and colour
     for group in root.iter("g"):
-        found = PLOT_ID.fullmatch(group.get("id", ""))
+        found = PLOT_ID.search(group.get("id", ""))
         colour = colour_find(group) if found else None
-        if found and colour:
+        if found and colour and colour in colours:
             turn = turns.setdefault((found[1], colour), itertools.cycle(
-                [number for number, one in enumerate(colours, start=1) if one == colour]))
-            number = next(turn, None)
-            group.attrib |= {"class": f"s{number}"} if number else {}
+                [f"s{number}" for number, one in enumerate(colours, start=1) if one == colour]))
+            group.set("class", next(turn))
 
 
 def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
@@ -61,38 +58,32 @@ def svg_read(text: str, prefix: str, colours: Sequence[str]) -> ET.Element:
     root = ET.fromstring(text)
     for part in root.iter():
         part.tag = part.tag.rpartition("}")[2]
-        part.attrib = {name.rpartition("}")[2]:
-                       f"#{prefix}{value[1:]}" if name.endswith("}href") and value.startswith("#")
-                       else value.replace("url(#", f"url(#{prefix}")
-                       for name, value in part.attrib.items()}
+        named = {name.rpartition("}")[2]: value for name, value in part.attrib.items()}
+        part.attrib = {name: prefix + value if name == "id" else
+                       f"#{prefix}{value[1:]}" if name == "href" and value.startswith("#") else
+                       value.replace("url(#", f"url(#{prefix}") for name, value in named.items()}
     series_classify(root, colours)
-    for part in root.iter():
-        if "id" in part.attrib:
-            part.set("id", prefix + part.attrib["id"])
-    for description in [*root.findall("title"), *root.findall("desc")]:
-        root.remove(description)
+    for described in [*root.findall("title"), *root.findall("desc")]:
+        root.remove(described)
     return root
 
 
 def figure_element(rendered: RenderedDrawing) -> ET.Element:
-    """One picture; the ids in it begin with its name, which makes them unique in the page."""
+    """One picture with a checkbox for each of several series. The ids in it begin with its name,
+    which makes them unique in the page."""
     prefix, drawing = f"{rendered.drawing.name}-", rendered.drawing
-    root = svg_read(rendered.svg, prefix, drawing.settings.get("colours", ()))
+    colours: Sequence[str] = drawing.settings.get("colours", ())
+    root = svg_read(rendered.svg, prefix, colours)
     root.attrib |= {"role": "img", "aria-label": drawing.name}
-    return element("figure", *checkboxes(drawing, prefix), root,
+    boxes = []
+    for number, (name, colour) in enumerate(zip(drawing.series, colours, strict=True), start=1):
+        box = f"{prefix}box{number}"
+        boxes += [element("input", type="checkbox", checked="checked", id=box,
+                          class_=f"s{number}"),
+                  element("label", name, for_=box, style=f"color: {colour}")]
+    return element("figure", *(boxes if len(colours) > 1 else ()), root,
                    details("as text", element("pre", rendered.text)),
                    details("data", element("pre", drawing.data)), id=f"picture-{drawing.name}")
-
-
-def checkboxes(drawing: Drawing, prefix: str) -> list[ET.Element]:
-    elements = []
-    series = [*zip(drawing.series, drawing.settings.get("colours", ()), strict=True)]
-    for number, (name, colour) in enumerate(series if len(series) > 1 else (), start=1):
-        box = f"{prefix}box{number}"
-        elements += [
-            element("input", type="checkbox", checked="checked", id=box, class_=f"s{number}"),
-            element("label", name, for_=box, style=f"color: {colour}")]
-    return elements
 
 
 def checkbox_rules(count: int) -> str:

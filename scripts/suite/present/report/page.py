@@ -55,12 +55,12 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
     """All facts of each machine. Those that differ between machines come first, highlighted."""
     flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.inspections)})
             for machine in machines]
-    names = list(dict.fromkeys(name for facts in flat for name in facts))
-    differing = [name for name in names if len({facts.get(name) for facts in flat}) > 1]
+    names = dict.fromkeys(name for facts in flat for name in facts)
+    differing = {name for name in names if len({facts.get(name) for facts in flat}) > 1}
     rows = [element("tr", element("td", name, class_="name"),
                     *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
                     class_="differing" if name in differing else None)
-            for name in [*differing, *(name for name in names if name not in differing)]]
+            for name in sorted(names, key=lambda name: name not in differing)]
     head = element("tr", element("th", "fact", scope="col"),
                    *(element("th", f"machine {number}", scope="col")
                      for number in range(1, len(flat) + 1)))
