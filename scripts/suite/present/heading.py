@@ -11,7 +11,7 @@ from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
-from suite.contrast.contrast import Contrast, reach_of, same_differ
+from suite.contrast.contrast import Contrast, same_differ
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
@@ -143,7 +143,7 @@ def rounds_heading(matrix: Matrix) -> str:
 def sames_list(matrix: Matrix, same: Mapping[str, Contrast]) -> str:
     """The A/A intervals of baselines: `5.8%`, `0.9% (together), 12% (apart)`, or for many `0.9% to
     12%`."""
-    reaches = {cell: reach for cell, one in same.items() if (reach := reach_of(one))}
+    reaches = {cell: reach for cell, one in same.items() if (reach := one.reach)}
     texts = [noise_text(reach) for reach in reaches.values()]
     if len(reaches) == 1:
         return texts[0]
@@ -160,7 +160,7 @@ def same_text(summary: Summary, metric: Metric) -> str:
     """`5.8% of time_per_message, A and A' differ in 0 of 2`; empty without an A/A interval."""
     same = {cell: one for cell, one in summary.same[metric.name].items()
             if cell in {other.name for other in summary.matrix.cells_compared}}
-    if not any(map(reach_of, same.values())):
+    if not any(one.reach for one in same.values()):
         return ""
     differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same.values())
     return (f"{sames_list(summary.matrix, same)} of {metric.name}, "

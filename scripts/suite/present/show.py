@@ -22,7 +22,6 @@ from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.measured import NANOSECOND, MeasuredRun, quotient, threads_sum
 from suite.observe.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
-from suite.observe.runs import METRIC_COLUMNS
 from suite.observe.selection import cells_select, metrics_default
 from suite.present.columns import ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
@@ -155,7 +154,7 @@ def regimes_lines(matrix: Matrix, cell: Cell, runs: Sequence[MeasuredRun], metri
     low = set(series.rounds[series.values <= found.limit].tolist())
     groups = [np.array([run.record.round in low for run in runs])]
     groups.append(~groups[0])
-    rows = matrix.value_rows[cell.name]
+    rows = matrix.result.runs.value_rows(cell.name)
     figures = {one.name: (one.unit, matrix.frame[one.name].to_numpy()[rows])
                for one in METRICS.values()}
     for end, (label, path) in product(ENDS, COUNTS.items()):
@@ -269,7 +268,6 @@ def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     """Every counted run in order: the value of the metric, or the status and its reason."""
-    runs = matrix.result.runs
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     rows = rows.sort_values(["round", "label"])
     good = rows[(rows["status"] == "ok") & rows[metric.name].notna()]
@@ -279,7 +277,7 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     for index, row in rows.iterrows():
         text = f"{row['status']:>8} {row['reason']}"
         if index in marks:
-            bound = "> " if runs.censored[index, METRIC_COLUMNS[metric.name]] else ""
+            bound = "> " if metric.name in row["censored"] else ""
             text = (f"{bound + number_text(scale.apply(row[metric.name])):>8} {scale.unit}"
                     f"{'  outlier' if marks[index] else ''}")
         lines.append(f"round {row['round']:>3} {row['label']:<2} {text}")
