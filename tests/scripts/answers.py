@@ -65,6 +65,13 @@ def emulated(matrix: Matrix) -> Matrix:
     return matrix_build(replace(matrix.result, machines=machines))
 
 
+def reframed(matrix: Matrix, **columns: Any) -> Matrix:
+    """The same result with other columns of records."""
+    runs = matrix.result.runs
+    return matrix_build(replace(matrix.result, runs=replace(
+        runs, frame=runs.frame.assign(**columns))))
+
+
 def runs_of(*records: dict[str, Any]) -> Runs:
     """The columns of good runs of one cell, of which only their ends are told."""
     builder = RunsBuilder()

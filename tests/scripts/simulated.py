@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 import answers  # noqa: F401
 from suite.observe.frame import Matrix, matrix_build
@@ -99,16 +100,15 @@ def runs_simulated(first: np.ndarray, again: np.ndarray) -> Runs:
     values = np.concatenate([first.reshape(number, rounds), again]).ravel()
     cell = np.concatenate([np.arange(number), np.arange(0, number, cells)]).repeat(rounds)
     failed = np.isnan(values)
-    metrics = np.full((len(values), len(METRICS)), np.nan)
-    metrics[:, list(METRICS).index(METRIC)] = values
     names = np.array([cell_name(group, place) for group in range(groups) for place in range(cells)],
                      dtype=object)
-    columns = dict.fromkeys(TEXTS, np.full(len(values), "", dtype=object)) | dict.fromkeys(
-        NUMBERS, np.zeros(len(values), dtype=np.int64)) | {
-        "status": np.where(failed, "failed", "ok").astype(object), "cell": names[cell],
+    columns = {
+        **dict.fromkeys(TEXTS, ""), **dict.fromkeys(NUMBERS, 0), **dict.fromkeys(METRICS, np.nan),
+        "censored": [frozenset()] * len(values), METRIC: values, "cell": names[cell],
+        "status": np.where(failed, "failed", "ok").astype(object),
         "label": np.repeat([LABEL, LABEL_REPEAT], [first.size, again.size]).astype(object),
         "round": np.tile(np.arange(1, rounds + 1), number + groups)}
-    return Runs(columns, metrics, np.zeros(metrics.shape, dtype=bool), (Traits(),))
+    return Runs(pd.DataFrame(columns), (Traits(),))
 
 
 def matrix_simulated(first: np.ndarray, again: np.ndarray, sessions: int = 1) -> Matrix:

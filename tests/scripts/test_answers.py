@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from answers import golden_check, matrix_of, result_make
+from answers import golden_check, matrix_of, reframed, result_make
 from conftest import Uncork
 from rendered import table_rendered, table_text
 from simulated import METRIC, cell_name, matrix_simulated
@@ -22,9 +22,7 @@ from suite.contrast.verdicts import baseline_judged
 from suite.decide.answers import answers_decide
 from suite.decide.optimum import UNKNOWN, optima_build
 from suite.decide.summary import summary_build
-from suite.observe.frame import matrix_build
 from suite.observe.metrics import METRICS
-from suite.observe.runs import METRIC_COLUMNS
 from suite.observe.selection import layout_choose, matrix_narrow
 from suite.present.answers import answers_pairs, deciding_pairs
 from suite.present.claims import claims_pairs
@@ -82,11 +80,9 @@ def without(runs, place, rounds=slice(None)):
 
 def censored(matrix, place):
     """The matrix with two rounds of a cell of which only a bound is known."""
-    runs = matrix.result.runs
-    rows = np.flatnonzero(runs.columns["cell"] == cell_name(0, place))[[2, 5]]
-    found = runs.censored.copy()
-    found[rows, METRIC_COLUMNS[METRIC]] = True
-    return matrix_build(replace(matrix.result, runs=replace(runs, censored=found)))
+    beyond = matrix.frame["censored"].copy()
+    beyond[matrix.result.runs.rows_of(cell_name(0, place))[[2, 5]]] = [{METRIC}, {METRIC}]
+    return reframed(matrix, censored=beyond)
 
 
 def loud(runs, factor=1.2):

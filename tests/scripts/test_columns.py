@@ -17,7 +17,6 @@ from answers import NODELAY, uncork
 from suite.base.errors import Failure
 from suite.observe import load
 from suite.observe.results import result_load
-from suite.observe.runs import Runs
 from suite.result import files
 
 
@@ -40,13 +39,7 @@ def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
     load.LAST.clear()  # as another process
     runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
-    return text_of(runs), builder.notes(()) + notes
-
-
-def text_of(runs: Runs) -> str:
-    """All columns as text."""
-    return repr([[column.tolist() for column in runs.columns.values()], runs.metrics.tolist(),
-                 runs.censored.tolist(), runs.traits])
+    return repr([runs.frame.to_dict("list"), runs.traits]), builder.notes(()) + notes
 
 
 def fresh(path: Path) -> tuple[str, list[str]]:
@@ -259,4 +252,4 @@ def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, mon
     runs, builder, notes = load.runs_load(path)
     assert len(runs) == 112 and builder.damaged == 1 and notes == [load.TORN]
     assert "records.jsonl:1: longer than " in builder.problems[0].text
-    assert np.array_equal(runs.columns["offset"][:1], [123457])
+    assert np.array_equal(runs.frame["offset"][:1], [123457])

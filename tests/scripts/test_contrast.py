@@ -18,7 +18,7 @@ import pytest
 from result_make import Recipe
 from sessions_make import sessions_write
 
-from answers import ROOT, changed, emulated, matrix_of, uncork
+from answers import ROOT, changed, emulated, matrix_of, reframed, uncork
 from readers import comparisons_of, scenario_with
 from rendered import compared_rendered, compared_text, table_rendered, table_text
 from simulated import (
@@ -40,9 +40,7 @@ from suite.decide.comparison.build import cells_alone, compare_baseline
 from suite.decide.gate import gate_parse, gates_decide
 from suite.decide.optimum import UNKNOWN, optima_build
 from suite.decide.summary import summary_build
-from suite.observe.frame import matrix_build
 from suite.observe.metrics import METRICS
-from suite.observe.runs import METRIC_COLUMNS
 from suite.observe.selection import Layout, metrics_default
 from suite.present.answers import answers_pairs
 from suite.present.comparison.gate import gates_document
@@ -138,9 +136,7 @@ def test_of_a_thousand_results_with_gaps_none_passes_a_regression_of_a_tenth(kno
             gaps_make(first, again, chance, seed % 2)
         matrix = matrix_simulated(first, again)
         if not known and seed % 4 < 2:  # the run was good, its figure is unknown
-            runs = matrix.result.runs
-            columns = runs.columns | {"status": np.full(len(runs.columns["status"]), "ok", object)}
-            matrix = matrix_build(replace(matrix.result, runs=replace(runs, columns=columns)))
+            matrix = reframed(matrix, status="ok")
         statuses.append(gates_of(matrix, f"{METRIC} > +5%").status)
     assert 0 not in statuses and (statuses.count(5) > 0.9 * RESULTS if known else set(statuses) == {
         3})
@@ -151,11 +147,9 @@ def test_emulated_counts_that_differ_between_runs_are_undecided(tmp_path):
     matrix = emulated(matrix_of(truth_write("counts", counts, tmp_path)))
     gate = "segments_per_message > +3%"
     assert gates_of(matrix, gate).status == 5
-    runs = matrix.result.runs
-    rows = np.flatnonzero(["cork" in name for name in runs.columns["cell"]])
-    metrics = runs.metrics.copy()
-    metrics[rows[2], METRIC_COLUMNS["segments_per_message"]] = 15
-    matrix = matrix_build(replace(matrix.result, runs=replace(runs, metrics=metrics)))
+    counts = matrix.frame["segments_per_message"].copy()
+    counts[np.flatnonzero(matrix.frame["cell"].str.contains("cork"))[2]] = 15
+    matrix = reframed(matrix, segments_per_message=counts)
     assert gates_of(matrix, gate).status == 3
     assert "emulated, and not the same count in every run" in gate_text(matrix, gate)
 

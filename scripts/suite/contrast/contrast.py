@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from suite import stats
-from suite.observe.frame import NO_SERIES, Cell, Matrix, Series, rounds_common, rounds_join
+from suite.observe.frame import NO_SERIES, Cell, Matrix, Series, remembered, rounds_common
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import LABEL_REPEAT
 
@@ -143,6 +143,13 @@ class Contrast:
         found = None if self.exact else self.estimate()
         return found.p_least if found else 1.0
 
+    @property
+    def reach(self) -> float | None:
+        """The end of the 95 % interval that is farther from 1, as a ratio of 1 or above; None
+        without an interval."""
+        interval = self.ratio.interval() if self.ratio else None
+        return max(interval.high, 1 / interval.low) if interval else None
+
     def verdict(self, alpha: float = stats.ALPHA, margin: float | None = None) -> Verdict:
         """margin: the least change that matters, a fraction; None: each does."""
         if self.exact:
@@ -242,7 +249,7 @@ def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
     """The contrast of two samples, new against base."""
     pair = [base.series, new.series]
     if unit is Unit.ROUND:
-        pair = list(rounds_join(*pair))
+        pair = list(pair[0].join(pair[1]))
     elif unit is Unit.SESSION:
         pair = [session_medians(side.matrix, side.series) for side in (base, new)]
     sessions = len(session_places(new.matrix, new.series.rounds))
@@ -272,58 +279,41 @@ def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
     return made(withheld or mixed, ratio=ratio, mixture=mixture)
 
 
+@remembered
 def contrast_of(matrix: Matrix, base: Cell, new: Cell, metric: str) -> Contrast:
     """The contrast of two cells of one result, new against base."""
-    key = ("contrast", base.name, new.name, metric)
-    if key not in matrix.memo:
-        unit = Unit.ROUND if rounds_common((base, new)) else Unit.BOOT
-        matrix.memo[key] = contrast_make(sample_of(matrix, base, metric),
-                                         sample_of(matrix, new, metric), unit)
-    return matrix.memo[key]
+    return contrast_make(sample_of(matrix, base, metric), sample_of(matrix, new, metric),
+                         Unit.ROUND if rounds_common((base, new)) else Unit.BOOT)
 
 
+@remembered
 def same_contrast(matrix: Matrix, cell: Cell, metric: str) -> Contrast:
     """The contrast of the second run of a cell with its first, A' against A."""
-    key = ("same", cell.name, metric)
-    if key not in matrix.memo:
-        first, again = (Sample(matrix, cell, metric, series)
-                        for series in matrix.runs_paired(cell.name, metric))
-        matrix.memo[key] = contrast_make(first, again, Unit.ROUND)
-    return matrix.memo[key]
+    first, again = (Sample(matrix, cell, metric, series)
+                    for series in matrix.runs_paired(cell.name, metric))
+    return contrast_make(first, again, Unit.ROUND)
 
 
+@remembered
 def same_contrasts(matrix: Matrix, metric: str) -> dict[str, Contrast]:
     """A' against A of every cell that runs twice in a round and has both, by cell."""
-    key = ("sames", metric)
-    if key not in matrix.memo:
-        columns = matrix.result.runs.columns
-        doubled = set(columns["cell"][columns["label"] == LABEL_REPEAT])
-        found = {name: same_contrast(matrix.whole, cell, metric)
-                 for name, cell in matrix.whole.cells.items() if name in doubled}
-        matrix.memo[key] = {name: one for name, one in found.items() if one.p is not None}
-    return matrix.memo[key]
+    doubled = set(matrix.frame.loc[matrix.frame["label"] == LABEL_REPEAT, "cell"])
+    found = {name: same_contrast(matrix.whole, cell, metric)
+             for name, cell in matrix.whole.cells.items() if name in doubled}
+    return {name: one for name, one in found.items() if one.p is not None}
 
 
+@remembered
 def same_differ(matrix: Matrix, metric: str) -> bool:
     """Whether A and A' of the baselines differ more than chance allows. Then something else than
     the words of the cells changes figures, and nothing is claimed from this metric."""
-    key = ("differ", metric)
-    if key not in matrix.memo:
-        ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
-        matrix.memo[key] = METRICS[metric].timed and bool(ps) and (
-            min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
-    return bool(matrix.memo[key])
+    ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
+    return METRICS[metric].timed and bool(ps) and bool(
+        min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
 
 
 def same_reach(matrix: Matrix, cell: Cell, metric: str) -> float | None:
-    """The A/A interval of a cell's row as a ratio, 1 or above: the end of the 95 % interval of
-    A' / A of its baseline that is farther from 1. None without an interval."""
+    """The A/A interval of a cell's row, that is the reach of its baseline; None without one."""
     base = matrix.baseline_find(cell) or cell
     found = same_contrasts(matrix, metric).get(base.name)
-    return reach_of(found) if found else None
-
-
-def reach_of(same: Contrast) -> float | None:
-    """The farther end of the 95 % interval of A' / A from 1, as a ratio; None without one."""
-    interval = same.ratio.interval() if same.ratio else None
-    return max(interval.high, 1 / interval.low) if interval else None
+    return found.reach if found else None

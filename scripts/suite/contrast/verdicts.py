@@ -19,7 +19,7 @@ from typing import Any
 from suite import stats
 from suite.base import grouped
 from suite.contrast.contrast import Contrast, Verdict, contrast_of
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Cell, Matrix, remembered
 from suite.observe.metrics import Metric
 
 # The best value is looked for in two families: ratios to the baseline, and other pairs.
@@ -68,6 +68,12 @@ class Judged:
     def verdict(self) -> Verdict:
         return self.contrast.verdict(self.family.alpha, self.family.margin)
 
+    def direction(self, metric: Metric) -> int:
+        """1 if it is a claimed change for the better, -1 for the worse, else 0."""
+        if self.estimate is None or not self.verdict.claims or self.estimate.value == 1:
+            return 0
+        return 1 if (self.estimate.value > 1) == (metric.better == "higher") else -1
+
     @property
     def detectable(self) -> float | None:
         """The minimum detectable effect, a fraction of the base; None unless it is undecided."""
@@ -76,16 +82,13 @@ class Judged:
             ratio and self.verdict is Verdict.UNDECIDED) else None
 
 
+@remembered
 def baseline_family(matrix: Matrix, metric: str) -> Family:
     """The family of all ratios to the baseline, by cell."""
-    key = ("family", metric)
-    if key not in matrix.memo:
-        matrix.memo[key] = Family({
-            cell.name: contrast_of(matrix, base, cell, metric)
-            for cell in matrix.whole.cells.values()
-            if (base := matrix.baseline_find(cell)) and base.name != cell.name},
-            margin=matrix.margin)
-    return matrix.memo[key]
+    return Family({cell.name: contrast_of(matrix, base, cell, metric)
+                   for cell in matrix.whole.cells.values()
+                   if (base := matrix.baseline_find(cell)) and base.name != cell.name},
+                  margin=matrix.margin)
 
 
 def baseline_judged(matrix: Matrix, cell: Cell, metric: str) -> Judged | None:
@@ -106,31 +109,36 @@ def groups_find(matrix: Matrix, axis: str, metric: str) -> list[list[Cell]]:
 
 def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> bool:
     """Whether one of two cells is the baseline of the other: tables have this ratio."""
-    return any(found is not None and found.name == base.name != cell.name
-               for cell, base in ((one, other), (other, one))
-               for found in [matrix.baseline_find(cell)])
+    return one is not other and (matrix.baseline_find(one) is other
+                                 or matrix.baseline_find(other) is one)
 
 
-def pair_family(matrix: Matrix, one: Cell, other: Cell, metric: str) -> Family:
-    """The family of the contrast of two cells, the same for the inverse contrast."""
-    if compared_in_tables(matrix, one, other):
-        return baseline_family(matrix, metric)
-    differing = [axis for axis in matrix.axes if one.axes[axis] != other.axes[axis]]
-    names = frozenset((one.name, other.name))
-    key = ("family", metric, *(differing if len(differing) == 1 else sorted(names)))
-    if key not in matrix.memo:
-        pairs: Iterable[tuple[Cell, Cell]] = [(one, other)]
-        if len(differing) == 1:
-            pairs = [pair for cells in groups_find(matrix.whole, differing[0], metric)
-                     for pair in combinations(cells, 2) if not compared_in_tables(matrix, *pair)]
-        matrix.memo[key] = Family({frozenset((base.name, new.name)): contrast_of(
-            matrix, base, new, metric) for base, new in pairs}, PAIRS_LEVEL, matrix.margin)
-    return matrix.memo[key]
+def pairs_family(matrix: Matrix, pairs: Iterable[tuple[Cell, Cell]], metric: str) -> Family:
+    """A family of contrasts that no table has."""
+    return Family({(base.name, new.name): contrast_of(matrix, base, new, metric)
+                   for base, new in pairs}, PAIRS_LEVEL, matrix.margin)
 
 
+@remembered
+def axis_family(matrix: Matrix, axis: str, metric: str) -> Family:
+    """The family of all pairs of cells that differ in the axis alone, without those of tables."""
+    return pairs_family(matrix, (pair for cells in groups_find(matrix.whole, axis, metric)
+                                 for pair in combinations(cells, 2)
+                                 if not compared_in_tables(matrix, *pair)), metric)
+
+
+@remembered
 def pair_judged(matrix: Matrix, base: Cell, new: Cell, metric: str) -> Judged:
-    """The contrast of two cells of a result, new against base, with the verdict of all commands."""
-    return Judged(contrast_of(matrix, base, new, metric), pair_family(matrix, base, new, metric))
+    """The contrast of two cells of a result, new against base, with the verdict of all commands.
+    The inverse contrast is in the same family."""
+    differing = [axis for axis in matrix.axes if base.axes[axis] != new.axes[axis]]
+    if compared_in_tables(matrix, base, new):
+        family = baseline_family(matrix, metric)
+    elif len(differing) == 1:
+        family = axis_family(matrix, differing[0], metric)
+    else:
+        family = pairs_family(matrix, [(base, new)], metric)
+    return Judged(contrast_of(matrix, base, new, metric), family)
 
 
 RatioRow = tuple[Mapping[str, str], Judged | None]
@@ -140,9 +148,7 @@ def rows_opposed(rows: Iterable[RatioRow], metric: Metric
                  ) -> tuple[list[Mapping[str, str]], list[Mapping[str, str]]]:
     """The words of the rows that changed for the better, and of those that changed for the worse,
     if there are both: then one figure cannot stand for all. Else two empty lists."""
-    better, worse = sides = list[Mapping[str, str]](), list[Mapping[str, str]]()
-    for words, judged in rows:
-        ratio = judged.estimate if judged else None
-        if judged and ratio and ratio.value != 1 and judged.verdict.claims:
-            sides[(ratio.value > 1) != (metric.better == "higher")].append(words)
-    return sides if better and worse else ([], [])
+    directions = [(words, judged.direction(metric)) for words, judged in rows if judged]
+    better, worse = ([words for words, direction in directions if direction == wanted]
+                     for wanted in (1, -1))
+    return (better, worse) if better and worse else ([], [])

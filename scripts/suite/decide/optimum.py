@@ -16,7 +16,7 @@ from typing import NamedTuple
 from suite import stats
 from suite.contrast.contrast import Verdict
 from suite.contrast.verdicts import Judged, groups_find, pair_judged
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Cell, Matrix, remembered
 from suite.observe.metrics import Metric
 
 BEST, ALIKE, WORSE, UNKNOWN = "*", "=", "", "?"  # marks; UNKNOWN: too few rounds
@@ -96,31 +96,18 @@ def mark_choose(judged: Judged, metric: Metric) -> str:
     """The mark of a cell, from its contrast to the best cell."""
     if judged.estimate is None or judged.verdict in (Verdict.UNKNOWN, Verdict.WITHHELD):
         return UNKNOWN
-    return WORSE if is_better(judged, metric, False) else ALIKE
-
-
-def is_better(judged: Judged, metric: Metric, better: bool = True) -> bool:
-    """Whether a contrast is a change for the better; with better=False, for the worse."""
-    ratio = judged.estimate
-    if ratio is None or not judged.verdict.claims or ratio.value == 1:
-        return False
-    return (better_ratio(ratio, metric).value > 1) is better
+    return WORSE if judged.direction(metric) < 0 else ALIKE
 
 
 def rounds_to_decide(judged: Judged) -> float:
     """How many rounds would show the measured difference of two cells, with the correction for
-    their family. Infinite if that is unknown."""
+    their family. Infinite if that is unknown; 0 if both are the same count."""
+    if judged.verdict is Verdict.EXACT:
+        return 0
     ratio = judged.contrast.ratio
     if ratio is None:
         return math.inf
     return max(ratio.pairs + 1, stats.rounds_to_find(ratio, max(judged.family.tested, 1)))
-
-
-def best_ratio_build(matrix: Matrix, best: Cell, base: Cell, metric: Metric, axis: str
-                     ) -> BestRatio:
-    judged = pair_judged(matrix, base, best, metric.name)
-    ratio = judged.estimate
-    return BestRatio(base.axes[axis], better_ratio(ratio, metric) if ratio else None, judged)
 
 
 def left_out_reason(matrix: Matrix, cell: Cell, metric: Metric) -> str:
@@ -136,41 +123,51 @@ def left_out_reason(matrix: Matrix, cell: Cell, metric: Metric) -> str:
 
 def optimum_build(matrix: Matrix, axis: str, metric: Metric, cells: Sequence[Cell]) -> Optimum:
     """The optimum of one group, which is not empty."""
-    by_value = {cell.axes[axis]: cell for cell in cells}
-    series = {value: matrix.series(cell.name, metric.name) for value, cell in by_value.items()}
-    medians = {value: one.median for value, one in series.items()}
-    ordered = sorted(by_value.values(), reverse=metric.better == "higher", key=lambda cell: (
-        stats.median(series[cell.axes[axis]].values), medians[cell.axes[axis]]))
-    best, *others = ordered
-    base = matrix.baseline_find(best)
-    reference = next((cell for cell in others if cell is base), others[0] if others else None)
-    place = {key: value for key, value in best.axes.items() if key != axis}
-    marks, rounds = {best.axes[axis]: BEST}, dict[str, float]()
-    for value, cell in by_value.items():
-        if cell is best:
-            continue
-        judged = pair_judged(matrix, best, cell, metric.name)
-        marks[value] = mark_choose(judged, metric)
-        if marks[value] == ALIKE:
-            rounds[value] = 0 if judged.verdict is Verdict.EXACT else rounds_to_decide(judged)
-    left_out = {cell.axes[axis]: why for cell in matrix.cells.values()
-                if place.items() <= cell.axes.items() and (why := left_out_reason(
-                    matrix, cell, metric))}
-    against = {value: pair_judged(matrix, base, cell, metric.name)
-               for value, cell in by_value.items() if base in cells and base is not cell and base}
-    better, worse = (frozenset(value for value, judged in against.items()
-                               if is_better(judged, metric, wanted)) for wanted in (True, False))
-    return Optimum(axis, metric, place, medians, {value: marks[value] for value in by_value},
-                   rounds, left_out,
-                   best_ratio_build(matrix, best, reference, metric, axis) if reference else None,
-                   axis in matrix.baseline and base is best, better, worse)
+    def judged_all(base: Cell) -> dict[str, Judged]:
+        return {cell.axes[axis]: pair_judged(matrix, base, cell, metric.name)
+                for cell in cells if cell is not base}
+
+    def rank(cell: Cell) -> tuple[float, float]:
+        series = matrix.series(cell.name, metric.name)
+        return stats.median(series.values), series.median
+
+    best, *others = sorted(cells, key=rank, reverse=metric.better == "higher")
+    base, value = matrix.baseline_find(best), best.axes[axis]
+    reference = base if base in others else others[0] if others else None
+    ratio = pair_judged(matrix, reference, best, metric.name) if reference else None
+    place = {key: word for key, word in best.axes.items() if key != axis}
+    versus_best = judged_all(best)
+    marks = {value: BEST} | {name: mark_choose(one, metric) for name, one in versus_best.items()}
+    versus_base = judged_all(base) if base and base in cells else {}
+    return Optimum(
+        axis, metric, place,
+        medians={cell.axes[axis]: matrix.series(cell.name, metric.name).median for cell in cells},
+        marks={cell.axes[axis]: marks[cell.axes[axis]] for cell in cells},
+        rounds={name: rounds_to_decide(one) for name, one in versus_best.items()
+                if marks[name] == ALIKE},
+        left_out={cell.axes[axis]: why for cell in matrix.cells.values()
+                  if place.items() <= cell.axes.items()
+                  and (why := left_out_reason(matrix, cell, metric))},
+        best_ratio=BestRatio(
+            reference.axes[axis], ratio.estimate and better_ratio(ratio.estimate, metric), ratio)
+        if reference and ratio else None,
+        is_baseline=axis in matrix.baseline and base is best,
+        better=frozenset(name for name, one in versus_base.items() if one.direction(metric) > 0),
+        worse=frozenset(name for name, one in versus_base.items() if one.direction(metric) < 0))
+
+
+@remembered
+def optima_all(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
+    return tuple(optimum_build(matrix.whole, axis, metric, cells)
+                 for cells in groups_find(matrix.whole, axis, metric.name))
 
 
 def optima_build(matrix: Matrix, axis: str, metric: Metric) -> tuple[Optimum, ...]:
     """The optimum of every group with a shown cell, in the plan's order."""
-    return tuple(optimum_build(matrix.whole, axis, metric, cells)
-                 for cells in groups_find(matrix.whole, axis, metric.name)
-                 if any(cell.name in matrix.cells for cell in cells))
+    shown = [cell.axes for cell in matrix.cells.values()]
+    return tuple(one for one in optima_all(matrix, axis, metric)
+                 if any(one.place.items() <= axes.items() and axes[axis] in one.medians
+                        for axes in shown))
 
 
 def optimum_of(optima: Iterable[Optimum], cell: Cell) -> Optimum | None:

@@ -11,7 +11,8 @@ noise. Kernels share no round: their gain compares all boots of one with all boo
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from suite import stats
@@ -54,7 +55,6 @@ class Figure:
     round, or an exact count.
     exact: the same number of events or bytes in every run (Matrix.is_exact).
     judged: the contrast to the baseline; None if the cell is the baseline, or has none.
-    published: the published figures of the cell.
     """
 
     median: float
@@ -75,24 +75,44 @@ class Figure:
 
 @dataclass(frozen=True)
 class Summary:
-    """All figures of a result: figures[cell][metric], absent if the cell has no value.
+    """All figures of a result.
 
-    same: by metric, A' against A of each baseline cell.
-    gain: the metric whose gains were asked for, or None. gains: by cell, absent if it has none.
-    best: the axis whose best value by the first metric was asked for, or None. optima: the best
-    value of each group.
+    gain: the metric whose gains are asked for, or None.
+    best: the axis whose best value by the first metric is asked for, or None.
     """
 
     matrix: Matrix
     metrics: tuple[Metric, ...]
-    baseline: Mapping[str, str]
-    figures: Mapping[str, Mapping[str, Figure]]
-    same: Mapping[str, Mapping[str, Contrast]]
-    published_unused: tuple[str, ...]
-    gain: str | None
-    gains: Mapping[str, Gain]
+    gain: str | None = None
     best: str | None = None
-    optima: tuple[Optimum, ...] = ()
+
+    @property
+    def baseline(self) -> Mapping[str, str]:
+        return self.matrix.baseline
+
+    @cached_property
+    def figures(self) -> Mapping[str, Mapping[str, Figure]]:
+        """By cell and metric; absent if the cell has no value."""
+        return {cell.name: {metric.name: figure for metric in self.metrics
+                            if (figure := figure_build(self.matrix, cell, metric))}
+                for cell in self.matrix.cells.values()}
+
+    @cached_property
+    def same(self) -> Mapping[str, Mapping[str, Contrast]]:
+        """By metric, A' against A of each baseline cell."""
+        return {metric.name: same_contrasts(self.matrix, metric.name) for metric in self.metrics}
+
+    @cached_property
+    def gains(self) -> Mapping[str, Gain]:
+        """By cell, absent if it has none."""
+        return {cell.name: found for cell in self.matrix.cells.values() if self.gain and (
+            found := gain_build(self.matrix, cell, self.matrix.baseline_find(cell),
+                                METRICS[self.gain]))}
+
+    @cached_property
+    def optima(self) -> tuple[Optimum, ...]:
+        """The best value of each group."""
+        return optima_build(self.matrix, self.best, self.metrics[0]) if self.best else ()
 
     @property
     def gain_shown(self) -> str | None:
@@ -104,42 +124,41 @@ class Summary:
         """The metric that decides which value is best; None if the best was not asked for."""
         return self.metrics[0].name if self.best else None
 
+    @property
+    def published_unused(self) -> tuple[str, ...]:
+        """The words of published figures that match no cell."""
+        return tuple(figure.words for figure in self.matrix.result.scenario.published
+                     if not any(is_of(figure, cell) for cell in self.matrix.whole.cells.values()))
 
-def figure_make(series: Series, exact: bool) -> Figure:
+
+def figure_make(series: Series, exact: bool, judged: Judged | None = None,
+                published: tuple[PublishedRatio, ...] = ()) -> Figure:
     interval = None if exact else stats.median_interval(series.values, series.bounds)
-    return Figure(series.median, interval, len(series), exact)
+    return Figure(series.median, interval, len(series), exact, judged, published)
 
 
 def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     """The figure of a cell; None if no good round has the metric."""
     series = matrix.series(cell.name, metric.name)
-    if not len(series):
-        return None
-    figure = figure_make(series, matrix.is_exact(cell.name, metric.name))
-    return replace(
-        figure, judged=baseline_judged(matrix, cell, metric.name),
-        published=published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell)))
+    return figure_make(series, matrix.is_exact(cell.name, metric.name),
+                       baseline_judged(matrix, cell, metric.name),
+                       published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell))
+                       ) if len(series) else None
 
 
 def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
                   best: str | None = None) -> Summary:
-    """The figures of these metrics, the gains of one, and the best values of an axis."""
+    """The figures of these metrics, the gains of one, and the best values of an axis; UsageError
+    if the scenario publishes a figure of an unknown metric."""
     for published in matrix.result.scenario.published:
         metric_find(published.metric, "scenario.toml: [published] metric")
-    metrics = tuple(METRICS[name] for name in names)
-    figures = {cell.name: {metric.name: figure for metric in metrics
-                           if (figure := figure_build(matrix, cell, metric))}
-               for cell in matrix.cells.values()}
-    gains = {cell.name: found for cell in matrix.cells.values() if gain and (
-        found := gain_build(matrix, cell, matrix.baseline_find(cell), METRICS[gain]))}
-    same = {metric.name: same_contrasts(matrix, metric.name) for metric in metrics}
-    optima = optima_build(matrix, best, metrics[0]) if best else ()
-    return Summary(matrix, metrics, matrix.baseline, figures, same,
-                   published_unused(matrix), gain, gains, best, optima)
+    return Summary(matrix, tuple(METRICS[name] for name in names), gain, best)
 
 
-def figure_words(figure: Published) -> Mapping[str, str]:
-    return words_split(figure.words.split(), "scenario.toml: [published] words: ")
+def is_of(figure: Published, cell: Cell) -> bool:
+    """Whether a published figure is of a cell."""
+    words = words_split(figure.words.split(), "scenario.toml: [published] words: ")
+    return words.items() <= cell.words.items()
 
 
 def published_sets(matrix: Matrix) -> tuple[str, ...]:
@@ -147,12 +166,12 @@ def published_sets(matrix: Matrix) -> tuple[str, ...]:
     return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
 
 
-def published_find(matrix: Matrix, cell: Cell, metric: str, set_name: str, label: str
+def published_find(matrix: Matrix, cell: Cell | None, metric: str, set_name: str, label: str
                    ) -> Published | None:
     """The figure of a set for a cell. If several match, the one with the most words."""
-    matching = [figure for figure in matrix.result.scenario.published
-                if (figure.metric, figure.set, figure.label) == (metric, set_name, label)
-                and figure_words(figure).items() <= cell.words.items()]
+    matching = [figure for figure in matrix.result.scenario.published if cell
+                and (figure.metric, figure.set, figure.label) == (metric, set_name, label)
+                and is_of(figure, cell)]
     return max(matching, key=lambda figure: len(figure.words.split()), default=None)
 
 
@@ -160,16 +179,9 @@ def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None,
                 ) -> tuple[PublishedRatio, ...]:
     """The published figures of a cell, at most one of each set. base: its baseline."""
     pairs = ((published_find(matrix, cell, metric, name, label),
-              published_find(matrix, base, metric, name, LABEL) if base else None)
-             for name in published_sets(matrix))
+              published_find(matrix, base, metric, name, LABEL)) for name in published_sets(matrix))
     return tuple(PublishedRatio(figure, figure.value / other.value if other else None)
                  for figure, other in pairs if figure)
-
-
-def published_unused(matrix: Matrix) -> tuple[str, ...]:
-    """The words of published figures that match no cell."""
-    return tuple(figure.words for figure in matrix.result.scenario.published if not any(
-        figure_words(figure).items() <= cell.words.items() for cell in matrix.whole.cells.values()))
 
 
 def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:

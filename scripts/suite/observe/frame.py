@@ -10,11 +10,11 @@ ratio of two identical cells would not be symmetric about 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -28,13 +28,14 @@ from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS, SPLITS, Metric
 from suite.observe.remarks import remarks_of, uncounted_of
 from suite.observe.results import Result, result_load
-from suite.observe.runs import METRIC_COLUMNS, TEXTS, Runs
+from suite.observe.runs import Runs
 from suite.observe.traits import Traits
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
+NO_NAMES = frozenset[str]()
 SPLIT_MIN_S = 1.0  # with less CPU time in a run, too few ticks tell user from system
 
 
@@ -100,12 +101,12 @@ class Series:
     def __len__(self) -> int:
         return len(self.rounds)
 
-    @property
+    @cached_property
     def censored(self) -> int:
         """The number of rounds with a lower bound only."""
         return int(np.isinf(self.values).sum())
 
-    @property
+    @cached_property
     def median(self) -> float:
         """The median, a stats.Beyond if it is censored. There must be a value."""
         return stats.median(self.values, self.bounds)
@@ -114,7 +115,7 @@ class Series:
     def by_round(self) -> pd.Series:
         return pd.Series(self.values, index=self.rounds)
 
-    @property
+    @cached_property
     def positive(self) -> bool:
         """Whether there is a value, and all are above 0."""
         return len(self) > 0 and self.values.min() > 0
@@ -123,16 +124,37 @@ class Series:
         """Only these rounds. places: a mask, or positions."""
         return Series(self.rounds[places], self.values[places], self.bounds[places])
 
+    def join(self, other: Series) -> tuple[Series, Series]:
+        """Both series, only the rounds that both have, ascending."""
+        _, mine, others = np.intersect1d(self.rounds, other.rounds, assume_unique=True,
+                                         return_indices=True)
+        return self.take(mine), other.take(others)
+
 
 NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
+Rest = ParamSpec("Rest")
+Answer = TypeVar("Answer")
+
+
+def remembered(function: Callable[Concatenate[Matrix, Rest], Answer]
+               ) -> Callable[Concatenate[Matrix, Rest], Answer]:
+    """The function, which computes once for the same cells, metrics and texts of a matrix. Its
+    answer must not depend on which cells are shown."""
+    @wraps(function)
+    def remember(matrix: Matrix, *arguments: Rest.args, **named: Rest.kwargs) -> Answer:
+        key = (function.__qualname__, *(getattr(one, "name", one) for one in arguments))
+        if key not in matrix.memo:
+            matrix.memo[key] = function(matrix, *arguments, **named)
+        answer: Answer = matrix.memo[key]
+        return answer
+    return remember
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A result as a frame. frame: a row per record, in the order of the runs; columns: METRICS
-    (float64, NaN: unknown or invalid), TEXTS (object), round (int64). cells: those that are shown,
-    by name, in the plan's order. narrowed_from: the matrix of all cells, if this shows some.
-    margin: the least change that matters to the reader, a fraction; None: each does."""
+    """A result as a frame. frame: that of Runs, NaN also where a figure means nothing. cells: those
+    that are shown, by name, in the plan's order. narrowed_from: the matrix of all cells, if this
+    shows some. margin: the least change that matters to the reader, a fraction; None: each does."""
 
     result: Result
     frame: pd.DataFrame
@@ -161,55 +183,44 @@ class Matrix:
         return tuple(dict.fromkeys(cell.block for cell in self.cells.values()))
 
     @cached_property
-    def memo(self) -> dict[tuple[str, ...], Any]:
-        """Cached results of functions of this matrix, by function and arguments."""
+    def memo(self) -> dict[tuple[Any, ...], Any]:
+        """The answers of functions that are remembered()."""
         return self.narrowed_from.memo if self.narrowed_from else {}
 
     @cached_property
     def cells_at(self) -> Mapping[tuple[str, ...], Cell]:
-        found: dict[tuple[str, ...], Cell] = {}
-        for cell in self.cells.values():
-            found.setdefault(tuple(cell.axes.values()), cell)
-        return found
+        """By their axes; the first of cells that have the same."""
+        return {tuple(cell.axes.values()): cell for cell in reversed(list(self.cells.values()))}
 
-    @cached_property
-    def good_rows(self) -> Mapping[str, np.ndarray]:
-        """By cell, the rows of its good counted runs, in the order of the runs: int."""
-        runs = self.result.runs
-        return {cell: rows[runs.good[rows]] for cell in self.whole.cells
-                for rows in [runs.rows_of(cell)]}
-
-    @cached_property
-    def value_rows(self) -> Mapping[str, np.ndarray]:
-        """By cell, the rows that give the values of its rounds, by round."""
-        gives_value, numbers = self.result.runs.gives_value, self.result.runs.columns["round"]
-        chosen = {cell: rows[gives_value[rows]] for cell, rows in self.good_rows.items()}
-        return {cell: rows[np.argsort(numbers[rows])] for cell, rows in chosen.items()}
+    def values(self, column: str, rows: np.ndarray) -> np.ndarray:
+        return self.frame[column].to_numpy()[rows]
 
     def rounds_of(self, cell: str) -> set[int]:
         """The counted rounds in which a cell ran, whatever became of its runs."""
-        rows = self.result.runs.rows_of(cell)
-        return {one for one in self.result.runs.columns["round"][rows].tolist() if one > 0}
+        return {number for number in self.values("round", self.result.runs.rows_of(cell)).tolist()
+                if number > 0}
 
+    @remembered
     def series(self, cell: str, metric: str) -> Series:
         """A metric of a cell by round; empty if no round has it."""
-        return self.series_at(self.value_rows[cell], metric)
+        return self.series_at(self.result.runs.value_rows(cell), metric)
 
     def series_at(self, rows: np.ndarray, metric: str) -> Series:
         """The known values of these rows, which are of one cell and of different rounds. If one row
         does not know a quantile, the series is empty: runs with too few requests for it are the
         slow ones, so the median of the others would be too fast."""
-        bounds = self.frame[metric].to_numpy()[rows]
-        values = np.where(self.result.runs.censored[rows, METRIC_COLUMNS[metric]], np.inf, bounds)
-        unknown = np.isnan(bounds)
-        known = ~unknown & (not METRICS[metric].ranked or not unknown.any())
-        return Series(self.result.runs.columns["round"][rows], values, bounds).take(known)
+        bounds = self.values(metric, rows)
+        known = ~np.isnan(bounds)
+        if METRICS[metric].ranked and not known.all():
+            return NO_SERIES
+        censored = [metric in names for names in self.values("censored", rows)]
+        values = np.where(censored, np.inf, bounds)
+        return Series(self.values("round", rows), values, bounds).take(known)
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """In how many rounds a metric is known, and why not in all; empty if in all, or in none."""
-        rows = self.value_rows[cell.name]
-        rounds, unknown = len(rows), np.isnan(self.frame[metric].to_numpy()[rows])
-        known = rounds - int(unknown.sum())
+        rows = self.result.runs.value_rows(cell.name)
+        rounds, known = len(rows), int((~np.isnan(self.values(metric, rows))).sum())
         censored = self.series(cell.name, metric).censored
         if not known or known - censored == rounds:
             return ""
@@ -222,23 +233,24 @@ class Matrix:
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
         """The different traits of all good counted runs, in the order in which they first occur."""
-        return tuple(self.result.runs.take(self.result.runs.good).traits_counts())
+        return tuple(self.result.runs.traits_counts(self.result.runs.good))
 
+    @remembered
     def traits_of(self, cell: str) -> tuple[Traits, ...]:
         """The different traits of all runs of a cell."""
-        return tuple(self.result.runs.take(self.result.runs.rows_of(cell)).traits_counts())
+        return tuple(self.result.runs.traits_counts(self.result.runs.rows_of(cell)))
 
     def is_exact(self, cell: str, metric: str) -> bool:
         """Whether a count is the same in all good runs, A' too, of at least 2 rounds."""
-        rows = self.good_rows[cell]
-        if not METRICS[metric].whole or len(set(self.result.runs.columns["round"][rows])) < 2:
+        rows = self.result.runs.good_rows(cell)
+        if not METRICS[metric].whole or len(set(self.values("round", rows))) < 2:
             return False
-        values = self.frame[metric].to_numpy()[rows]
+        values = self.values(metric, rows)
         return bool((values == values[0]).all())
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records that give a cell's values, one per round, by round."""
-        return self.result.records(self.value_rows[cell])
+        return self.result.records(self.result.runs.value_rows(cell))
 
     def runs_good(self, cell: str) -> list[MeasuredRun]:
         """The same as runs, for figures that the frame does not have; none if emulated."""
@@ -264,22 +276,23 @@ class Matrix:
     def runs_paired(self, cell: str, metric: str) -> tuple[Series, Series]:
         """A and A' of the rounds in which a cell ran twice, ascending; both empty without such a
         round, or if some run does not know a quantile."""
-        rows = self.good_rows[cell]
-        labels = self.result.runs.columns["label"][rows]
-        return rounds_join(*(self.series_at(rows[labels == label], metric)
-                             for label in (LABEL, LABEL_REPEAT)))
+        rows = self.result.runs.good_rows(cell)
+        labels = self.values("label", rows)
+        first, again = (self.series_at(rows[labels == label], metric)
+                        for label in (LABEL, LABEL_REPEAT))
+        return first.join(again)
 
 
-def splits_unknown(frame: pd.DataFrame, runs: Runs) -> dict[str, frozenset[str]]:
+def splits_unknown(runs: Runs) -> dict[str, frozenset[str]]:
     """By cell, the user and system metrics whose sum is below SPLIT_MIN_S in the median run. A
     kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
-    good = frame[["cell", *SPLITS]].take(np.flatnonzero(runs.gives_value))
+    good = runs.frame.loc[runs.gives_value, ["cell", *SPLITS]]
     found: dict[str, frozenset[str]] = {}
     for prefix in dict.fromkeys(SPLITS.values()):
         parts = [f"{prefix}user", f"{prefix}system"]
         spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
         for cell in spent.index[spent < SPLIT_MIN_S]:
-            found[cell] = found.get(cell, frozenset()) | set(parts)
+            found[cell] = found.get(cell, NO_NAMES) | set(parts)
     return found
 
 
@@ -287,10 +300,10 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
                emulated: str) -> Cell:
     """A cell of the plan. runs: all its runs; round 0 counts only if there is no other."""
     words, good = planned.all_words, runs.take(runs.good)
-    found, counted = runs.columns["status"], runs.columns["round"] > 0
+    found, counted = runs.frame["status"], runs.frame["round"] > 0
     shown = counted if counted.any() else found != "ok"
     status = next((name for name in STATUSES if (found[shown] == name).any()), "missing")
-    reasons = tuple(dict.fromkeys(runs.columns["reason"][shown & (found != "ok")]))
+    reasons = tuple(runs.frame.loc[shown & (found != "ok"), "reason"].unique())
     if status == "missing":
         status = "unsupported" if planned.unsupported else status
         reasons = (planned.unsupported or "not run yet",)
@@ -301,17 +314,15 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
 
 
 def matrix_build(result: Result) -> Matrix:
-    runs, none = result.runs, frozenset[str]()
-    frame = pd.concat([pd.DataFrame(runs.metrics.copy(), columns=list(METRICS)),
-                       runs.frame(*TEXTS, "round")], axis=1)
-    emulated, unsplit = cells_emulated(result), splits_unknown(frame, runs)
-    invalid = {cell: unsplit.get(cell, none) | (TIMED if cell in emulated else none)
+    runs, frame = result.runs, result.runs.frame.copy()
+    emulated, unsplit = cells_emulated(result), splits_unknown(runs)
+    invalid = {cell: unsplit.get(cell, NO_NAMES) | (TIMED if cell in emulated else NO_NAMES)
                for cell in emulated.keys() | unsplit.keys()}
     for names in set(invalid.values()):  # figures that mean nothing become NaN
         rows = [runs.rows_of(cell) for cell, found in invalid.items() if found == names]
         frame.loc[np.concatenate(rows), sorted(names)] = np.nan
     cells = {cell.name: cell_build(cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),
-                                   unsplit.get(cell.name, none), emulated.get(cell.name, ""))
+                                   unsplit.get(cell.name, NO_NAMES), emulated.get(cell.name, ""))
              for cell in result.plan.cells}
     return Matrix(result, frame, cells)
 
@@ -328,13 +339,6 @@ def margin_parse(text: str) -> float:
     if match is None or not float(match[1]):
         raise UsageError(f'"margin={text}": the least change that matters, such as margin=2%')
     return float(match[1]) / 100
-
-
-def rounds_join(one: Series, two: Series) -> tuple[Series, Series]:
-    """Both series, only the rounds that both have, ascending."""
-    _, at, other_at = np.intersect1d(one.rounds, two.rounds, assume_unique=True,
-                                     return_indices=True)
-    return one.take(at), two.take(other_at)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:

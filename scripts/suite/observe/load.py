@@ -138,21 +138,20 @@ def stored_runs(folder: Path) -> tuple[Outcomes, int]:
     if builder.problems:
         number, why, _ = builder.problems[0]
         raise Failure(f"{path}:{number}: {why}: it cannot be continued")
-    keys, outcomes = (runs.frame(*names).itertuples(index=False, name=None) for names in (
-        ("session", "round", "cell", "label"), ("status", "reason")))
-    return dict(zip(keys, outcomes, strict=True)), LAST[path][1]
+    rows = runs.frame[["session", "round", "cell", "label", "status", "reason"]]
+    return {(session, number, cell, label): (status, reason) for session, number, cell, label,
+            status, reason in rows.itertuples(index=False, name=None)}, LAST[path][1]
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
     """The whole records of these rows, one at a time; Failure if the file changed meanwhile."""
     with open(path, "rb") as file:
-        for row in rows:
-            planned = {name: column[row] for name, column in runs.columns.items()}
-            file.seek(planned["offset"])
+        places = runs.frame.loc[list(rows), ["offset", "size_bytes", "cell", "label", "round"]]
+        for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
+            file.seek(offset)
             with contextlib.suppress(Damaged):
-                record = record_parse(file.read(planned["size_bytes"]))
-                if all(getattr(record, name) == planned[name]
-                       for name in ("cell", "label", "round")):
+                record = record_parse(file.read(size_bytes))
+                if [record.cell, record.label, record.round] == planned:
                     yield record
                     continue
             raise Failure(f"{path}: changed while it was read: run the command again")

@@ -33,9 +33,8 @@ def hosts_by_end(result: Result, cells: Mapping[str, str],
     runs = result.runs
     found: dict[str, dict[str, str]] = {}
     for cell, target in cells.items():
-        rows = runs.rows_of(cell)
-        traits = runs.take(rows[runs.good[rows]] if counted else rows).traits_counts()
-        for end in (end for one in traits for end in one.ends):
+        rows = runs.good_rows(cell) if counted else runs.rows_of(cell)
+        for end in (end for one in runs.traits_counts(rows) for end in one.ends):
             if end.host:
                 found.setdefault(end.name, {}).setdefault(end.host, target)
     return found
@@ -78,7 +77,7 @@ def cells_emulated(result: Result) -> dict[str, str]:
     """The cells with a good run on a machine whose times mean nothing: the reason by cell."""
     found: dict[str, str] = {}
     for cell in result.plan.cells:
-        if result.runs.good[result.runs.rows_of(cell.name)].any():
+        if len(result.runs.good_rows(cell.name)):
             words = cell.all_words
             ran = machines_of(result, {cell.name: target_of(words)},
                               counted=True) or result.machines.values()

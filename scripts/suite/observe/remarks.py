@@ -5,19 +5,16 @@ become footnotes of tables and notes of `show`. Pure: from columns to sentences.
 from collections import Counter
 from collections.abc import Mapping
 
-import numpy as np
-
 from suite import stats
 from suite.base.units import percent_text
-from suite.observe.runs import METRIC_COLUMNS, Runs
+from suite.observe.runs import Runs
 from suite.observe.traits import Traits
 
 TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that sets it
 
 
 def known_values(runs: Runs, metric: str) -> list[float]:
-    values = runs.metrics[:, METRIC_COLUMNS[metric]]
-    return values[~np.isnan(values)].tolist()
+    return runs.frame[metric].dropna().tolist()
 
 
 def copied_remark(runs: Runs) -> str:

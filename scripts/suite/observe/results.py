@@ -3,14 +3,14 @@
 out with a note, and the rest is shown: no figure of a cell with a damaged line is used. A folder
 without a plan or a scenario is no result."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure, UncorkError, UsageError
 from suite.base.units import counted_text
 from suite.observe.load import records_read, runs_load
-from suite.observe.runs import PROBLEMS_SHOWN, Runs
+from suite.observe.runs import PROBLEMS_SHOWN, Runs, RunsBuilder
 from suite.result.checks import Damaged
 from suite.result.files import (
     CLAIMS,
@@ -79,14 +79,14 @@ def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
     return {}
 
 
-def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
+def runs_select(runs: Runs, cells: Collection[str], notes: list[str]) -> Runs:
     """The records of the plan's cells, the first of each (cell, label, round); notes on others."""
-    planned = runs.frame("cell")["cell"].isin(cells).to_numpy()
+    planned = runs.frame["cell"].isin(cells).to_numpy()
     strange = int((~planned).sum())
     runs = runs.take(planned) if strange else runs
-    keys = runs.frame("cell", "label", "round", "session")
-    keys["session"] = keys["session"].where(keys["round"] == 0, "")  # each session has a round 0
-    repeated = keys.duplicated().to_numpy()
+    keys = runs.frame[["cell", "label", "round", "session"]]
+    # each session has a round 0
+    repeated = keys.assign(session=keys["session"].where(keys["round"] == 0, "")).duplicated()
     texts = [f"{cell}, run {label} of round {number}, is there twice: the first was kept"
              for cell, label, number, _ in keys[repeated].itertuples(index=False)]
     notes += texts[:PROBLEMS_SHOWN]
@@ -95,33 +95,15 @@ def runs_select(runs: Runs, cells: set[str], notes: list[str]) -> Runs:
             f"{len(texts) - PROBLEMS_SHOWN} more records are there twice: the first was kept")
     if strange:
         notes.append(f"{strange} records of cells that are not in plan.json were left out")
-    return runs.take(~repeated) if texts else runs
+    return runs.take(~repeated.to_numpy()) if texts else runs
 
 
-def runs_read(path: Path, cells: set[str], notes: list[str]
-              ) -> tuple[Runs, frozenset[str], str]:
-    """The runs in records.jsonl, and damaged_cells and damage_unknown of Result; UsageError or
-    Failure if it has none to show."""
-    try:
-        runs, builder, torn = runs_load(path)
-    except FileNotFoundError:
-        raise missing_error(path) from None
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}") from None
-    notes += builder.notes(cells)
-    reasons = {cell: line.text for cell, line in builder.damage.items() if cell in cells}
-    unknown = next((line.text for cell, line in builder.damage.items() if cell not in cells), "")
-    selected = runs_select(runs, cells, notes)
-    notes += torn
-    if len(selected):
-        return selected.refuse(reasons), frozenset(reasons), unknown
-    if len(runs):
-        raise Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
-    if builder.damaged:
-        more = f", nor is any of {builder.damaged - 1} others" if builder.damaged > 1 else ""
-        raise Failure(f"{path.parent / builder.problems[0].text}{more}")
-    why = ", its only line is torn" if torn else ""
-    raise UsageError(f"{path}: no record yet, nothing was measured{why}")
+def runs_refuse(runs: Runs, reasons: Mapping[str, str]) -> Runs:
+    """The runs of these cells count as failed, for the reason of their cell."""
+    why = runs.frame["cell"].map(reasons)
+    return replace(runs, frame=runs.frame.assign(
+        status=runs.frame["status"].where(why.isna(), "failed"),
+        reason=runs.frame["reason"].where(why.isna(), why))) if reasons else runs
 
 
 def result_load(folder: Path) -> Result:
@@ -132,7 +114,32 @@ def result_load(folder: Path) -> Result:
     plan = plan_read(folder)
     if plan is None:
         raise missing_error(folder / PLAN)
-    machines = machines_known(folder, notes)
-    runs, damaged, unknown = runs_read(folder / RECORDS, {cell.name for cell in plan.cells}, notes)
-    return Result(folder, scenario_load(folder / SCENARIO), plan, machines, runs, tuple(notes),
-                  damaged, unknown)
+    machines, path = machines_known(folder, notes), folder / RECORDS
+    try:
+        runs, builder, torn = runs_load(path)
+    except FileNotFoundError:
+        raise missing_error(path) from None
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}") from None
+    cells = frozenset(cell.name for cell in plan.cells)
+    notes += builder.notes(cells)
+    selected = runs_select(runs, cells, notes)
+    notes += torn
+    if not len(selected):
+        raise nothing_error(path, runs, builder, bool(torn))
+    reasons = {line.cell: line.text for line in reversed(builder.problems) if line.cell in cells}
+    unknown = [line.text for line in builder.problems if line.cell not in cells]
+    return Result(folder, scenario_load(folder / SCENARIO), plan, machines,
+                  runs_refuse(selected, reasons), tuple(notes), frozenset(reasons),
+                  unknown[0] if unknown else "")
+
+
+def nothing_error(path: Path, runs: Runs, builder: RunsBuilder, torn: bool) -> UncorkError:
+    """Why a file has no record to show."""
+    if len(runs):
+        return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
+    if builder.damaged:
+        more = f", nor is any of {builder.damaged - 1} others" if builder.damaged > 1 else ""
+        return Failure(f"{path.parent / builder.problems[0].text}{more}")
+    why = ", its only line is torn" if torn else ""
+    return UsageError(f"{path}: no record yet, nothing was measured{why}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""records.jsonl as columns: a row for each whole record, a column for each single value of it. A
+"""records.jsonl as a frame: a row for each whole record, a column for each single value of it. A
 function that needs histograms, samples or threads reads the record again."""
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,72 +22,66 @@ from suite.result.files import Line, json_parse, line_parse
 from suite.result.record import NAMED_SHAPE, RECORD_SHAPE, Record
 from suite.stats import Beyond
 
-TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")  # columns of text
-NUMBERS = ("traits", "round", "offset", "size_bytes")  # of whole numbers; traits: in Runs.traits
+TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")
+NUMBERS = ("traits", "round", "offset", "size_bytes")
 PROBLEMS_SHOWN = 5  # damaged lines with a note of their own; the others are counted
-NO_ROWS = np.array([], dtype=int)
-METRIC_COLUMNS = {name: place for place, name in enumerate(METRICS)}
+NO_ROWS, ALL_ROWS = np.array([], dtype=int), slice(None)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """Row i is one record.
+    """frame: a row per record, index 0 to rows - 1. Its columns are
 
-    columns: TEXTS (object) and NUMBERS (int64), shape (rows,) each.
-    metrics: float64, shape (rows, METRICS), NaN where the record does not have one.
-    censored: bool, same shape: the value is beyond this figure, a bound (stats.Beyond).
+    TEXTS: object. NUMBERS: int64; traits: the place in traits.
+    censored: the names of the metrics that are beyond this figure, a bound (stats.Beyond).
+    METRICS: float64, NaN where the record does not have one.
+
     traits: the different traits of the rows; after take() perhaps more than these.
     """
 
-    columns: Mapping[str, np.ndarray]
-    metrics: np.ndarray
-    censored: np.ndarray
+    frame: pd.DataFrame
     traits: tuple[Traits, ...]
 
     def __len__(self) -> int:
-        return len(self.metrics)
+        return len(self.frame)
 
     def take(self, rows: np.ndarray) -> Runs:
         """Only these rows: a mask, or row numbers."""
-        return Runs({name: column[rows] for name, column in self.columns.items()},
-                    self.metrics[rows], self.censored[rows], self.traits)
+        return replace(self, frame=self.frame.iloc[rows].reset_index(drop=True))
 
     @cached_property
     def good(self) -> np.ndarray:
         """Which rows are successful runs of counted rounds: a mask."""
-        return (self.columns["status"] == "ok") & (self.columns["round"] > 0)
+        return ((self.frame["status"] == "ok") & (self.frame["round"] > 0)).to_numpy()
 
     @cached_property
     def gives_value(self) -> np.ndarray:
         """Which rows give the value of a round: the good run A of a cell, or A' if A failed."""
-        runs = self.frame("cell", "round", "label")[self.good].sort_values("label", kind="stable")
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[runs.drop_duplicates(["cell", "round"]).index] = True
-        return chosen
+        runs = self.frame.loc[self.good, ["cell", "round", "label"]]
+        runs = runs.sort_values("label", kind="stable").drop_duplicates(["cell", "round"])
+        return self.frame.index.isin(runs.index)
 
     @cached_property
-    def rows_of_cells(self) -> Mapping[str, np.ndarray]:
-        return self.frame("cell").groupby("cell").indices
+    def rows_of_cells(self) -> dict[str, np.ndarray]:
+        return self.frame.groupby("cell").indices
 
     def rows_of(self, cell: str) -> np.ndarray:
+        """The numbers of the rows of a cell, ascending."""
         return self.rows_of_cells.get(cell, NO_ROWS)
 
-    def frame(self, *names: str) -> pd.DataFrame:
-        """These columns; index 0 to rows - 1."""
-        return pd.DataFrame({name: self.columns[name] for name in names})
+    def good_rows(self, cell: str) -> np.ndarray:
+        rows = self.rows_of(cell)
+        return rows[self.good[rows]]
 
-    def refuse(self, reasons: Mapping[str, str]) -> Runs:
-        """The runs of these cells count as failed, for the reason of their cell."""
-        columns = {**self.columns, **{name: self.columns[name].copy()
-                                      for name in ("status", "reason")}}
-        for cell, reason in reasons.items():
-            columns["status"][self.rows_of(cell)] = "failed"
-            columns["reason"][self.rows_of(cell)] = reason
-        return replace(self, columns=columns) if reasons else self
+    def value_rows(self, cell: str) -> np.ndarray:
+        """The rows that give the values of its rounds, by round."""
+        rows = self.rows_of(cell)
+        rows = rows[self.gives_value[rows]]
+        return rows[np.argsort(self.frame["round"].to_numpy()[rows])]
 
-    def traits_counts(self) -> dict[Traits, int]:
-        """The number of rows of each traits, in the order in which they first occur."""
-        counts = Counter(self.columns["traits"].tolist())
+    def traits_counts(self, rows: np.ndarray | slice = ALL_ROWS) -> dict[Traits, int]:
+        """How many of these rows have each traits, in the order in which they first occur."""
+        counts = Counter(self.frame["traits"].to_numpy()[rows].tolist())
         return {self.traits[place]: count for place, count in counts.items()}
 
 
@@ -105,18 +99,16 @@ class DamagedLine(NamedTuple):
 
 class RunsBuilder:
     """Builds Runs from one record at a time. lines: the number of lines so far, damaged ones too.
-    damaged: the number of damaged lines; problems: the first of these; damage: by cell, or empty
-    for an unknown one, its first."""
+    damaged: the number of damaged lines; problems: the first PROBLEMS_SHOWN of these, and the first
+    of each other cell."""
 
     def __init__(self) -> None:
         self.columns: dict[str, Any] = {
-            **{name: [] for name in TEXTS}, **{name: array("q") for name in NUMBERS}}
+            **{name: [] for name in TEXTS}, **{name: array("q") for name in NUMBERS},
+            "censored": [], **{name: array("d") for name in METRICS}}
         self.traits: dict[Traits, int] = {}
-        self.metrics = array("d")
-        self.censored = array("b")
         self.lines = self.damaged = 0
         self.problems: list[DamagedLine] = []
-        self.damage: dict[str, DamagedLine] = {}
 
     def add_line(self, line: Line) -> None:
         """Adds the record of a line; a damaged line becomes a problem."""
@@ -127,45 +119,42 @@ class RunsBuilder:
             self.add_record(record_parse(line.data), line.offset, line.size_bytes)
         except Damaged as damage:
             problem = DamagedLine(self.lines, str(damage), cell_of_damaged(line.data))
-            self.damaged += 1
-            self.damage.setdefault(problem.cell, problem)
-            if self.damaged <= PROBLEMS_SHOWN:
+            if self.damaged < PROBLEMS_SHOWN or all(problem.cell != one.cell
+                                                    for one in self.problems):
                 self.problems.append(problem)
+            self.damaged += 1
 
     def notes(self, cells: Collection[str]) -> list[str]:
         """Notes on the damaged lines of a plan with these cells."""
+        shown = self.problems[:PROBLEMS_SHOWN]
         texts = [f"{one.text}; " + (f"no figure of {one.cell} is used" if one.cell in cells else
                                     "the line was left out, and no check of this result passes")
-                 for one in self.problems]
-        more = self.damaged - len(texts)
+                 for one in shown]
+        more = self.damaged - len(shown)
         return texts + ([f"{more} more lines of records.jsonl are damaged and were left out"]
                         if more else [])
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of record_parse(); Damaged if a formula cannot be computed from it."""
         try:
-            values, traits = metrics_compute(record).values(), traits_of(record)
-            row = array("d", (np.nan if value is None else value for value in values))
-            censored = array("b", (type(value) is Beyond for value in values))
+            values, traits = metrics_compute(record), traits_of(record)
+            figures = array("d", (np.nan if value is None else value for value in values.values()))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise Damaged(
                 f"its figures contradict each other ({error or type(error).__name__})") from None
-        self.metrics.extend(row)
-        self.censored.extend(censored)
         texts = (record.status, record.reason, record.cell, record.label, record.session,
                  (record.hyperfine or {}).get("version", ""))
         numbers = (self.traits.setdefault(traits, len(self.traits)), record.round, offset,
                    size_bytes)
-        for column, value in zip(self.columns.values(), (*map(sys.intern, texts), *numbers),
-                                 strict=True):
+        censored = frozenset(name for name, value in values.items() if type(value) is Beyond)
+        for column, value in zip(self.columns.values(), (
+                *map(sys.intern, texts), *numbers, censored, *figures), strict=True):
             column.append(value)
 
     def build(self) -> Runs:
-        return Runs({name: np.array(column, dtype=object if name in TEXTS else np.int64)
-                     for name, column in self.columns.items()},
-                    np.array(self.metrics).reshape(-1, len(METRICS)),
-                    np.array(self.censored, dtype=bool).reshape(-1, len(METRICS)),
-                    tuple(self.traits))
+        return Runs(pd.DataFrame({name: np.array(column, dtype=(
+            object if isinstance(column, list) else column.typecode))
+            for name, column in self.columns.items()}), tuple(self.traits))
 
 
 def record_parse(data: bytes | None) -> Record:

@@ -11,7 +11,7 @@ from suite.base.lab_words import LAB_WORDS, lab_text, lab_wanted
 from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
-from suite.contrast.contrast import reach_of, same_differ
+from suite.contrast.contrast import same_differ
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
@@ -147,7 +147,7 @@ def same_text(summary: Summary, metric: Metric) -> str:
     2`, `0.9% (together), 12% (apart) of ...`, or for many `0.9% to 12% of ...`; empty without."""
     matrix, shown = summary.matrix, {cell.name for cell in summary.matrix.cells_compared}
     same = {name: one for name, one in summary.same[metric.name].items() if name in shown}
-    reaches = {name: reach for name, one in same.items() if (reach := reach_of(one))}
+    reaches = {name: reach for name, one in same.items() if (reach := one.reach)}
     if not reaches:
         return ""
     texts = [noise_text(reach) for reach in reaches.values()]

@@ -23,7 +23,6 @@ from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.measured import NANOSECOND, MaybeEnd, MeasuredRun, quotient, threads_sum
 from suite.observe.metrics import CPU_STATES, METRICS, SPLITS, Metric, machine_share
-from suite.observe.runs import METRIC_COLUMNS
 from suite.observe.selection import cells_select, metrics_default
 from suite.present.columns import ratio_item
 from suite.present.heading import UNSPLIT_NOTE, disturbances_text, machines_text, uncounted_note
@@ -155,7 +154,7 @@ def regimes_lines(matrix: Matrix, cell: Cell, runs: Sequence[MeasuredRun], metri
     found = stats.regimes_of(series.values) if series.positive and not series.censored else None
     if found is None:
         return []
-    figures = matrix.frame[list(METRICS)].iloc[matrix.value_rows[cell.name]].assign(**{
+    figures = matrix.frame[list(METRICS)].iloc[matrix.result.runs.value_rows(cell.name)].assign(**{
         f"{end} {label} per message": np.array(
             [count_per_message(run, run.record.end(end), path) for run in runs], dtype=float)
         for end, (label, path) in product(ENDS, COUNTS.items())}).dropna(axis="columns")
@@ -277,7 +276,6 @@ def options_lines(runs: Sequence[MeasuredRun], width: int) -> list[str]:
 
 def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     """Every counted run in order: the value of the metric, or the status and its reason."""
-    censored = matrix.result.runs.censored[:, METRIC_COLUMNS[metric.name]]
     rows = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] > 0)]
     good = rows.loc[(rows["status"] == "ok") & rows[metric.name].notna(), metric.name]
     marks = dict(zip(good.index, stats.outliers_mark(good.tolist()), strict=True))
@@ -286,7 +284,7 @@ def rounds_lines(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
     for index, row in rows.sort_values(["round", "label"]).iterrows():
         text = f"{row['status']:>8} {row['reason']}"
         if index in marks:
-            bound = "> " if censored[index] else ""
+            bound = "> " if metric.name in row["censored"] else ""
             text = (f"{bound + number_text(scale.apply(row[metric.name])):>8} {scale.unit}"
                     f"{'  outlier' if marks[index] else ''}")
         lines.append(f"round {row['round']:>3} {row['label']:<2} {text}")

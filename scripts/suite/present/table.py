@@ -7,7 +7,6 @@ from typing import Any
 
 from suite import stats
 from suite.base.units import ratio_text
-from suite.contrast.contrast import reach_of
 from suite.contrast.verdicts import Judged
 from suite.decide.answers import Answer, answers_decide, axes_by_effect
 from suite.decide.optimum import Optimum, better_ratio
@@ -280,7 +279,7 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
                              "noise_floors": {
                                  cell: reach - 1 for cell, same in summary.same[m.name].items()
-                                 if (reach := reach_of(same))}}
+                                 if (reach := same.reach)}}
                     for m in summary.metrics},
         "gain": summary.gain,
         "best": {"axis": summary.best, "metric": summary.best_metric,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from suite.base.lab_words import lab_wanted
 from suite.base.units import counted_text
-from suite.contrast.contrast import Contrast, reach_of
+from suite.contrast.contrast import Contrast
 from suite.decide.comparison.model import Comparison, Difference
 from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
@@ -74,7 +74,7 @@ def table_rounds_text(figures: Sequence[Figure], sames: Iterable[Contrast], metr
     if any(figure.interval and figure.interval.level for figure in figures):
         parts.append("order statistics CI")
     return ", ".join(parts) + wording.floor_text(
-        metric, max(filter(None, map(reach_of, sames)), default=None))
+        metric, max(filter(None, (same.reach for same in sames)), default=None))
 
 
 def comparison_remarks(comparison: Comparison) -> list[str]:
