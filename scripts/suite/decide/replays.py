@@ -185,8 +185,7 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
     for decided in claims_decide(matrix):
         where = {key: value for key, value in words_split(decided.where.split(), "").items()
                  if key != PLACE}
-        claim = next(one for one in scenario.claims if one.that == decided.claim.that)
-        parts.setdefault((words_text(where), claim), []).append(decided)
+        parts.setdefault((words_text(where), decided.claim), []).append(decided)
     replays = []
     for (text, claim), found in parts.items():
         where = words_split(text.split(), "")

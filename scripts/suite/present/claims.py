@@ -99,7 +99,7 @@ def tap_text(verdicts: Sequence[ClaimVerdict]) -> str:
     lines = [f"1..{len(verdicts)}"]
     for number, verdict in enumerate(verdicts, start=1):
         result = "ok" if verdict.outcome == "ok" else "not ok"
-        says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
+        says = verdict.says.replace("\\", "\\\\").replace("#", "\\#")
         todo = " # TODO undecided" * (verdict.outcome == UNDECIDED)
         lines += [f"{result} {number} - {says}{todo}",
                   *(f"# {remark}" for remark in (verdict.claim.that, *outcome_texts(verdict)))]
@@ -110,7 +110,7 @@ def claims_pairs(matrix: Matrix) -> list[Pair]:
     """Every claim with its outcome, and the measured figures if it does not hold. Claims about
     cells that this result does not have are counted, by reason."""
     verdicts = claims_decide(matrix)
-    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
+    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.says}"
              + ("" if verdict.outcome == "ok" else f" ({'; '.join(outcome_texts(verdict))})")
              for verdict in verdicts if not verdict.absent]
     absent = Counter("; ".join(verdict.reasons) for verdict in verdicts if verdict.absent)
