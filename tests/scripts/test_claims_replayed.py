@@ -36,7 +36,14 @@ from suite.decide.replays import (
     replays_status,
     verdicts_join,
 )
-from suite.decide.systems import System, row_of, systems_differences, systems_read, verdicts_of
+from suite.decide.systems import (
+    System,
+    row_of,
+    rows_of,
+    systems_differences,
+    systems_read,
+    verdicts_of,
+)
 from suite.observe.frame import Matrix, matrix_build
 from suite.observe.metrics import METRICS
 from suite.present.claims import (
@@ -46,7 +53,6 @@ from suite.present.claims import (
     names_order,
     published_text,
     rows_beside,
-    rows_of,
     system_text,
 )
 from suite.scenario.scenario import Claim, Origin, Published, Scenario, scenario_load, scenario_text
@@ -482,8 +488,8 @@ def verdicts_table() -> str:
     for name, row in rows:
         line = f"| `{name}` | {row['says']} | {published_text(claim_parse(row['that']))} |"
         for systems in kernels.values():
-            ran = [one for system in systems for other, one in rows_of(system, [name])
-                   if one["that"] == row["that"]]
+            ran = [one.row for one in rows_of(systems)
+                   if (one.name, one.row["that"]) == (name, row["that"])]
             one = next((one for one in ran if one["verdict"] != CANNOT_RUN), next(iter(ran), None))
             why = explained_text(one) if one else ""
             line += (f" {measured_text(one)} | {one['verdict']}{': ' * bool(why)}{why} |" if one

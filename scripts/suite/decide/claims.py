@@ -22,6 +22,7 @@ from itertools import product
 import numpy as np
 
 from suite import stats
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
 from suite.base.units import counted_text, number_text
@@ -32,6 +33,7 @@ from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
+    OPERATORS,
     Expression,
     NoCell,
     Operation,
@@ -106,7 +108,6 @@ class Undecidable(Exception):
 
 
 Samples = Mapping[Reference, Sample]
-Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where it divides
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
@@ -228,41 +229,35 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                    needed=needed, reasons=reasons)
 
 
-def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
-    """The factors of a product or quotient; any other expression is its own only factor."""
+def products_of(expression: Expression, samples: Samples, values: Mapping[Reference, np.ndarray]
+                ) -> dict[str | None, np.ndarray]:
+    """The factors of an expression, multiplied by the image that was booted for them; None:
+    numbers. Undecidable if a factor is of two images, or not above 0."""
     if isinstance(expression, Operation) and expression.sign in ("*", "/"):
-        right = power if expression.sign == "*" else -power
-        return [*factors_of(expression.left, power), *factors_of(expression.right, right)]
-    return [(expression, power)]
-
-
-def products_of(factors: Sequence[Factor], samples: Samples) -> np.ndarray:
-    """The product of factors in every round that all have; Undecidable if one is not above 0."""
-    names = {name for factor, _ in factors for name in references_of(factor)}
-    shared = rounds_shared({name: samples[name] for name in names})
-    values = {name: one.values for name, one in shared.items()}
-    figures = [np.asarray(evaluate(factor, values)) for factor, _ in factors]
-    if min(map(np.min, figures)) <= 0:
+        left, right = (products_of(side, samples, values)
+                       for side in (expression.left, expression.right))
+        return {block: OPERATORS[expression.sign](left.get(block, 1.0), right.get(block, 1.0))
+                for block in left | right}
+    blocks = {samples[name].cell.block for name in references_of(expression)}
+    if len(blocks) > 1:
+        raise Undecidable("figures of different kernels share no round: a claim can divide one "
+                          "by the other, but not add or subtract them")
+    factor = np.asarray(evaluate(expression, values))
+    if factor.min() <= 0:
         raise Undecidable("a factor is not above 0 in some boot")
-    return math.prod(figure ** float(power)
-                     for figure, (_, power) in zip(figures, factors, strict=True))
+    return {next(iter(blocks), None): factor}
 
 
 def boots_decide(claim: Operation, samples: Samples) -> Decision:
     """Decides about cells of two kernels: all boots of one against all boots of the other."""
-    blocks: dict[str | None, list[Factor]] = {}  # by the booted image; None: numbers
-    for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
-        booted = {samples[name].cell.block for name in references_of(factor)}
-        if len(booted) > 1:
-            raise Undecidable("figures of different kernels share no round: a claim can divide one "
-                              "by the other, but not add or subtract them")
-        blocks.setdefault(next(iter(booted), None), []).append((factor, power))
-    numbers = blocks.pop(None, [])
+    blocks = grouped((sample.cell.block, name) for name, sample in samples.items())
+    values = {name: series.values for names in blocks.values() for name, series in rounds_shared(
+        {name: samples[name] for name in names}).items()}
+    products = products_of(Operation("/", claim.left, claim.right), samples, values)
     if len(blocks) != 2:
         raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
-    first, second = blocks.values()
-    return ratio_decide(claim, products_of([*first, *numbers], samples),
-                        1 / products_of(second, samples), False)
+    first, second = (products[block] for block in blocks)
+    return ratio_decide(claim, first * products.get(None, 1.0), 1 / second, False)
 
 
 def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
