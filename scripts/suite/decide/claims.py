@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,6 @@ CHANCE = "the difference of the two cells may be chance among {rows}"
 DOUBTS = {  # why a claim may not need the difference of two cells, by the verdict of tables on it
     Verdict.UNDECIDED: CHANCE, Verdict.UNKNOWN: CHANCE, Verdict.EQUIVALENT: CHANCE,
     Verdict.WITHHELD: "the difference of the two cells is withheld: {status}"}
-Span = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class Decision:
     foreign: each cell has a server or a load that is not uncork's own."""
 
     outcome: str = "undecided"
-    span: Span = ()
+    span: tuple[float, ...] = ()
     by: str = ""
     right: float = 0.0
     rounds: int = 0
@@ -170,12 +170,11 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
 
 
 def estimate_decision(claim: Operation, estimate: stats.Estimate, by: str, outcome: str,
-                      boots: bool = False) -> Decision:
+                      **more: Any) -> Decision:
     """A decision by the estimate of left / right, or of left - right."""
-    to_left = {"/": operator.mul, "-": operator.add}[by]
-    fixed = claim.limit
+    to_left, fixed = {"/": operator.mul, "-": operator.add}[by], claim.limit
     span = estimate.span if fixed is None else tuple(to_left(fixed, one) for one in estimate.span)
-    return Decision(outcome=outcome, span=span, by=by, rounds=estimate.pairs, boots=boots)
+    return Decision(outcome=outcome, span=span, by=by, rounds=estimate.pairs, **more)
 
 
 def figures_compare(claim: Operation, left: float, right: float) -> bool:
@@ -225,8 +224,8 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
     needed = max((max(ratio.pairs + 1, stats.rounds_to_find(
         made, 1, made.centre - math.log(edge))) for edge in edges), default=0)
     needed = int(min(needed, stats.ROUNDS_ADVISED + 1))
-    return replace(estimate_decision(claim, ratio, "/", outcome, not shared), side=side,
-                   needed=needed, reasons=reasons)
+    return estimate_decision(claim, ratio, "/", outcome, boots=not shared, side=side,
+                             needed=needed, reasons=reasons)
 
 
 def products_of(expression: Expression, samples: Samples, values: Mapping[Reference, np.ndarray]
