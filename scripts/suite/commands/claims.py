@@ -32,7 +32,6 @@ from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
-WIDTH_MAX = 100
 
 
 class Planned(NamedTuple):
@@ -64,11 +63,12 @@ class Planned(NamedTuple):
     @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        if not self.able:
-            return f"{CANNOT_RUN}: {self.lacking}"
-        seconds, unknown = self.estimate
-        return f"about {clock_text(seconds)}" + (
-            f", and {counted_text(unknown, 'whole program')}" if unknown else "")
+        return time_text(*self.estimate) if self.able else f"{CANNOT_RUN}: {self.lacking}"
+
+
+def time_text(seconds: float, programs: int) -> str:
+    more = f", and {counted_text(programs, 'whole program')}" if programs else ""
+    return f"about {clock_text(seconds)}{more}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -106,12 +106,10 @@ def list_main(options: argparse.Namespace) -> int:
                                      for claim in one.scenario.claims)),
                 ("here", one.text),
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
-        print("\n".join([one.name, *labelled_lines(rows, terminal_width(WIDTH_MAX), "  "), ""]))
-    able = [one for one in planned if one.able]
-    programs = sum(one.estimate[1] for one in able)
-    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in about "
-          f"{clock_text(sum(one.estimate[0] for one in able))}"
-          + (f", and {counted_text(programs, 'whole program')}" if programs else ""))
+        print("\n".join([one.name, *labelled_lines(rows, terminal_width(100), "  "), ""]))
+    able = [one.estimate for one in planned if one.able]
+    time = time_text(sum(seconds for seconds, _ in able), sum(programs for _, programs in able))
+    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in {time}")
     return 0
 
 

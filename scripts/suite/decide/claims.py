@@ -39,6 +39,7 @@ from suite.decide.expressions import (
     NoCell,
     Operation,
     Reference,
+    Undecidable,
     best_of,
     cells_named,
     claim_parse,
@@ -99,14 +100,6 @@ class ClaimVerdict(Decision):
         return self.claim.says + (f" ({self.where})" if self.where else "")
 
 
-class Undecidable(Exception):
-    """Says why this result cannot decide a claim; unable: as in Decision."""
-
-    def __init__(self, reason: str, unable: bool = False) -> None:
-        super().__init__(reason)
-        self.unable = unable
-
-
 Samples = Mapping[Reference, Sample]
 
 
@@ -123,10 +116,10 @@ def sample_find(matrix: Matrix, cell: Cell, metric: str) -> Sample:
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
         raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
-                          cell.status == "unsupported")
+                          unable=cell.status == "unsupported")
     if not len(sample.series):
         if cell.hides(METRICS[metric]):
-            raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", True)
+            raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         raise Undecidable(f"{name}: {why}")
     if METRICS[metric].timed and sample.disturbed:
@@ -328,12 +321,8 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
         decision = cells_decide(matrix, parsed)
-    except NoCell as error:
-        decision = Decision(reasons=(str(error),), absent=not error.axis)
     except Undecidable as error:
-        decision = Decision(reasons=(str(error),), unable=error.unable)
-    except ZeroDivisionError as error:
-        decision = Decision(reasons=(str(error),))
+        decision = Decision(reasons=(str(error),), **error.how)
     return ClaimVerdict(claim=claim, where=where, **vars(decision))
 
 

@@ -94,6 +94,14 @@ class Operation:
 Expression = float | Reference | Operation
 
 
+class Undecidable(Exception):
+    """Says why a claim cannot be decided. how: absent or unable, as in Decision."""
+
+    def __init__(self, why: str, **how: Any) -> None:
+        super().__init__(why)
+        self.how = how
+
+
 class ClaimParser:
     """Recursive descent over the tokens of one claim. at: the end of what is consumed; token: the
     next one, empty at the end. where: as in claim_parse()."""
@@ -191,7 +199,7 @@ def claim_parse(text: str, where: str = "") -> Operation:
     claim = ClaimParser(text, where).claim()
     try:
         _ = unit_of(claim), claim.limit
-    except (ZeroDivisionError, UsageError) as error:
+    except (Undecidable, UsageError) as error:
         raise UsageError(f'claim "{text}": {error}') from None
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
@@ -237,12 +245,12 @@ def unit_of(expression: Expression) -> str:
 
 
 def evaluate(expression: Expression, values: Mapping[Reference, Any]) -> Any:
-    """The value of an expression in each round, or a float if it names no metric; ZeroDivisionError
+    """The value of an expression in each round, or a float if it names no metric; Undecidable
     for a division by 0. values: arrays by round, all of the same rounds."""
     if isinstance(expression, Operation):
         left, right = evaluate(expression.left, values), evaluate(expression.right, values)
         if expression.sign == "/" and not np.all(right):
-            raise ZeroDivisionError("a division by 0")
+            raise Undecidable("a division by 0")
         return OPERATORS[expression.sign](left, right)
     return values[expression] if isinstance(expression, Reference) else expression
 
@@ -274,12 +282,12 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
          for key in reference.searched))
 
 
-class NoCell(Exception):
+class NoCell(Undecidable):
     """Says why a reference names no cell. axis: one that the reference should name and does not.
     unknown: a word that no cell has."""
 
     def __init__(self, why: str, axis: str = "", unknown: str = "") -> None:
-        super().__init__(why)
+        super().__init__(why, absent=not axis)
         self.axis = axis
         self.unknown = unknown
 
