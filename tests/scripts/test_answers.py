@@ -34,13 +34,6 @@ WRITE = Question("Which write?", "write", "time_per_message", "place=together")
 
 
 @pytest.fixture(scope="module")
-def nodelay(tmp_path_factory):
-    """Seven rounds of strategies in two places."""
-    return matrix_of(result_make.result_write(result_make.recipe_nodelay(),
-                                              tmp_path_factory.mktemp("results")))
-
-
-@pytest.fixture(scope="module")
 def buffers(tmp_path_factory):
     """Buffers of a Unix socket in two directions, seven rounds."""
     return matrix_of(result_make.result_write(result_make.recipe_buffers(),
@@ -178,15 +171,12 @@ def test_a_value_that_is_told_apart_from_the_baseline_in_the_table_is_so_in_the_
                     assert (optimum.marks[value] == "") is (judged.verdict is Verdict.CHANGED)
 
 
-def test_an_answer_says_which_value_by_how_much_and_that_others_are_slower(nodelay):
+def test_an_answer_says_which_value_by_how_much_in_each_group_and_that_others_are_slower(nodelay):
     assert questions_pairs(asked(nodelay, WRITE)) == [
         ("answer", "Which write? coalesce is 7.52x as fast as nodelay [7.36x, 7.60x]. cork, more "
                    "and writev are slower than coalesce, and faster than nodelay; nagle is slower "
                    "than coalesce, and than nodelay."),
         (None, "not answered, because no question asks: place=apart")]
-
-
-def test_a_question_about_several_groups_has_a_sentence_for_each(nodelay):
     pairs = questions_pairs(asked(nodelay, replace(WRITE, where="")))
     assert [label for label, _ in pairs] == ["answer", None, None]
     assert [text.split(":")[0] for _, text in pairs[1:]] == ["place=together", "place=apart"]
@@ -245,18 +235,14 @@ def silent(matrix):
         matrix.result.scenario, claims=(), answers=())))
 
 
-def test_a_run_that_asks_and_claims_nothing_answers_which_value_of_the_baselines_axis_is_best(
-    nodelay,
+def test_a_run_that_asks_nothing_answers_which_value_is_best_in_each_of_few_groups(
+    nodelay, monkeypatch,
 ):
     text = documents_of(silent(nodelay))
     assert "answer  Which write is best by time_per_message?\n" in text
     assert " place=together: coalesce is " in text
-
-
-def test_a_run_that_asks_nothing_has_no_answer_for_each_of_many_groups(buffers, monkeypatch):
-    assert "answer  " in documents_of(silent(buffers))
     monkeypatch.setattr("suite.present.table.GROUPS_ANSWERED", 1)
-    assert "answer  " not in documents_of(silent(buffers))
+    assert "answer  " not in documents_of(silent(nodelay))
 
 
 def test_the_json_of_a_table_has_the_answers(nodelay):

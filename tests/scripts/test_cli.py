@@ -401,7 +401,7 @@ def test_list_explains_an_arm_of_a_scenario_that_ships(binaries, monkeypatch) ->
     arms = (Arm("small", {"sndbuf": "64K"}),)
     monkeypatch.setattr(list_command, "scenarios_read", lambda: [Scenario("buffers", arms=arms)])
     vocabulary = client_list(binaries)
-    text = list_command.name_text("small", vocabulary, binaries, 80)
+    text = list_command.name_text("small", vocabulary, binaries)
     assert re.fullmatch(r"arm=small\n +in +buffers\n +words +sndbuf=64K", text)
 
 

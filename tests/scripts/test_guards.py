@@ -209,7 +209,7 @@ def test_a_claim_that_names_no_target_is_held_against_each(made):
     scenario = replace(made["systems"].result.scenario, claims=claims)
     verdicts = claims_decide(replace(made["systems"],
                                      result=replace(made["systems"].result, scenario=scenario)))
-    assert [verdict.claim.says for verdict in verdicts] == [f"it holds (target={target})"
+    assert [verdict.says for verdict in verdicts] == [f"it holds (target={target})"
                                                             for target in
                                                             ("local", "gvisor", "local", "gvisor")]
     assert [verdict.outcome for verdict in verdicts] == ["ok", "ok", "ok", "undecided"]

@@ -27,21 +27,11 @@ from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.present.claims import claims_document, published_text
 from suite.present.tables import document_text
-from suite.result.files import (
-    CLAIMS,
-    PLAN,
-    SCENARIO,
-    file_write,
-    json_text,
-    plan_read,
-    results_folder,
-    writable_check,
-)
+from suite.result import files
 from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
-WIDTH_MAX = 100
 
 
 class Planned(NamedTuple):
@@ -73,11 +63,12 @@ class Planned(NamedTuple):
     @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        if not self.able:
-            return f"{CANNOT_RUN}: {self.lacking}"
-        seconds, unknown = self.estimate
-        return f"about {clock_text(seconds)}" + (
-            f", and {counted_text(unknown, 'whole program')}" if unknown else "")
+        return time_text(*self.estimate) if self.able else f"{CANNOT_RUN}: {self.lacking}"
+
+
+def time_text(seconds: float, programs: int) -> str:
+    more = f", and {counted_text(programs, 'whole program')}" if programs else ""
+    return f"about {clock_text(seconds)}{more}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -102,7 +93,7 @@ def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = F
 def list_main(options: argparse.Namespace) -> int:
     planned = claims_plan(options.names or claim_names())
     if options.json:
-        print(json_text([claim_head(one.scenario) | {
+        print(files.json_text([claim_head(one.scenario) | {
             "name": one.name, "seconds": round(one.estimate[0]), "able": one.able,
             "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
         } for one in planned]), end="")
@@ -115,12 +106,10 @@ def list_main(options: argparse.Namespace) -> int:
                                      for claim in one.scenario.claims)),
                 ("here", one.text),
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
-        print("\n".join([one.name, *labelled_lines(rows, terminal_width(WIDTH_MAX), "  "), ""]))
-    able = [one for one in planned if one.able]
-    programs = sum(one.estimate[1] for one in able)
-    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in about "
-          f"{clock_text(sum(one.estimate[0] for one in able))}"
-          + (f", and {counted_text(programs, 'whole program')}" if programs else ""))
+        print("\n".join([one.name, *labelled_lines(rows, terminal_width(100), "  "), ""]))
+    able = [one.estimate for one in planned if one.able]
+    time = time_text(sum(seconds for seconds, _ in able), sum(programs for _, programs in able))
+    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in {time}")
     return 0
 
 
@@ -132,9 +121,9 @@ def as_published(scenario: Scenario) -> Scenario:
 
 def result_check(result: Path, planned: Planned) -> None:
     """UsageError if the stored result of a claim is of another claim or of other words."""
-    if not (plan := plan_read(result)):
+    if not (plan := files.plan_read(result)):
         return
-    if as_published(scenario_load(result / SCENARIO)) != as_published(planned.scenario):
+    if as_published(scenario_load(result / files.SCENARIO)) != as_published(planned.scenario):
         raise UsageError(f"{planned.path} has changed since {result} was measured: choose another "
                          "folder with -o")
     if planned.plan and not plan.is_same(planned.plan):
@@ -169,27 +158,27 @@ def run_main(options: argparse.Namespace) -> int:
         raise UsageError(f"claims run: which claims? ID, or {ALL}")
     planned = claims_plan(claim_names() if names == [ALL] else names, words, options.quick)
     folder = (Path(options.output) if options.output
-              else folder_name(results_folder(), "claims"))
+              else folder_name(files.results_folder(), "claims"))
     for one in planned:
         result_check(folder / one.name, one)
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
-    writable_check(folder / CLAIMS)  # a pipe would never be read to its end
+    files.writable_check(folder / files.CLAIMS)  # a pipe would never be read to its end
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
         index[one.name] = "" if one.able else one.lacking
-        file_write(folder / CLAIMS, json_text(index))
+        files.file_write(folder / files.CLAIMS, files.json_text(index))
         say(f"claim {number} of {len(planned)}: {one.name}: {one.text}")
         if not one.able:
             (folder / one.name).mkdir(exist_ok=True)
-            file_write(folder / one.name / SCENARIO, scenario_text(one.scenario))
+            files.file_write(folder / one.name / files.SCENARIO, scenario_text(one.scenario))
             continue
         quick = ["--quick"] if options.quick else []
         status = claim_run([str(one.path), *words, *quick, "-o", str(folder / one.name)],
                            f"{folder} keeps what was measured so far; the same command resumes it")
-        if not (folder / one.name / PLAN).exists():
+        if not (folder / one.name / files.PLAN).exists():
             index[one.name] = f"uncork run ended with status {status}"
-            file_write(folder / CLAIMS, json_text(index))
+            files.file_write(folder / files.CLAIMS, files.json_text(index))
     print(folder)
     return report_print([folder], None)
 

@@ -10,22 +10,13 @@ import argparse
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from suite.base import ROOT
-from suite.base.client import (
-    BINARIES,
-    Vocabulary,
-    claim_names,
-    client_list,
-    client_place,
-    scenario_names,
-    scenario_path,
-)
+from suite.base import ROOT, client
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT
@@ -57,12 +48,12 @@ class Line:
         self.command, self.before, self.last = command, before, last
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
+    def vocabulary(self) -> client.Vocabulary:
         """The words that the client lists; empty if there is no client."""
         try:
-            return client_list(client_place())
+            return client.client_list(client.client_place())
         except (OSError, UncorkError):
-            return Vocabulary({}, {})
+            return client.Vocabulary({}, {})
 
     @property
     def changes(self) -> Candidates:
@@ -73,8 +64,8 @@ class Line:
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
         import tomllib
-        files = [scenario_path(text) for text in self.before
-                 if text in scenario_names() or text.endswith(".toml")]
+        files = [client.scenario_path(text) for text in self.before
+                 if text in client.scenario_names() or text.endswith(".toml")]
         return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property
@@ -110,58 +101,60 @@ class Line:
 
     def words_offered(self) -> Candidates:
         """`key=` of the words of a run, without those that the line has already."""
+        given = {text.partition("=")[0] for text in self.before} - {"not"}
         end, dot, _ = self.last.rpartition(".")
-        given = {text.partition("=")[0] for text in self.before}
-        of_subjects = [(f"{key}=", f"of {key.partition('.')[0]}, {value} by default")
-                       for key, value in self.parameters.items() if key not in given]
-        if dot:
-            return of_subjects + [(f"{end}.{key}=", word["help"]) for key, word
-                                  in self.vocabulary.words.items() if word["ends"] and end in ENDS]
-        arms = [(f"{ARM}=", "words of the scenario, by name")] if self.scenario.get(ARM) else []
-        return [(key, means) for key, means in [
-            *arms, *of_subjects,
-            *((f"{key}=", word["help"]) for key, word in self.vocabulary.words.items())]
-            if key[:-1] not in given or key == "not="]
+        words = {key: word["help"] for key, word in self.vocabulary.words.items()
+                 if not dot or (word["ends"] and end in ENDS)}
+        arms = {ARM: "words of the scenario, by name"} if self.scenario.get(ARM) else {}
+        parameters = {key: f"of {key.partition('.')[0]}, {value} by default"
+                      for key, value in self.parameters.items()}
+        offered = parameters | {f"{end}.{key}": means for key, means in words.items()} if dot else (
+            arms | parameters | words)
+        return [(f"{key}=", means) for key, means in offered.items() if key not in given]
 
     def values(self, key: str) -> Candidates:
         if key == ARM:
-            return [(arm["name"], "") for arm in self.scenario.get(ARM, ())]
+            return named(arm["name"] for arm in self.scenario.get(ARM, ()))
         if key in (SUBJECT, LOAD):
-            return [*([("own", "uncork-server")] if key == SUBJECT else []),
-                    *((name, one.says) for name, one in self.subjects.items() if one.kind == key)]
+            own = [("own", "uncork-server")] if key == SUBJECT else []
+            return own + [(name, one.says) for name, one in self.subjects.items()
+                          if one.kind == key]
         if key in self.parameters:
-            return [(self.parameters[key], "")]
+            return named([self.parameters[key]])
         word = self.vocabulary.words.get(key.rpartition(".")[2])
         if word is None:
             return ()
         if key == OVERRIDE:
             return [(NOT_LOADED, "not loaded"), *self.changes]
-        own = self.scenario.get("sweep", {}).get(key, self.scenario.get("fixed", {}).get(key, []))
-        names = [str(value) for value in (own if isinstance(own, list) else [own])]
-        names += [*word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
+        here = (self.scenario.get("fixed", {}) | self.scenario.get("sweep", {})).get(key, [])
+        names = [*map(str, here if isinstance(here, list) else [here]),
+                 *word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
         variants = self.vocabulary.variants(word)
         found = [(name, variants.get(name, {})) for name in dict.fromkeys(names) if name]
         return [(f"{name}:" if one.get("takes") else re.sub(":[A-Z]+$", ":", name),
                  one.get("help", "")) for name, one in found]
 
+    @cached_property
+    def metrics(self) -> Candidates:
+        from suite.observe.metrics import METRICS
+        return [(name, metric.means) for name, metric in METRICS.items()]
+
     def values_own(self, of: str) -> Candidates:
         """The values of a word of the command itself. of: what kind of names they are."""
-        from suite.observe.metrics import METRICS
         from suite.scenario.scenario import PICTURES, SIZES
         from suite.stats.histogram import HISTOGRAMS
-        metrics = [(name, metric.means) for name, metric in METRICS.items()]
-        return {"metrics": metrics, "pictures": named(PICTURES), "histograms": named(HISTOGRAMS),
-                "axes": named(self.axes), "sizes": named(SIZES), "shown": named(("yes", "no")),
-                "all": [("all", "every row")]}.get(of, ())
+        return {"metrics": self.metrics, "pictures": named(PICTURES),
+                "histograms": named(HISTOGRAMS), "axes": named(self.axes), "sizes": named(SIZES),
+                "shown": named(("yes", "no")), "all": [("all", "every row")]}.get(of, ())
 
-    def value_candidates(self, own: Mapping[str, str], of_result: bool) -> Candidates:
+    def value_candidates(self, own: Mapping[str, str] = {}, of_result: bool = False) -> Candidates:
         """Candidates for the last word, `key=value`, where value may be a list. own: words of the
         command itself; of_result: whether the words select cells of a result."""
         key, _, value = self.last.partition("=")
         if not of_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
             return [(f"{key}={name}", means) for name, means in (
-                inner.value_candidates({}, False) if "=" in value else inner.words_offered())]
+                inner.value_candidates() if "=" in value else inner.words_offered())]
         head, comma, _ = value.rpartition(",")
         found: Candidates
         if key in own:
@@ -176,75 +169,69 @@ class Line:
 
     def candidates(self) -> Candidates:
         """All candidates for the last word; the caller drops those that begin otherwise."""
-        parser = parser_make(self.command)
-        options = {name: action for action in parser._actions for name in action.option_strings}
-        previous = options.get(self.before[-1]) if self.before else None
-        if previous is not None and previous.nargs != 0:
-            return named(map(str, previous.choices or ()))  # the shell completes files
+        parser, parts = parser_make(self.command), COMMANDS[self.command].parts
+        if parts and self.before:
+            [part] = parser._get_positional_actions()
+            parser, parts = dict(part.choices or ())[self.before[0]], {}
+            self.before = self.before[1:]
+        options = parser._option_string_actions
+        takers = {name for name, action in options.items() if action.nargs != 0}
+        if self.before and self.before[-1] in takers:  # the shell completes files
+            return named(map(str, options[self.before[-1]].choices or ()))
         if self.last.startswith("-"):
             return [(name, str(action.help)) for name, action in options.items()]
-        parts = COMMANDS[self.command].parts
-        if parts and not self.before:
+        if parts:
             return [(part, text) for part, (_, text) in parts.items()]
-        own = {"lab": self.lab_candidates, "claims": self.claims_candidates,
-               "exec": self.exec_candidates, "setup": self.setup_candidates,
-               "list": self.name_candidates}
-        if self.command in own:
-            return own[self.command]()
-        takers = {name for name, action in options.items() if action.nargs != 0}
-        self.before = [text for left, text in zip(["", *self.before], self.before, strict=False)
+        self.before = [text for left, text in pairwise(["", *self.before])
                        if text not in options and left not in takers]
-        return self.place_candidates([action for action in parser._actions
-                                      if not action.option_strings])
+        return self.place_candidates(parser._get_positional_actions())
 
     def place_candidates(self, places: Sequence[argparse.Action]) -> Candidates:
-        """Candidates for a positional argument. places: all positional arguments of the command."""
+        """Candidates for a positional argument, whose metavar says what it takes. places: all
+        positional arguments of the command."""
         place = min(len(self.before), len(places) - 1)
-        takes = str(places[place].metavar)
-        of_result = places[0].dest == "results"
-        own = COMMANDS[self.command].own
-        if "=" in self.last and "WORD" in takes:
+        takes = set(re.findall(r"[\w=]+", str(places[place].metavar)))
+        own, of_result = COMMANDS[self.command].own, places[0].dest == "results"
+        if "=" in self.last and ("WORD=VALUE" in takes or of_result and "WORD" in takes):
             return self.value_candidates(own, of_result)
-        found: list[Candidates] = []
-        named_already = any("=" not in text for text in self.before[place:])
-        if "SCENARIO" in takes and not named_already:
-            found.append((name, "scenario") for name in scenario_names())
-        if "RESULT" in takes and not (named_already and "SCENARIO" in takes):
-            found.append(self.results())
-        if "WORD" in takes:
-            found.append((f"{key}=", "of this command") for key in own)
-            found.append(named(f"{key}=" for key in self.axes) if of_result
-                         else self.words_offered())
-        return chain.from_iterable(found)
+        if any("=" not in text for text in self.before[place:]):
+            takes -= {"SCENARIO", "RESULT", "override=CHANGE"}
+        sources: Mapping[str, Callable[[], Candidates]] = {
+            "SCENARIO": lambda: [(name, "scenario") for name in client.scenario_names()],
+            "RESULT": self.results,
+            "RESULTS": self.results,
+            "WORD": self.selectors if of_result else self.names,
+            "WORD=VALUE": self.lab_words if self.command == "lab" else self.words_offered,
+            "ID": lambda: named(client.claim_names()),
+            "all": lambda: [("all", "every claim")],
+            "NAME": self.targets,
+            "override=CHANGE": lambda: [(f"{OVERRIDE}={name}", means)
+                                        for name, means in self.changes if self.last],
+        }
+        return chain.from_iterable(
+            source() for taken, source in sources.items() if taken in takes)
 
-    def exec_candidates(self) -> Candidates:
-        if not self.last or any("=" not in text for text in self.before):
-            return ()
-        return [(f"{OVERRIDE}={name}", means) for name, means in self.changes]
+    def selectors(self) -> Candidates:
+        """The words of a command that reads results: its own, and those that select cells."""
+        own = [(f"{key}=", "of this command") for key in COMMANDS[self.command].own]
+        return chain(own, named(f"{key}=" for key in self.axes))
 
-    def setup_candidates(self) -> Candidates:
+    def targets(self) -> Candidates:
+        """What `uncork setup` installs."""
         table = (ROOT / "scripts/setup/targets").read_text()
         return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
 
-    def lab_candidates(self) -> Candidates:
-        if self.before[0] != "up":
-            return ()
-        return self.value_candidates({}, False) if "=" in self.last else [
-            (f"{key}=", self.vocabulary.words[key]["help"]) for key in (*LINK_WORDS, SYSCTL_WORD)
-            if key in self.vocabulary.words]
+    def lab_words(self) -> Candidates:
+        return [(f"{key}=", self.vocabulary.words[key]["help"])
+                for key in (*LINK_WORDS, SYSCTL_WORD) if key in self.vocabulary.words]
 
-    def claims_candidates(self) -> Candidates:
-        return self.results() if self.before[0] == "report" else [
-            *named(claim_names()), *([("all", "every claim")] if self.before[0] == "run" else [])]
-
-    def name_candidates(self) -> Candidates:
-        from suite.observe.metrics import METRICS
+    def names(self) -> Candidates:
+        """What `uncork list` explains."""
         words = [(key, word["help"]) for key, word in self.vocabulary.words.items()]
         values = [(one["name"], one["help"]) for variants in
                   self.vocabulary.document.get("variants", {}).values() for one in variants]
-        metrics = [(name, metric.means) for name, metric in METRICS.items()]
-        return dict(chain(words, values, metrics,
-                          ((name, "scenario") for name in scenario_names()))).items()
+        return dict(chain(words, values, self.metrics,
+                          ((name, "scenario") for name in client.scenario_names()))).items()
 
 
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
@@ -256,7 +243,7 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
     if program == "uncork-server" or (before and before[-1] in takers):
         return ()
     if "=" in last:
-        return line.value_candidates({}, False)
+        return line.value_candidates()
     return [(key, means) for key, means in line.words_offered()
             if key[:-1] in line.parameters
             or line.vocabulary.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
@@ -265,7 +252,7 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
 def candidates_of(line: str) -> list[tuple[str, str]]:
     program, *typed = line_split(line) or [""]
     *before, last = typed or [""]
-    if Path(program).name in BINARIES:
+    if Path(program).name in client.BINARIES:
         found = program_candidates(Path(program).name, before, last)
     elif not before or before == ["help"]:
         found = [(name, command.help) for name, command in COMMANDS.items()]

@@ -69,8 +69,10 @@ def scenarios_read() -> list[Scenario]:
     return [scenario_load(scenario_path(name)) for name in scenario_names()]
 
 
-def rows_lines(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    return labelled_lines(list(rows), width, "  ", NAME_MOST)
+def block(head: str, rows: Iterable[tuple[str, str]], longest: int | None = NAME_MOST) -> str:
+    """A head and below it rows, each a name with a text."""
+    lines = labelled_lines(list(rows), terminal_width(WIDTH_MAX), "  ", longest)
+    return "\n".join([head, *lines] if head else lines)
 
 
 def bound_text(number: int, unit: str) -> str:
@@ -114,7 +116,7 @@ def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
     return name, "; ".join([text, *reasons])
 
 
-def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> str:
+def list_text(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
     questions = {item.name: item.question for item in scenarios}
     words, programs = vocabulary.words.values(), programs_read().values()
     parts: dict[str, Iterable[tuple[str, str]]] = {
@@ -134,7 +136,7 @@ def list_text(vocabulary: Vocabulary, scenarios: list[Scenario], width: int) -> 
         "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)": [
             (metric.name, metric.means + f"; {metric.unit}" * (metric.unit != "1"))
             for metric in METRICS.values()]}
-    return "\n\n".join("\n".join([head, *rows_lines(rows, width)]) for head, rows in parts.items())
+    return "\n\n".join(block(head, rows) for head, rows in parts.items())
 
 
 def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
@@ -168,7 +170,7 @@ def unsupported_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], width: int) -> str:
+def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any]) -> str:
     listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
               if word[key]]
     rows = [("default", word["default"] or "none"),
@@ -177,21 +179,21 @@ def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any], w
             ("takes", " and ".join(listed)),
             ("each end", ", ".join(f"{end}.{word['key']}" for end in ENDS if word["ends"])),
             ("for", "the whole run (uncork run only)" if word["scope"] == "run" else "")]
-    lines = [f"{word['key']}=", *textwrap.wrap(word["help"], width - 2, initial_indent="  ",
-                                               subsequent_indent="  "),
-             "", *labelled_lines([(name, text) for name, text in rows if text], width, "  ")]
+    means = textwrap.fill(word["help"], terminal_width(WIDTH_MAX) - 2, initial_indent="  ",
+                          subsequent_indent="  ")
+    parts = [f"{word['key']}=\n{means}", block("", [row for row in rows if row[1]], None)]
     if "choices" in word:
         helps = {name: variant["help"].rstrip(".")
                  for name, variant in vocabulary.variants(word).items()}
         notes = {choice: f"not here: {reason}"
                  for choice, reason in unsupported_find(client, word).items()}
-        lines += ["", *rows_lines([(choice, "; ".join(filter(None, (
-            helps.get(choice), notes.get(choice))))) for choice in word["choices"]], width)]
-    return "\n".join(lines)
+        parts.append(block("", [(choice, "; ".join(filter(None, (
+            helps.get(choice), notes.get(choice))))) for choice in word["choices"]]))
+    return "\n\n".join(parts)
 
 
-def value_texts(name: str, vocabulary: Vocabulary, width: int) -> list[str]:
-    found = grouped(("\n".join(rows_lines([variant_row(variant)], width)), f"{key}={name}")
+def value_texts(name: str, vocabulary: Vocabulary) -> list[str]:
+    found = grouped((block("", [variant_row(variant)]), f"{key}={name}")
                     for key, word in vocabulary.words.items()
                     if (variant := vocabulary.variants(word).get(name)))
     return ["\n".join([" ".join(words), text]) for text, words in found.items()]
@@ -220,15 +222,14 @@ def terms_read() -> list[tuple[list[str], str]]:
     return terms
 
 
-def term_texts(name: str, width: int) -> list[str]:
+def term_texts(name: str) -> list[str]:
     """The meaning of a sign or a term; one word of a term will do, and its plural."""
-    return ["\n".join([", ".join(names), *rows_lines([("means", text)], width)])
-            for names, text in terms_read()
+    return [block(", ".join(names), [("means", text)]) for names, text in terms_read()
             if {name, name.removesuffix("s")} & {one for term in names
                                                  for one in (term, *term.split())}]
 
 
-def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> str:
+def name_text(name: str, vocabulary: Vocabulary, client: Client) -> str:
     """Explains everything that has this name."""
     scenarios = {item.name: item for item in scenarios_read()}
     if name.endswith(".toml"):
@@ -236,8 +237,8 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
     end, dot, key = name.partition("=")[0].rpartition(".")
     found = []
     if (not dot or end in ENDS) and key in vocabulary.words:
-        found.append(word_text(vocabulary, client, vocabulary.words[key], width))
-    found += value_texts(name.partition(":")[0], vocabulary, width)
+        found.append(word_text(vocabulary, client, vocabulary.words[key]))
+    found += value_texts(name.partition(":")[0], vocabulary)
     rows = {metric.name: [("means", metric.means), ("unit", metric.unit), ("better", metric.better)]
             for metric in METRICS.values()}
     rows |= {part: [("in a scenario", text), *key_rows(part)]
@@ -247,9 +248,9 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
              for item in scenarios.values() for arm in item.arms}
     rows |= {f"{one.kind}={one.name}": [("is", one.says), ("more", "uncork subjects")]
              for one in programs_read().values()}
-    found += ["\n".join([head, *rows_lines(lines, width)]) for head, lines in rows.items()
+    found += [block(head, lines) for head, lines in rows.items()
               if name in (head, re.sub("^(scenario |arm=|subject=|load=)", "", head))]
-    found += term_texts(name, width)
+    found += term_texts(name)
     if not found:
         values = [value for word in vocabulary.words.values()
                   for value in vocabulary.variants(word)]
@@ -263,12 +264,8 @@ def name_text(name: str, vocabulary: Vocabulary, client: Client, width: int) -> 
 def main(options: argparse.Namespace) -> None:
     client = client_open()
     vocabulary = client_list(client)
-    width = terminal_width(WIDTH_MAX)
     if options.name and options.json:
         raise UsageError("--json prints the whole list: leave out the word")
-    if options.name:
-        print(name_text(options.name, vocabulary, client, width))
-    elif options.json:
-        print(list_json(vocabulary, scenarios_read()))
-    else:
-        print(list_text(vocabulary, scenarios_read(), width))
+    print(name_text(options.name, vocabulary, client) if options.name else
+          list_json(vocabulary, scenarios_read()) if options.json else
+          list_text(vocabulary, scenarios_read()))

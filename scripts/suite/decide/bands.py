@@ -19,7 +19,7 @@ def near_of(value: float) -> float:
     of a ratio nearer to 1 than NEAR squared; 1 if the ratio claims that nothing changes."""
     if 1 / NEAR < value < NEAR:
         return 1.0
-    return max(1 / NEAR, math.sqrt(value)) if value < 1 else min(NEAR, math.sqrt(value))
+    return min(max(math.sqrt(value), 1 / NEAR), NEAR)
 
 
 def band_of(claim: Operation) -> tuple[float, float] | None:
@@ -37,9 +37,8 @@ def side_of(value: float, low: float, high: float) -> int:
     and in its direction, -1 if none of it does, else 0; 0 if the ratio claims that nothing
     changes."""
     near = near_of(value)
-    if near == 1:
-        return 0
-    return (low > near) - (high < near) if value > 1 else (high < near) - (low > near)
+    change = (low > near) - (high < near)
+    return 0 if near == 1 else change if value > 1 else -change
 
 
 def band_decide(claim: Operation, ratio: stats.Interval | None) -> tuple[str, int, list[float]]:

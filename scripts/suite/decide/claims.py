@@ -18,23 +18,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from suite import stats
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
 from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
-from suite.contrast.contrast import Status, Verdict, session_places
+from suite.contrast.contrast import Sample, Status, Verdict, sample_of, session_places
 from suite.contrast.verdicts import pair_judged
 from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
+    OPERATORS,
     Expression,
+    NoCell,
     Operation,
     Reference,
+    Undecidable,
     best_of,
     cells_named,
     claim_parse,
@@ -47,7 +52,10 @@ from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
 LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"
-Span = tuple[float, ...]
+CHANCE = "the difference of the two cells may be chance among {rows}"
+DOUBTS = {  # why a claim may not need the difference of two cells, by the verdict of tables on it
+    Verdict.UNDECIDED: CHANCE, Verdict.UNKNOWN: CHANCE, Verdict.EQUIVALENT: CHANCE,
+    Verdict.WITHHELD: "the difference of the two cells is withheld: {status}"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +75,7 @@ class Decision:
     foreign: each cell has a server or a load that is not uncork's own."""
 
     outcome: str = "undecided"
-    span: Span = ()
+    span: tuple[float, ...] = ()
     by: str = ""
     right: float = 0.0
     rounds: int = 0
@@ -87,69 +95,53 @@ class ClaimVerdict(Decision):
     claim: Claim
     where: str = ""
 
-
-class Undecidable(Exception):
-    """Says why this result cannot decide a claim; how: absent or unable, as in Decision."""
-
-    def __init__(self, reason: str, **how: bool) -> None:
-        self.decision = Decision(reasons=(reason,), **how)  # type: ignore[arg-type]
+    @property
+    def says(self) -> str:
+        return self.claim.says + (f" ({self.where})" if self.where else "")
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """The values of a metric of a cell by round. exact: as Matrix.is_exact()."""
-
-    cell: Cell
-    series: Series
-    exact: bool
-
-
-EvidenceMap = Mapping[Reference, Evidence]
-Factor = tuple[Expression, int]  # an expression and its power: 1, or -1 where it divides
+Samples = Mapping[Reference, Sample]
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cell of a reference, or all cells whose best it names; Undecidable without any."""
-    named = cells_named(reference, {name: cell.words for name, cell in matrix.cells.items()},
-                        matrix.axes, matrix.result.scenario.exclude)
-    if not named.cells:
-        raise Undecidable(named.why, absent=not named.axis)
-    return [matrix.cells[name] for name in named.cells]
+    """The cell of a reference, or all cells whose best it names; NoCell without any."""
+    return [matrix.cells[name] for name in cells_named(
+        reference, {name: cell.words for name, cell in matrix.cells.items()}, matrix.axes,
+        matrix.result.scenario.exclude)]
 
 
-def evidence_find(matrix: Matrix, cell: Cell, metric: str) -> Evidence:
+def sample_find(matrix: Matrix, cell: Cell, metric: str) -> Sample:
     """The values of a metric of a cell; Undecidable if it has none."""
-    name = words_text(cell.axes) or cell.name
+    name, sample = words_text(cell.axes) or cell.name, sample_of(matrix, cell, metric)
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
         raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
                           unable=cell.status == "unsupported")
-    series = matrix.series(cell.name, metric)
-    if not len(series):
-        if cell.emulated and METRICS[metric].timed:
+    if not len(sample.series):
+        if cell.hides(METRICS[metric]):
             raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         raise Undecidable(f"{name}: {why}")
-    if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
+    if METRICS[metric].timed and sample.disturbed:
         raise Undecidable(f"{name}: unexpected connections reached a data port")
-    return Evidence(cell, series, matrix.is_exact(cell.name, metric))
+    return sample
 
 
-def candidates_find(matrix: Matrix, reference: Reference) -> list[Evidence]:
-    """reference_cells() with values, the best median first; Undecidable if one has none."""
-    found = [evidence_find(matrix, cell, reference.metric)
+def samples_find(matrix: Matrix, reference: Reference) -> list[Sample]:
+    """The values of reference_cells(), the best median first; Undecidable if one has none."""
+    found = [sample_find(matrix, cell, reference.metric)
              for cell in reference_cells(matrix, reference)]
     return sorted(found, key=lambda one: stats.median(one.series.values),
                   reverse=METRICS[reference.metric].better == "higher")
 
 
-def rounds_shared(evidence: EvidenceMap) -> dict[Reference, Series]:
+def rounds_shared(samples: Samples) -> dict[Reference, Series]:
     """The values in the rounds that all references have; Undecidable without such a round."""
-    rounds = reduce(np.intersect1d, (one.series.rounds for one in evidence.values()))
+    rounds = reduce(np.intersect1d, (one.series.rounds for one in samples.values()))
     if not len(rounds):
         raise Undecidable("the cells share no good round")
     return {name: one.series.take(np.isin(one.series.rounds, rounds))
-            for name, one in evidence.items()}
+            for name, one in samples.items()}
 
 
 def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
@@ -164,22 +156,18 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
 
 def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str:
     """The outcome from the interval of left / right (middle 1) or left - right (middle 0)."""
-    if interval is None:
-        return "undecided"
-    if sign == "==":  # an interval can refute equality, but never prove it
-        return "undecided" if interval.contains(middle) else "not ok"
-    holds, ends = COMPARISONS[sign], (interval.low, interval.high)
-    least, most = ends if sign in (">=", ">") else ends[::-1]
-    return "ok" if holds(least, middle) else "undecided" if holds(most, middle) else "not ok"
+    if interval is None or (sign == "==" and interval.contains(middle)):
+        return "undecided"  # an interval can refute equality, but never prove it
+    holds = {COMPARISONS[sign](end, middle) for end in interval[:2]}
+    return "undecided" if len(holds) > 1 else "ok" if True in holds else "not ok"
 
 
 def estimate_decision(claim: Operation, estimate: stats.Estimate, by: str, outcome: str,
-                      boots: bool = False) -> Decision:
+                      **more: Any) -> Decision:
     """A decision by the estimate of left / right, or of left - right."""
-    to_left = {"/": operator.mul, "-": operator.add}[by]
-    fixed = claim.limit
+    to_left, fixed = {"/": operator.mul, "-": operator.add}[by], claim.limit
     span = estimate.span if fixed is None else tuple(to_left(fixed, one) for one in estimate.span)
-    return Decision(outcome=outcome, span=span, by=by, rounds=estimate.pairs, boots=boots)
+    return Decision(outcome=outcome, span=span, by=by, rounds=estimate.pairs, **more)
 
 
 def figures_compare(claim: Operation, left: float, right: float) -> bool:
@@ -211,14 +199,6 @@ def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> D
         f"{counted_text(rounds, 'round')}", LOWER_BOUND))
 
 
-def cells_opposed(evidence: EvidenceMap) -> tuple[str, list[Cell]]:
-    """The metric and the cells of a claim that compares cells by one metric; else no cells."""
-    metric = next(iter(evidence)).metric
-    cells = {one.cell.name: one.cell for one in evidence.values()}
-    opposed = len(cells) > 1 and all(name.metric == metric for name in evidence)
-    return metric, list(cells.values()) if opposed else []
-
-
 def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                  right: Sequence[float] | np.ndarray, shared: bool = True,
                  sessions: Sequence[np.ndarray] = ()) -> Decision:
@@ -237,56 +217,50 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
     needed = max((max(ratio.pairs + 1, stats.rounds_to_find(
         made, 1, made.centre - math.log(edge))) for edge in edges), default=0)
     needed = int(min(needed, stats.ROUNDS_ADVISED + 1))
-    return replace(estimate_decision(claim, ratio, "/", outcome, not shared), side=side,
-                   needed=needed, reasons=reasons)
+    return estimate_decision(claim, ratio, "/", outcome, boots=not shared, side=side,
+                             needed=needed, reasons=reasons)
 
 
-def factors_of(expression: Expression, power: int = 1) -> list[Factor]:
-    """The factors of a product or quotient; any other expression is its own only factor."""
+def products_of(expression: Expression, samples: Samples, values: Mapping[Reference, np.ndarray]
+                ) -> dict[str | None, np.ndarray]:
+    """The factors of an expression, multiplied by the image that was booted for them; None:
+    numbers. Undecidable if a factor is of two images, or not above 0."""
     if isinstance(expression, Operation) and expression.sign in ("*", "/"):
-        right = power if expression.sign == "*" else -power
-        return [*factors_of(expression.left, power), *factors_of(expression.right, right)]
-    return [(expression, power)]
-
-
-def products_of(factors: Sequence[Factor], evidence: EvidenceMap) -> np.ndarray:
-    """The product of factors in every round that all have; Undecidable if one is not above 0."""
-    names = {name for factor, _ in factors for name in references_of(factor)}
-    shared = rounds_shared({name: evidence[name] for name in names})
-    values = {name: one.values for name, one in shared.items()}
-    figures = [np.asarray(evaluate(factor, values)) for factor, _ in factors]
-    if min(map(np.min, figures)) <= 0:
+        left, right = (products_of(side, samples, values)
+                       for side in (expression.left, expression.right))
+        return {block: OPERATORS[expression.sign](left.get(block, 1.0), right.get(block, 1.0))
+                for block in left | right}
+    blocks = {samples[name].cell.block for name in references_of(expression)}
+    if len(blocks) > 1:
+        raise Undecidable("figures of different kernels share no round: a claim can divide one "
+                          "by the other, but not add or subtract them")
+    factor = np.asarray(evaluate(expression, values))
+    if factor.min() <= 0:
         raise Undecidable("a factor is not above 0 in some boot")
-    return math.prod(figure ** float(power)
-                     for figure, (_, power) in zip(figures, factors, strict=True))
+    return {next(iter(blocks), None): factor}
 
 
-def boots_decide(claim: Operation, evidence: EvidenceMap) -> Decision:
+def boots_decide(claim: Operation, samples: Samples) -> Decision:
     """Decides about cells of two kernels: all boots of one against all boots of the other."""
-    blocks: dict[str | None, list[Factor]] = {}  # by the booted image; None: numbers
-    for factor, power in [*factors_of(claim.left), *factors_of(claim.right, -1)]:
-        booted = {evidence[name].cell.block for name in references_of(factor)}
-        if len(booted) > 1:
-            raise Undecidable("figures of different kernels share no round: a claim can divide one "
-                              "by the other, but not add or subtract them")
-        blocks.setdefault(next(iter(booted), None), []).append((factor, power))
-    numbers = blocks.pop(None, [])
+    blocks = grouped((sample.cell.block, name) for name, sample in samples.items())
+    values = {name: series.values for names in blocks.values() for name, series in rounds_shared(
+        {name: samples[name] for name in names}).items()}
+    products = products_of(Operation("/", claim.left, claim.right), samples, values)
     if len(blocks) != 2:
         raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
-    first, second = blocks.values()
-    return ratio_decide(claim, products_of([*first, *numbers], evidence),
-                        1 / products_of(second, evidence), False)
+    first, second = (products[block] for block in blocks)
+    return ratio_decide(claim, first * products.get(None, 1.0), 1 / second, False)
 
 
-def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Decision:
+def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
     """Decides from the values of every reference of a claim."""
-    exact = all(one.exact for one in evidence.values())
-    censored = any(one.series.censored for one in evidence.values())
-    if not rounds_common(one.cell for one in evidence.values()) and not exact:
+    exact = all(one.exact for one in samples.values())
+    censored = any(one.series.censored for one in samples.values())
+    if not rounds_common(one.cell for one in samples.values()) and not exact:
         if censored:
             raise Undecidable(f"in some boot {LOWER_BOUND}")
-        return boots_decide(claim, evidence)
-    shared = rounds_shared(evidence)
+        return boots_decide(claim, samples)
+    shared = rounds_shared(samples)
     if censored:
         return directions_decide(claim, shared)
     left, right = sides_evaluate(claim, {name: one.values for name, one in shared.items()})
@@ -310,29 +284,34 @@ def evidence_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> 
     return decision
 
 
-def needs_difference(claim: Operation, evidence: EvidenceMap, outcome: str) -> bool:
-    """Whether the outcome would differ if all cells had the same value."""
-    value = stats.median(next(iter(evidence.values())).series.bounds)
-    left, right = sides_evaluate(claim, {name: np.array([value]) for name in evidence})
+def needs_difference(claim: Operation, samples: Samples, outcome: str) -> bool:
+    """Whether a claim with this outcome would have another one if all cells had the same value."""
+    if outcome == "undecided":
+        return False
+    value = stats.median(next(iter(samples.values())).series.bounds)
+    left, right = sides_evaluate(claim, {name: np.array([value]) for name in samples})
     return figures_compare(claim, left[0], right[0]) is not (outcome == "ok")
 
 
-def pair_decide(matrix: Matrix, claim: Operation, evidence: EvidenceMap) -> Decision:
-    """As evidence_decide(), but undecided if it needs a difference that tables doubt."""
-    decision = evidence_decide(matrix, claim, evidence)
-    metric, cells = cells_opposed(evidence)
-    needs = decision.outcome != "undecided" and needs_difference(claim, evidence, decision.outcome)
-    if len(cells) != 2 or not (needs or decision.side > 0):
+def pair_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
+    """As samples_decide(), but undecided if it needs a difference of two cells that tables doubt.
+    A ratio that is "not ok" stays so, but is on no side."""
+    decision = samples_decide(matrix, claim, samples)
+    needs = needs_difference(claim, samples, decision.outcome)
+    cells = {one.cell.name: one.cell for one in samples.values()}
+    metrics = {one.metric for one in samples}
+    if len(cells) != 2 or len(metrics) != 1 or not (needs or decision.side > 0):
         return decision
-    judged = pair_judged(matrix, cells[0], cells[1], metric)
-    if judged.verdict.claims or judged.contrast.status is Status.ZERO:
+    (base, new), [metric] = cells.values(), metrics
+    judged = pair_judged(matrix, base, new, metric)
+    doubt = DOUBTS.get(judged.verdict)
+    if doubt is None or judged.contrast.status is Status.ZERO:  # then the claim has no ratio either
         return decision
-    why = (f"is withheld: {judged.contrast.status.value}" if judged.verdict is Verdict.WITHHELD else
-           f"may be chance among {counted_text(judged.family.tested, 'row')}")
+    rows = counted_text(judged.family.tested, "row")
+    reason = doubt.format(rows=rows, status=judged.contrast.status.value)
     if needs and (claim.sign, decision.outcome) != (ABOUT, "not ok"):
         decision = replace(decision, outcome="undecided")
-    return replace(decision, side=min(decision.side, 0),
-                   reasons=(*decision.reasons, f"the difference of the two cells {why}"))
+    return replace(decision, side=min(decision.side, 0), reasons=(*decision.reasons, reason))
 
 
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
@@ -343,22 +322,18 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     try:
         decision = cells_decide(matrix, parsed)
     except Undecidable as error:
-        decision = error.decision
-    except ZeroDivisionError as error:
-        decision = Decision(reasons=(str(error),))
-    return ClaimVerdict(claim=replace(claim, says=f"{claim.says} ({where})") if where else claim,
-                        where=where, **vars(decision))
+        decision = Decision(reasons=(str(error),), **error.how)
+    return ClaimVerdict(claim=claim, where=where, **vars(decision))
 
 
 def cells_decide(matrix: Matrix, claim: Operation) -> Decision:
-    """Decides a claim for its cells, and for the best of several; Undecidable says why not."""
-    candidates = {name: candidates_find(matrix, name) for name in references_of(claim)}
-    evidence, best = {name: first for name, (first, *_) in candidates.items()}, best_of(claim)
-    foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words
-                  for one in evidence.values())
+    """Decides a claim for its cells, and for the best of several."""
+    candidates = {name: samples_find(matrix, name) for name in references_of(claim)}
+    samples, best = {name: first for name, (first, *_) in candidates.items()}, best_of(claim)
+    foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words for one in samples.values())
     if best is None:
-        return replace(pair_decide(matrix, claim, evidence), foreign=foreign)
-    decisions = [pair_decide(matrix, claim, evidence | {best: candidate})
+        return replace(pair_decide(matrix, claim, samples), foreign=foreign)
+    decisions = [pair_decide(matrix, claim, samples | {best: candidate})
                  for candidate in candidates[best]]
     outcome, index = best_decide(claim, best, [one.outcome for one in decisions])
     shown, against = decisions[index], f"against {candidates[best][index].cell.name}"
@@ -383,7 +358,7 @@ def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
         return matrix.narrowed_from is None or all(
             cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
             for cell in reference_cells(matrix.whole, name))
-    except Undecidable:
+    except NoCell:
         return False
 
 

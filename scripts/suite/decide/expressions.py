@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
@@ -44,9 +46,9 @@ UNKNOWN = "?"  # the unit of a product or quotient of figures in two units
 TOKEN = re.compile(r"""\s*(?:
     (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
     (?:\s*(?P<unit>(?!within\b)[A-Za-zµμ]+(?:/s)?|(?<=\s)1/s))?
-  | (?P<within>within\b)
+  | (?P<sign>within\b|>=|<=|==|[-+*/()<>~])
   | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
-  | (?P<sign>>=|<=|==|[-+*/()<>~])
+  | \Z
   )""", re.VERBOSE)
 
 
@@ -66,6 +68,11 @@ class Reference:
     @property
     def text(self) -> str:
         return f"{self.metric}({self.words})" if self.words else self.metric
+
+    @property
+    def wanted(self) -> dict[str, str]:
+        """Its words by key; UsageError if one is given twice."""
+        return words_split(self.words.split(), f"{self.text}: ")
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,17 @@ class Operation:
 Expression = float | Reference | Operation
 
 
+class Undecidable(Exception):
+    """Says why a claim cannot be decided. how: absent or unable, as in Decision."""
+
+    def __init__(self, why: str, **how: Any) -> None:
+        super().__init__(why)
+        self.how = how
+
+
 class ClaimParser:
-    """Recursive descent over the tokens of one claim. where: as in claim_parse()."""
+    """Recursive descent over the tokens of one claim. at: the end of what is consumed; token: the
+    next one, empty at the end. where: as in claim_parse()."""
 
     def __init__(self, text: str, where: str) -> None:
         self.text = text
@@ -99,54 +115,70 @@ class ClaimParser:
     def wrong(self, what: str) -> UsageError:
         return UsageError(f'claim "{self.text}": {what} at character {self.at + 1}')
 
-    def next_token(self) -> re.Match[str] | None:
-        """The token after this one; None at the end."""
-        if not self.text[self.at:].strip():
-            self.at = len(self.text)
-            return None
-        match = TOKEN.match(self.text, self.at)
-        if match is None:
+    def next_token(self) -> re.Match[str]:
+        token = TOKEN.match(self.text, self.at)
+        if token is None:
             raise self.wrong("no number, metric or sign")
-        return match
+        if not token[0].strip():
+            self.at = len(self.text)
+        return token
 
     def advance(self) -> re.Match[str]:
-        """Consumes this token; UsageError at the end."""
+        """Consumes the token."""
         token = self.token
-        if token is None:
-            raise self.wrong("it ends too early")
         self.at = token.end()
         self.token = self.next_token()
         return token
 
-    def sign_is(self, *signs: str) -> bool:
-        return self.token is not None and self.token["sign"] in signs
+    def accept(self, *signs: str) -> str:
+        """The token, consumed, if it is one of these signs; else empty."""
+        return self.advance()["sign"] if self.token["sign"] in signs else ""
 
-    def parse(self) -> Operation:
-        left = self.sum()
-        if not self.sign_is(*COMPARISONS, ABOUT):
+    def claim(self) -> Operation:
+        left, sign, within = self.sum(), self.accept(*COMPARISONS, ABOUT), 0.0
+        if not sign:
             raise self.wrong("one comparison (>= <= > < == ~) is needed")
-        sign = self.advance()["sign"]
-        right = self.number(0) if sign == ABOUT else self.sum()
-        within = 0.0
-        if sign == ABOUT and self.token is not None and self.token["within"]:
-            self.advance()
-            within = self.number(1)
+        right = self.number(above=0) if sign == ABOUT else self.sum()
+        if sign == ABOUT and self.accept("within"):
+            within = self.number(above=1)
             if isinstance(within, Quantity):
                 raise self.wrong("a factor has no unit")
-        if self.sign_is(*COMPARISONS, ABOUT):
+        if self.token["sign"] in (*COMPARISONS, ABOUT):
             raise self.wrong("a second comparison")
-        if self.token is not None:
-            raise self.wrong(f'"{self.token[0].strip()}" is not expected')
+        if rest := self.token[0].strip():
+            raise self.wrong(f'"{rest}" is not expected')
         return Operation(sign, left, right, within)
 
-    def number(self, least: float) -> float:
-        if self.token is None or not self.token["number"] or float(self.token["number"]) <= least:
-            raise self.wrong(f"a number above {least} is needed")
-        return self.figure(self.advance())
+    def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
+        """Products joined by + and -. signs: without the first, factors joined by * and /."""
+        if not signs:
+            return self.factor()
+        value = self.sum(signs[1:])
+        while sign := self.accept(*signs[0]):
+            value = Operation(sign, value, self.sum(signs[1:]))
+        return value
 
-    def figure(self, token: re.Match[str]) -> float:
-        """The number of a token, in its base unit if it has a unit."""
-        number, unit = token["number"], token["unit"]
+    def factor(self) -> Expression:
+        """A number, a metric, something in parentheses, or the negative of one."""
+        if self.accept("-"):
+            return Operation("-", 0.0, self.factor())
+        if self.accept("("):
+            value = self.sum()
+            if not self.accept(")"):
+                raise self.wrong('")" is missing')
+            return value
+        if self.token["number"]:
+            return self.number()
+        if self.token["metric"]:
+            return self.reference()
+        text = self.token[0].strip()
+        raise self.wrong(f'"{text}" is not expected' if text else "it ends too early")
+
+    def number(self, above: float = -1) -> float:
+        """A number above this one, in its base unit if it has a unit."""
+        if not self.token["number"] or float(self.token["number"]) <= above:
+            raise self.wrong(f"a number above {above} is needed")
+        number, unit = self.advance().group("number", "unit")
         if not unit:
             return float(number)
         if (quantity := quantity_parse(number, unit)) is None:
@@ -154,46 +186,20 @@ class ClaimParser:
             raise self.wrong(f'"{unit}" is no unit: {known}')
         return quantity
 
-    def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
-        """Products joined by + and -. signs: without the first, factors joined by * and /."""
-        if not signs:
-            return self.factor()
-        value = self.sum(signs[1:])
-        while self.sign_is(*signs[0]):
-            value = Operation(self.advance()["sign"], value, self.sum(signs[1:]))
-        return value
-
-    def factor(self) -> Expression:
-        """A number, a metric, something in parentheses, or the negative of one."""
-        if self.sign_is("-"):
-            self.advance()
-            return Operation("-", 0.0, self.factor())
-        if self.sign_is("("):
-            self.advance()
-            value = self.sum()
-            if not self.sign_is(")"):
-                raise self.wrong('")" is missing')
-            self.advance()
-            return value
-        start, token = self.at, self.advance()
-        if token["number"]:
-            return self.figure(token)
-        if token["metric"]:
-            metric_find(token["metric"], f'claim "{self.text}"')
-            if self.sign_is("("):
-                raise self.wrong('")" is missing after the words')
-            words = [*(token["words"] or "").split(), *self.where.split()]
-            return Reference(token["metric"], " ".join(words))
-        self.at = start
-        raise self.wrong(f'"{token[0].strip()}" is not expected')
+    def reference(self) -> Reference:
+        metric, words = self.advance().group("metric", "words")
+        metric_find(metric, f'claim "{self.text}"')
+        if self.token["sign"] == "(":
+            raise self.wrong('")" is missing after the words')
+        return Reference(metric, " ".join([*(words or "").split(), *self.where.split()]))
 
 
 def claim_parse(text: str, where: str = "") -> Operation:
     """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
-    claim = ClaimParser(text, where).parse()
+    claim = ClaimParser(text, where).claim()
     try:
         _ = unit_of(claim), claim.limit
-    except (ZeroDivisionError, UsageError) as error:
+    except (Undecidable, UsageError) as error:
         raise UsageError(f'claim "{text}": {error}') from None
     searched = [name for name in references_of(claim) if name.searched]
     if searched and (searched != [best_of(claim)] or claim.sign == "=="):
@@ -239,12 +245,12 @@ def unit_of(expression: Expression) -> str:
 
 
 def evaluate(expression: Expression, values: Mapping[Reference, Any]) -> Any:
-    """The value of an expression in each round, or a float if it names no metric; ZeroDivisionError
+    """The value of an expression in each round, or a float if it names no metric; Undecidable
     for a division by 0. values: arrays by round, all of the same rounds."""
     if isinstance(expression, Operation):
         left, right = evaluate(expression.left, values), evaluate(expression.right, values)
-        if expression.sign == "/" and 0 in getattr(right, "flat", (right,)):
-            raise ZeroDivisionError("a division by 0")
+        if expression.sign == "/" and not np.all(right):
+            raise Undecidable("a division by 0")
         return OPERATORS[expression.sign](left, right)
     return values[expression] if isinstance(expression, Reference) else expression
 
@@ -276,14 +282,14 @@ def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
          for key in reference.searched))
 
 
-class NamedCells(NamedTuple):
-    """The names of the cells that a reference names, or why there are none. axis: an axis that the
-    reference should name and does not. unknown: a word that no cell has."""
+class NoCell(Undecidable):
+    """Says why a reference names no cell. axis: one that the reference should name and does not.
+    unknown: a word that no cell has."""
 
-    cells: tuple[str, ...]
-    why: str = ""
-    axis: str = ""
-    unknown: str = ""
+    def __init__(self, why: str, axis: str = "", unknown: str = "") -> None:
+        super().__init__(why, absent=not axis)
+        self.axis = axis
+        self.unknown = unknown
 
 
 def no_cell_reason(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
@@ -300,28 +306,29 @@ def no_cell_reason(selector: Mapping[str, str], cells: WordsByCell, excludes: It
 
 
 def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
-                excludes: Iterable[str] = ()) -> NamedCells:
-    """The cell of a reference, or all cells whose best it names. excludes: as no_cell_reason()."""
-    wanted = words_split(reference.words.split(), f"{reference.text}: ")
+                excludes: Iterable[str] = ()) -> list[str]:
+    """The cell of a reference, or all cells whose best it names; NoCell says why there are none.
+    excludes: as no_cell_reason()."""
+    wanted = reference.wanted
     for key in wanted:
         if not any(key in words for words in cells.values()):
-            return NamedCells((), f"{reference.text}: no cell has the word {key}", unknown=key)
+            raise NoCell(f"{reference.text}: no cell has the word {key}", unknown=key)
     selector = {key: value for key, value in wanted.items() if key not in reference.searched}
-    found = tuple(name for name, words in cells.items() if selector.items() <= words.items())
+    found = [name for name, words in cells.items() if selector.items() <= words.items()]
     for axis in axes:
         values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
         if axis not in wanted and len(values) > 1:
-            return NamedCells((), f"{reference.text}: {axis} varies and is not named; it is one of "
-                             f"{', '.join(value or 'none' for value in values)}", axis)
-    return NamedCells(found if reference.searched else found[:1],
-                 "" if found else no_cell_reason(selector, cells, excludes))
+            raise NoCell(f"{reference.text}: {axis} varies and is not named; it is one of "
+                         f"{', '.join(value or 'none' for value in values)}", axis)
+    if not found:
+        raise NoCell(no_cell_reason(selector, cells, excludes))
+    return found if reference.searched else found[:1]
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
     """The words for which a claim is decided one by one: each target and build, and each place if
     it is a published claim. One empty text if the claim names them, or they do not vary."""
-    named = {key for name in references_of(claim_parse(claim.that))
-             for key in words_split(name.words.split(), f"{name.text}: ")}
+    named = {key for name in references_of(claim_parse(claim.that)) for key in name.wanted}
     keys = [key for key in (TARGET, BUILD, *((PLACE,) if claim.kind else ()))
             if key in axes and key not in named]
     return tuple(dict.fromkeys(words_text({key: words[key] for key in keys if key in words})
@@ -332,16 +339,20 @@ def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -
     """A note for each axis from the command line that leaves claims undecided. UsageError for a
     claim that the scenario itself leaves undecided: it does not name a swept word, or it names a
     word that no cell has. overridden: whether words of the command line change cells."""
-    cells, unnamed = {cell.name: cell.all_words for cell in plan.cells}, dict[str, set[Claim]]()
+    cells = {cell.name: cell.all_words for cell in plan.cells}
     explanations = [claim.explanation for claim in scenario.claims if claim.explanation]
-    for claim in (*scenario.claims, *explanations):
-        for where in claim_places(claim, cells, plan.axes):
-            for reference in references_of(claim_parse(claim.that, where)):
-                named = cells_named(reference, cells, plan.axes)
-                wrong = named.unknown or (claim.kind and not named.cells)
-                if named.axis in scenario.sweep or (wrong and not overridden):
-                    raise UsageError(f'{path}: [claim] that "{claim.that}": {named.why}')
-                if named.axis:
-                    unnamed.setdefault(named.axis, set()).add(claim)
+    references = [(claim, reference) for claim in (*scenario.claims, *explanations)
+                  for where in claim_places(claim, cells, plan.axes)
+                  for reference in references_of(claim_parse(claim.that, where))]
+    unnamed: dict[str, set[Claim]] = {}
+    for claim, reference in references:
+        try:
+            cells_named(reference, cells, plan.axes)
+        except NoCell as error:
+            wrong = (error.unknown or claim.kind) and not overridden
+            if wrong or error.axis in scenario.sweep:
+                raise UsageError(f'{path}: [claim] that "{claim.that}": {error}') from None
+            if error.axis:
+                unnamed.setdefault(error.axis, set()).add(claim)
     return [f"{axis} varies: {counted_text(len(claims), 'claim')} of the scenario cannot be "
             "decided without it" for axis, claims in unnamed.items()]

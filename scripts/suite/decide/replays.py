@@ -8,10 +8,10 @@ nothing, and is "not seen here". If `place` is swept and not named, each place i
 separately.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError
 from suite.base.words import words_split, words_text
@@ -21,6 +21,7 @@ from suite.decide.expressions import (
     ABOUT,
     PLACE,
     UNKNOWN,
+    Expression,
     Operation,
     claim_parse,
     claim_places,
@@ -30,7 +31,7 @@ from suite.decide.expressions import (
 from suite.observe.frame import Matrix
 from suite.observe.machines import machines_of
 from suite.observe.metrics import METRICS, Metric
-from suite.scenario.scenario import CLAIM_KINDS, Claim, Scenario, scenario_load
+from suite.scenario.scenario import CLAIM_KINDS, Claim, Origin, Scenario, scenario_load
 
 REPRODUCED, DIRECTION = "reproduced", "direction only"
 NOT_SEEN, CONTRADICTED = "not seen here", "contradicted"
@@ -45,10 +46,24 @@ SEEN = (REPRODUCED, DIRECTION, DEPENDS_ON_PLACE)
 RESENT = 0.01  # this share of the segments that a subject's client received may be retransmissions
 ON_THE_WIRE = ("segments", "captured_segments", "records")  # follow from calls by the protocol
 RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
-SIGNS = {COUNT: ("==",), DIRECTED: (">", "<", ">=", "<="), RATIO: (ABOUT,), STALL: (">=",)}
 
 
-Row = Mapping[str, Any]
+class Kind(NamedTuple):
+    """How a claim of this kind compares, and what stands on its left side: a text and a test."""
+
+    signs: tuple[str, ...]
+    left: str = ""
+    is_left: Callable[[Expression], bool] = lambda left: True
+
+
+KINDS = {
+    COUNT: Kind(("==",), "metrics that count", lambda left: all(
+        METRICS[one.metric].whole for one in references_of(left))),
+    DIRECTED: Kind((">", "<", ">=", "<=")),
+    RATIO: Kind((ABOUT,), "a ratio of two figures", lambda left: (
+        unit_of(left) in ("1", UNKNOWN) and len(set(references_of(left))) > 1)),
+    STALL: Kind((">=",), "a time", lambda left: unit_of(left) == "s"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,7 +76,7 @@ class Replay:
     claim: Claim
     verdict: str
     places: tuple[tuple[str, str, Decision], ...]
-    system: Row
+    system: Mapping[str, Any]
     explained: tuple[Sequence[float], ...] = ()
     programs: str = ""
 
@@ -83,22 +98,15 @@ def kind_error(claim: Claim) -> str:
     """What is wrong with the comparison of a claim of this kind, or empty."""
     if not claim.kind:
         return f"it has no kind: {', '.join(CLAIM_KINDS)}"
-    parsed, compares = claim_parse(claim.that), f'a claim of kind = "{claim.kind}" compares '
-    if parsed.sign not in SIGNS[claim.kind] or (claim.kind == STALL and parsed.limit is None):
-        return (f"{compares}by {' or '.join(SIGNS[claim.kind])}"
-                f"{' with a number' * (claim.kind == STALL)}")
-    unit = unit_of(parsed.left)
-    if claim.kind == STALL and unit != "s":
-        return f"{compares}a time"
-    figures = set(references_of(parsed.left))
-    if claim.kind == RATIO and (unit not in ("1", UNKNOWN) or len(figures) < 2):
-        return f"{compares}a ratio of two figures"
-    if claim.kind == COUNT and not all(METRICS[one.metric].whole for one in figures):
-        return f"{compares}metrics that count"
-    return ""
+    parsed, kind = claim_parse(claim.that), KINDS[claim.kind]
+    compares = f'a claim of kind = "{claim.kind}" compares '
+    if parsed.sign not in kind.signs or (claim.kind == STALL and parsed.limit is None):
+        number = " with a number" if claim.kind == STALL else ""
+        return f"{compares}by {' or '.join(kind.signs)}{number}"
+    return "" if kind.is_left(parsed.left) else compares + kind.left
 
 
-def count_verdict(claim: Operation, decided: ClaimVerdict) -> str:
+def count_verdict(claim: Operation, decided: Decision) -> str:
     """The verdict on a count that was not the claimed number in every run. Retransmissions add to
     the segments that the client of a subject receives; uncork's own ends subtract them."""
     value = claim.limit or 0.0
@@ -111,21 +119,19 @@ def count_verdict(claim: Operation, decided: ClaimVerdict) -> str:
     return CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
 
 
-def ratio_verdict(decided: ClaimVerdict, whole_program: bool) -> str:
+def ratio_verdict(decided: Decision, whole_program: bool) -> str:
     """The verdict on a claimed change that is not surely of the claimed size. whole_program: the
     published ratio is of a whole program, so its size is not judged."""
     outside = decided.outcome == "not ok"  # the whole interval is outside the claimed range
-    if decided.side > 0:
-        return DIRECTION if outside or whole_program else UNDECIDED
-    return CONTRADICTED if outside and decided.side < 0 else UNDECIDED
+    if decided.side > 0 and (outside or whole_program):
+        return DIRECTION
+    return CONTRADICTED if decided.side < 0 and outside else UNDECIDED
 
 
-def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
+def verdict_of(origin: Origin, decided: ClaimVerdict) -> str:
     """The verdict on a claim at one place."""
-    origin, kind = scenario.origin, decided.claim.kind
-    parsed = claim_parse(decided.claim.that)
-    whole_program = bool(origin and origin.fidelity)
-    verdict = UNDECIDED
+    kind, parsed = decided.claim.kind, claim_parse(decided.claim.that)
+    whole_program = bool(origin.fidelity)
     if decided.unable:
         return CANNOT_RUN
     if decided.outcome == "ok":
@@ -134,9 +140,9 @@ def verdict_of(scenario: Scenario, decided: ClaimVerdict) -> str:
         verdict = ratio_verdict(decided, whole_program)
     elif kind == COUNT:
         verdict = count_verdict(parsed, decided)
-    elif decided.outcome == "not ok":
-        verdict = CONTRADICTED
-    if origin and origin.needs and verdict in (UNDECIDED, CONTRADICTED):
+    else:
+        verdict = CONTRADICTED if decided.outcome == "not ok" else UNDECIDED
+    if origin.needs and verdict in (UNDECIDED, CONTRADICTED):
         return CANNOT_DECIDE
     by_protocol = kind == COUNT and all(one.metric.startswith(ON_THE_WIRE)
                                         for one in references_of(parsed))
@@ -180,23 +186,23 @@ def metrics_claimed(scenario: Scenario) -> tuple[Metric, ...]:
 
 
 def replays_decide(matrix: Matrix) -> list[Replay]:
-    """The verdict on every claim of a result, in order, for each system that ran it."""
-    scenario, parts = matrix.result.scenario, dict[tuple[str, Claim], list[ClaimVerdict]]()
+    """The verdict on every claim of a result, in order, for each system that ran it; empty if
+    nobody published the claims."""
+    origin = matrix.result.scenario.origin
+    if origin is None:
+        return []
+    found = dict[tuple[str, Claim], list[tuple[str, str, ClaimVerdict]]]()
     for decided in claims_decide(matrix):
-        where = {key: value for key, value in words_split(decided.where.split(), "").items()
-                 if key != PLACE}
-        claim = next(one for one in scenario.claims if one.that == decided.claim.that)
-        parts.setdefault((words_text(where), claim), []).append(decided)
+        where = words_split(decided.where.split())
+        place = where.pop(PLACE, "")
+        found.setdefault((words_text(where), decided.claim), []).append(
+            (place, verdict_of(origin, decided), decided))
     replays = []
-    for (text, claim), found in parts.items():
-        where = words_split(text.split(), "")
-        verdicts = [verdict_of(scenario, one) for one in found]
-        verdict = verdicts_join(verdicts)
+    for (text, claim), places in found.items():
+        verdict = verdicts_join([verdict for _, verdict, _ in places])
+        where = words_split(text.split())
         replays.append(Replay(
-            claim, verdict, tuple(
-                (words_split(one.where.split(), "").get(PLACE, ""), mine, one)
-                for mine, one in zip(verdicts, found, strict=True)),
-            system_of(matrix, where),
+            claim, verdict, tuple(places), system_of(matrix, where),
             explained_by(matrix, claim) if verdict in EXPLAINED else (),
             programs_of(matrix, where)))
     return replays

@@ -8,12 +8,11 @@ run, or an empty text. A claim that could not run has a scenario, but no result.
 
 import json
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.errors import Failure, UsageError
 from suite.decide.claims import Decision
@@ -25,6 +24,22 @@ from suite.scenario.scenario import Scenario
 SCHEMA = 2  # of a report
 ROUNDING = 1e-9  # by which versions of a library may differ
 System = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+class Ran(NamedTuple):
+    """A row, with its system and its claim, which has this name."""
+
+    system: System
+    name: str
+    claim: Mapping[str, Any]
+    row: Row
+
+
+def rows_of(systems: Iterable[System]) -> list[Ran]:
+    """Every row of these systems."""
+    return [Ran(system, name, claim, row) for system in systems
+            for name, claim in system["claims"].items() for row in claim["rows"]]
 
 
 def claim_head(scenario: Scenario) -> dict[str, Any]:
@@ -50,9 +65,8 @@ def decision_of(place: Mapping[str, Any]) -> Decision:
                        if key not in ("place", "verdict")})
 
 
-def verdicts_of(systems: Sequence[System]) -> list[str]:
-    return [row["verdict"] for system in systems for claim in system["claims"].values()
-            for row in claim["rows"]]
+def verdicts_of(systems: Iterable[System]) -> list[str]:
+    return [one.row["verdict"] for one in rows_of(systems)]
 
 
 def index_read(folder: Path) -> dict[str, str]:
@@ -74,18 +88,24 @@ def system_add(systems: dict[str, dict[str, Any]], name: str, scenario: Scenario
         "programs": replay.programs, "rows": []})["rows"].append(row_of(replay))
 
 
+def report_read(path: Path) -> list[dict[str, Any]]:
+    """The systems of a `claims report --json` file. A report of several keeps the names of their
+    results."""
+    try:
+        report = json.loads(path.read_text())
+        if report["schema"] != SCHEMA:
+            raise ValueError("another schema")
+        systems = list(report["systems"])
+        return [systems[0] | {"name": path.stem}] if len(systems) == 1 else systems
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path}: not the output of uncork claims report --json of this "
+                         "version") from None
+
+
 def systems_read(source: Path) -> list[dict[str, Any]]:
     """The systems of a folder of results, of one result, or of a `claims report --json` file."""
     if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
-        try:
-            report = json.loads(source.read_text())
-            reported = report["systems"] if report["schema"] == SCHEMA else report[""]
-            # a report of several keeps the names of their results
-            return [system | ({"name": source.stem} if len(reported) == 1 else {})
-                    for system in reported]
-        except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{source}: not the output of uncork claims report --json of this "
-                             "version") from None
+        return report_read(source)
     folder = result_find(source)
     name = path_shown(folder.resolve().name)
     systems: dict[str, dict[str, Any]] = {}
@@ -104,8 +124,8 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
     for place in places:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
+            why = Decision(reasons=(index[place.name],))
             for claim, machine in product(scenario.claims, machines):
-                why = Decision(reasons=(index[place.name],))
                 system_add(systems, name, scenario, Replay(
                     claim, CANNOT_RUN, (("", CANNOT_RUN, why),), machine))
     return list(systems.values())
@@ -124,29 +144,30 @@ def figures_equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+def rows_compared(systems: Sequence[System]) -> dict[tuple[str, int, str, str], Row]:
+    """Every row with what its claim says, by machine, number of its run, claim and comparison."""
+    rows: dict[tuple[str, int, str, str], Row] = {}
+    machines = [json.dumps(system["machine"], sort_keys=True) for system in systems]
+    for number, (machine, system) in enumerate(zip(machines, systems, strict=True)):
+        run = machines[:number].count(machine)
+        for _, name, claim, row in rows_of([system]):
+            head = {key: value for key, value in claim.items() if key != "rows"}
+            rows[machine, run, name, row["that"]] = {**row, **head}
+    return rows
+
+
+def difference_text(reported: Row | None, found: Row | None) -> str:
+    if found is None or reported is None:
+        return "not in the results" if found is None else "not in the report"
+    return "; ".join(f"{key} is {found.get(key)!r} and not {reported.get(key)!r}"
+                     for key in sorted({*reported, *found})
+                     if not figures_equal(reported.get(key), found.get(key)))
+
+
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
     """The differences between a report and the verdicts found in its results, a line each. Several
     runs of one machine are compared in their order."""
-    def rows_of(systems: Sequence[System]) -> dict[tuple[str, int, str, str], Mapping[str, Any]]:
-        rows: dict[tuple[str, int, str, str], Mapping[str, Any]] = {}
-        runs = Counter[str]()
-        for system in systems:
-            machine = json.dumps(system["machine"], sort_keys=True)
-            runs[machine] += 1
-            rows.update({(machine, runs[machine], name, row["that"]): {
-                **row, **{key: value for key, value in claim.items() if key != "rows"}}
-                for name, claim in system["claims"].items() for row in claim["rows"]})
-        return rows
-
-    def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-        return "; ".join(f"{key} is {other.get(key)!r} and not {one.get(key)!r}"
-                         for key in sorted({*one, *other})
-                         if not figures_equal(one.get(key), other.get(key)))
-
-    rows, found_rows = rows_of(reported), rows_of(found)
-    return [f"{name}: {that}: " + ("not in the results" if key not in found_rows else
-                                   "not in the report" if key not in rows else
-                                   differing(rows[key], found_rows[key]))
-            for key in {**rows, **found_rows}
-            if not figures_equal(rows.get(key), found_rows.get(key))
-            for *_, name, that in [key]]
+    told, here = rows_compared(reported), rows_compared(found)
+    pairs = {key: (told.get(key), here.get(key)) for key in told | here}
+    return [f"{name}: {that}: {difference_text(*pair)}"
+            for (*_, name, that), pair in pairs.items() if not figures_equal(*pair)]

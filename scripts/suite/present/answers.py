@@ -11,20 +11,12 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from suite import stats
-from suite.base import grouped
-from suite.base.units import (
-    change_texts,
-    counted_text,
-    interval_text,
-    ratio_texts,
-    size_parse,
-    value_text,
-)
+from suite.base import grouped, units
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Unit, Verdict
 from suite.contrast.verdicts import RatioRow, baseline_judged, rows_opposed
 from suite.decide.answers import Answer, LibraryCost, library_costs, places_omitted
-from suite.decide.optimum import ALIKE, UNKNOWN, WORSE, BestRatio, Optimum
+from suite.decide.optimum import ALIKE, WORSE, BestRatio, Optimum
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 
@@ -50,63 +42,64 @@ def verb_text(values: Sequence[str], verb: str) -> str:
         **{"is": "is" if one else "are", "has": "has" if one else "have"})
 
 
+def degrees_of(metric: Metric) -> tuple[str, str, str]:
+    """How a metric is good, better and worse."""
+    return ("fast", "faster", "slower") if metric.is_speed else ("good", "better", "worse")
+
+
 def best_text(best: str, compared: BestRatio, metric: Metric) -> str:
     """How the best compares with its reference, without the full stop."""
-    ratio, base, verdict = compared.ratio, compared.reference, compared.judged.verdict
-    contrast = compared.judged.contrast
-    faster, than = ("faster", "as fast as") if metric.is_speed else ("better", "better than")
-    if verdict is Verdict.WITHHELD:
-        return (f"No difference between {best} and {base} is claimed: "
-                f"{STATUS_WHY[contrast.status]}")
+    ratio, base, judged = compared.ratio, compared.reference, compared.judged
+    good, better, _ = degrees_of(metric)
+    if judged.verdict is Verdict.WITHHELD:
+        why = STATUS_WHY[judged.contrast.status]
+        return f"No difference between {best} and {base} is claimed: {why}"
     if ratio is None:
         return f"{best} and {base} have no ratio"
-    if verdict is Verdict.UNKNOWN:
-        runs, needed = ((contrast.unit.value, stats.SIDES_NEEDED) if contrast.unit is Unit.BOOT else
-                        ("round", max(stats.ROUNDS_NEEDED,
-                                      stats.rounds_deciding(compared.judged.family.tested))))
-        return (f"{counted_text(ratio.pairs, runs)} cannot tell {best} from {base}: "
+    if judged.verdict is Verdict.UNKNOWN:
+        unit = judged.contrast.unit
+        runs, needed = (unit.value, stats.SIDES_NEEDED) if unit is Unit.BOOT else (
+            "round", max(stats.ROUNDS_NEEDED, stats.rounds_deciding(judged.family.tested)))
+        return (f"{units.counted_text(ratio.pairs, runs)} cannot tell {best} from {base}: "
                 f"it takes {needed}")
-    if verdict is Verdict.UNDECIDED:
-        return f"No difference found between {best} and {base}"
-    if verdict is Verdict.EQUIVALENT:
-        return f"{best} and {base} differ by less than the margin"
-    texts = ratio_texts(*ratio.span)
-    if verdict is Verdict.EXACT:
-        return f"{best} is exactly " + (
-            f"as {'fast' if metric.is_speed else 'good'} as {base}" if ratio.value == 1
-            else f"{texts[0]} {than} {base}")
-    if ratio.directed:
-        return f"{best} is {faster} than {base}, but by how much is unknown"
-    return f"{best} is {texts[0]} {than} {base} {interval_text(texts)}".rstrip()
+    texts = units.ratio_texts(*ratio.span)
+    times = f"{texts[0]} {'as fast as' if metric.is_speed else 'better than'} {base}"
+    return {
+        Verdict.UNDECIDED: f"No difference found between {best} and {base}",
+        Verdict.EQUIVALENT: f"{best} and {base} differ by less than the margin",
+        Verdict.EXACT: f"{best} is exactly {f'as {good} as {base}' if ratio.value == 1 else times}",
+        Verdict.CHANGED: f"{best} is {better} than {base}, but by how much is unknown"
+                         if ratio.directed else
+                         f"{best} is {times} {units.interval_text(texts)}".rstrip(),
+    }[judged.verdict]
 
 
 def others_texts(optimum: Optimum) -> list[str]:
     """How the values besides the best and its reference compare with the best and, if they are
     worse, with the baseline; may be empty."""
-    compared = optimum.best_ratio
+    compared, (good, better, worse) = optimum.best_ratio, degrees_of(optimum.metric)
     others = {value: mark for value, mark in optimum.marks.items()
               if value != optimum.best and not (compared and value == compared.reference)}
-    slower, good = ("slower", "fast") if optimum.metric.is_speed else ("worse", "good")
-    faster = "faster" if optimum.metric.is_speed else "better"
-    worse = [value for value, mark in others.items() if mark == WORSE]
-    base = compared.reference if compared and (optimum.better or optimum.worse) and (
-        not optimum.is_baseline) else ""
-    both = {name: [value for value in worse if value in found] for name, found in (
-        (f", and {faster} than {base}", optimum.better), (f", and than {base}", optimum.worse))}
-    plain = [value for value in worse if not base or not any(
-        value in found for found in both.values())]
-    verbs = [("may be as " + good, [value for value, mark in others.items()
-                                    if mark == ALIKE and optimum.rounds.get(value) != 0]),
-             ("{is} as " + good, [value for value in others if optimum.rounds.get(value) == 0]),
-             *((f"{{is}} {slower} than {optimum.best}{more}", found)
-               for more, found in both.items() if base),
-             (f"{{is}} {slower} than {optimum.best}", plain),
-             (f"{{has}} no verdict against {optimum.best}",
-              [value for value, mark in others.items() if mark == UNKNOWN
-               and not (compared and compared.judged.verdict is Verdict.UNKNOWN)])]
-    if len(others) > 1 and plain == list(others):
-        return [f"every other value is {slower}"]
-    return [verb_text(values, verb) for verb, values in verbs if values]
+    base = compared.reference if compared and not optimum.is_baseline else ""
+    than_best = f"{{is}} {worse} than {optimum.best}"
+    verbs = {"alike": f"may be as {good}", "equal": f"{{is}} as {good}",
+             "between": f"{than_best}, and {better} than {base}",
+             "worst": f"{than_best}, and than {base}", "worse": than_best,
+             "unknown": f"{{has}} no verdict against {optimum.best}"}
+
+    def kind_of(value: str, mark: str) -> str:
+        if mark == WORSE:
+            return ("between" if base and value in optimum.better else
+                    "worst" if base and value in optimum.worse else "worse")
+        return ("equal" if optimum.rounds.get(value) == 0 else
+                "alike" if mark == ALIKE else "unknown")
+
+    kinds = grouped((kind_of(value, mark), value) for value, mark in others.items())
+    if compared and compared.judged.verdict is Verdict.UNKNOWN:
+        kinds.pop("unknown", None)  # the first sentence says so
+    if len(others) > 1 and [*kinds] == ["worse"]:
+        return [f"every other value is {worse}"]
+    return [verb_text(kinds[kind], verb) for kind, verb in verbs.items() if kind in kinds]
 
 
 def advice_text(optimum: Optimum) -> str:
@@ -116,7 +109,7 @@ def advice_text(optimum: Optimum) -> str:
     A value that is no number (`default`) means that the program sets nothing. Empty if no value is
     a number, if Optimum.alike is empty, or if nothing is compared with a baseline.
     """
-    sizes = {value: size for value in optimum.marks if (size := size_parse(value)) is not None}
+    sizes = {value: size for value in optimum.marks if (size := units.size_parse(value))}
     alike, compared = optimum.alike, optimum.best_ratio
     if compared and compared.judged.verdict is Verdict.UNDECIDED:
         return "Keep what you have."
@@ -150,7 +143,7 @@ def optimum_text(optimum: Optimum) -> str:
     best, compared, metric = optimum.best, optimum.best_ratio, optimum.metric
     name = f"{best}, the baseline," if optimum.is_baseline and compared and (
         compared.judged.verdict.claims) else best
-    median = value_text(optimum.medians[best], metric.unit)
+    median = units.value_text(optimum.medians[best], metric.unit)
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
     whys = grouped((why, value) for value, why in optimum.left_out.items())
@@ -209,8 +202,7 @@ def opposed_text(rows: Iterable[RatioRow], metric: Metric) -> str:
     axis = next((axis for axis in better[0] if {one[axis] for one in better}.isdisjoint(
         one[axis] for one in worse)), "")
     texts = []
-    for side, name in zip(sides, ("faster", "slower") if metric.is_speed else ("better", "worse"),
-                          strict=True):
+    for side, name in zip(sides, degrees_of(metric)[1:], strict=True):
         values = list(dict.fromkeys(" ".join(value or "none" for value in (
             [one[axis]] if axis else one.values())) for one in side))
         more = f" and {len(values) - VALUES_SHOWN} more" if len(values) > VALUES_SHOWN else ""
@@ -233,8 +225,8 @@ def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
 
 
 def cost_text(cost: LibraryCost) -> str:
-    one, *ends = change_texts(*cost.ratio.span)
-    return f"{cost.metric.name} {one} {interval_text([one, *ends])}".rstrip()
+    one, *ends = units.change_texts(*cost.ratio.span)
+    return f"{cost.metric.name} {one} {units.interval_text([one, *ends])}".rstrip()
 
 
 def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:

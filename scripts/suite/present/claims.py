@@ -8,20 +8,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from suite import stats
+from suite.base import grouped
 from suite.base.units import counted_text, number_text, value_text
+from suite.decide import replays
 from suite.decide.claims import ClaimVerdict, Decision, claims_decide
 from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
-from suite.decide.replays import (
-    COUNT,
-    DECIDED,
-    NOT_SEEN,
-    REPRODUCED,
-    UNDECIDED,
-    VERDICTS,
+from suite.decide.systems import (
+    SCHEMA,
     Row,
-    replays_decide,
+    System,
+    claim_head,
+    decision_of,
+    row_of,
+    rows_of,
+    verdicts_of,
 )
-from suite.decide.systems import SCHEMA, System, claim_head, decision_of, row_of, verdicts_of
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
 from suite.present.answers import labelled
@@ -30,7 +31,7 @@ from suite.scenario.scenario import CLAIM_KINDS
 
 FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
           "verdict", "differs")
-OUTCOMES = {"ok": "holds", "not ok": "does not hold", UNDECIDED: UNDECIDED}
+OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
 
 
 def figure_text(claim: Operation, value: float) -> str:
@@ -89,7 +90,7 @@ def decision_texts(that: str, decided: Decision, is_open: bool) -> list[str]:
 
 
 def outcome_texts(verdict: ClaimVerdict) -> list[str]:
-    return decision_texts(verdict.claim.that, verdict, verdict.outcome == UNDECIDED)
+    return decision_texts(verdict.claim.that, verdict, verdict.outcome == replays.UNDECIDED)
 
 
 def tap_text(verdicts: Sequence[ClaimVerdict]) -> str:
@@ -99,8 +100,8 @@ def tap_text(verdicts: Sequence[ClaimVerdict]) -> str:
     lines = [f"1..{len(verdicts)}"]
     for number, verdict in enumerate(verdicts, start=1):
         result = "ok" if verdict.outcome == "ok" else "not ok"
-        says = verdict.claim.says.replace("\\", "\\\\").replace("#", "\\#")
-        todo = " # TODO undecided" * (verdict.outcome == UNDECIDED)
+        says = verdict.says.replace("\\", "\\\\").replace("#", "\\#")
+        todo = " # TODO undecided" * (verdict.outcome == replays.UNDECIDED)
         lines += [f"{result} {number} - {says}{todo}",
                   *(f"# {remark}" for remark in (verdict.claim.that, *outcome_texts(verdict)))]
     return "\n".join(lines) + "\n"
@@ -110,7 +111,7 @@ def claims_pairs(matrix: Matrix) -> list[Pair]:
     """Every claim with its outcome, and the measured figures if it does not hold. Claims about
     cells that this result does not have are counted, by reason."""
     verdicts = claims_decide(matrix)
-    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.claim.says}"
+    texts = [f"{OUTCOMES[verdict.outcome]}: {verdict.says}"
              + ("" if verdict.outcome == "ok" else f" ({'; '.join(outcome_texts(verdict))})")
              for verdict in verdicts if not verdict.absent]
     absent = Counter("; ".join(verdict.reasons) for verdict in verdicts if verdict.absent)
@@ -121,16 +122,18 @@ def claims_pairs(matrix: Matrix) -> list[Pair]:
 
 def publication_pairs(matrix: Matrix) -> list[Pair]:
     """The publication that a result replays, and the verdict on each of its claims; else empty."""
-    if matrix.result.scenario.origin is None:
+    scenario = matrix.result.scenario
+    if scenario.origin is None:
         return []
-    head, replays = claim_head(matrix.result.scenario), replays_decide(matrix)
-    told = origin_text(head, [{"machine": replay.system} for replay in replays])
+    head, found = claim_head(scenario), replays.replays_decide(matrix)
+    told = origin_text(head, [{"machine": replay.system} for replay in found])
     texts = []
-    for row in map(row_of, replays):
+    for row in map(row_of, found):
         published = published_text(claim_parse(row["that"]))
-        texts.append(("claim", "".join((
-            f"{row['says']}: {published} there, {measured_text(row) or 'nothing'} here: ",
-            row["verdict"], *(f": {text}" for text in [explained_text(row)] if text)))))
+        explained = explained_text(row)
+        texts.append(("claim", f"{row['says']}: {published} there, "
+                      f"{measured_text(row) or 'nothing'} here: {row['verdict']}"
+                      + (f": {explained}" if explained else "")))
     origin = head["origin"]
     return [("published", f"{title_text(origin)}, read {origin['read']}: {origin['reference']}"),
             *([("origin", told)] if told else []), *texts]
@@ -188,7 +191,7 @@ def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The names of claims: those with counts first, those that dispute each other together."""
     found: list[str] = []
     for name in sorted(claims, key=lambda one: (
-            all(row["kind"] != COUNT for row in claims[one]["rows"]), one)):
+            all(row["kind"] != replays.COUNT for row in claims[one]["rows"]), one)):
         against = [other for other in claims if other in claims[name]["disputes"]
                    or name in claims[other]["disputes"]]
         found += [one for one in (name, *against) if one not in found]
@@ -199,23 +202,16 @@ def column_of(head: str, texts: Iterable[str]) -> Column:
     return Column(head, tuple(map(Item, texts)), True)
 
 
-def rows_of(system: System, names: Sequence[str]) -> list[tuple[str, Row]]:
-    """The comparisons of the named claims in a system, each after its claim's name."""
-    return [(name, row) for name in names
-            for row in system["claims"].get(name, {"rows": []})["rows"]]
-
-
 def rows_beside(systems: Sequence[System], names: Sequence[str]
                 ) -> tuple[list[tuple[str, Row]], list[list[Row | None]]]:
     """All comparisons of the named claims, counts first, and by system the same rows there."""
-    found = {(name, row["that"]): row for system in systems for name, row in rows_of(system, names)}
+    by_system = [{(one.name, one.row["that"]): one.row for one in rows_of([system])
+                  if one.name in names} for system in systems]
+    found = {key: row for rows in by_system for key, row in rows.items()}
     order = sorted(found, key=lambda key: (CLAIM_KINDS.index(found[key]["kind"]),
                                            names.index(key[0])))
-    beside = list[list[Row | None]]()
-    for system in systems:
-        mine = {(name, row["that"]): row for name, row in rows_of(system, names)}
-        beside.append([mine.get(key) for key in order])
-    return [(name, found[name, that]) for name, that in order], beside
+    return [(key[0], found[key]) for key in order], [
+        [rows.get(key) for key in order] for rows in by_system]
 
 
 def claimed_text(row: Row) -> str:
@@ -245,15 +241,12 @@ def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
 def agreement_text(systems: Sequence[System]) -> str:
     """On how many comparisons the systems agree, of those that several decided, and on which they
     do not."""
-    decided: dict[tuple[str, str], list[Row]] = {}
-    for system in systems:
-        for name, row in rows_of(system, list(system["claims"])):
-            if row["verdict"] in DECIDED:
-                decided.setdefault((name, row["that"]), []).append(row)
-    several = [(name, [row["verdict"] for row in rows], rows[0]["says"])
+    decided = grouped(((one.name, one.row["that"]), one.row) for one in rows_of(systems)
+                      if one.row["verdict"] in replays.DECIDED)
+    several = [(name, rows[0]["says"], dict.fromkeys(row["verdict"] for row in rows))
                for (name, _), rows in decided.items() if len(rows) > 1]
-    differing = [f"{name}: {says}: {' and '.join(dict.fromkeys(verdicts))}"
-                 for name, verdicts, says in several if len(set(verdicts)) > 1]
+    differing = [f"{name}: {says}: {' and '.join(verdicts)}"
+                 for name, says, verdicts in several if len(verdicts) > 1]
     text = (f"{len(several) - len(differing)} of {counted_text(len(several), 'comparison')} "
             "that more than one of them decided")
     return text + (f"; they differ on {'; '.join(differing)}" if differing else "")
@@ -263,7 +256,7 @@ def disputes_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
     """The claims that dispute this one, with their verdicts in these systems."""
     texts = []
     for name in claim["disputes"]:
-        verdicts = [row["verdict"] for system in systems for _, row in rows_of(system, [name])]
+        verdicts = [one.row["verdict"] for one in rows_of(systems) if one.name == name]
         texts.append(name + (f" ({counts_text(verdicts)})" if verdicts else ""))
     return f"disputed by {', '.join(texts)}" if texts else ""
 
@@ -290,10 +283,10 @@ def claim_table(name: str, systems: Sequence[System]) -> Table:
 def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
     """How a row was decided at each place, why it differs, and if it was not seen at a place, what
     differs from the publication."""
-    texts, unseen = [], any(one["verdict"] == NOT_SEEN for one in row["places"])
+    texts, unseen = [], any(one["verdict"] == replays.NOT_SEEN for one in row["places"])
     for one in row["places"]:
         decided = "; ".join(decision_texts(row["that"], decision_of(one),
-                                           one["verdict"] == UNDECIDED))
+                                           one["verdict"] == replays.UNDECIDED))
         texts.append(f"{one['place']}: {one['verdict']}: " * (len(row["places"]) > 1) + decided)
     explained = explained_text(row)
     differs = differs_text(claim, [system]) or "another program"
@@ -303,38 +296,35 @@ def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
 
 def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
     """The reasons for the verdicts of a claim that are not REPRODUCED, each reason once."""
-    notes: dict[tuple[str, str, str], list[str]] = {}
-    for head, system in zip(heads_of(systems), systems, strict=True):
-        for _, row in rows_of(system, [name]):
-            if row["verdict"] != REPRODUCED:
-                why = row_reasons(system["claims"][name], row, system)
-                notes.setdefault((row["verdict"], why, head), []).append(row["says"])
+    heads = heads_of(systems)
+    notes = grouped(((row["verdict"], row_reasons(claim, row, system), head), row["says"])
+                    for head, system in zip(heads, systems, strict=True)
+                    for _, other, claim, row in rows_of([system])
+                    if other == name and row["verdict"] != replays.REPRODUCED)
     return labelled(name, [f"{verdict}: {'; '.join(says)}: {why}"
                            + (f" ({head})" if len(systems) > 1 else "")
                            for (verdict, why, head), says in notes.items()])
 
 
 def counts_text(verdicts: Sequence[str]) -> str:
-    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in VERDICTS
+    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in replays.VERDICTS
                      if verdict in verdicts)
 
 
 def claims_document(systems: Sequence[System]) -> Document:
-    claims: dict[str, Mapping[str, Any]] = {}
-    for system in systems:
-        claims = {**system["claims"], **claims}
-    names, heads, several = names_order(claims), heads_of(systems), len(systems) > 1
-    rows = [{key: row.get(key) for key in FIELDS}
-            | {"claim": name, "system": head, "place": one["place"],
-               "published": published_text(claim_parse(row["that"])),
-               "differs": differs_text(claim, [system])}
-            | dict(zip(("measured", "low", "high"), [*one.get("span", ()), None, None, None],
-                       strict=False))
-            for head, system in zip(heads, systems, strict=True)
-            for name, claim in system["claims"].items()
-            for row in claim["rows"] for one in row["places"]]
+    names = names_order({name: claim for system in reversed(systems)
+                         for name, claim in system["claims"].items()})
+    heads, several = heads_of(systems), len(systems) > 1
+    records = [{key: row.get(key) for key in FIELDS}
+               | {"claim": name, "system": head, "place": one["place"],
+                  "published": published_text(claim_parse(row["that"])),
+                  "differs": differs_text(claim, [system])}
+               | dict(zip(("measured", "low", "high"), [*one.get("span", ()), None, None, None],
+                          strict=False))
+               for head, system in zip(heads, systems, strict=True)
+               for _, name, claim, row in rows_of([system]) for one in row["places"]]
     return Document(
-        f"{counted_text(len(claims), 'claim')} that others published, replayed",
+        f"{counted_text(len(names), 'claim')} that others published, replayed",
         [*([Section((), [verdicts_table(names, systems)])] if several else []),
          *(Section((), [claim_table(name, systems)]) for name in names)],
         foot=[note for name in names for note in notes_of(name, systems)],
@@ -342,5 +332,5 @@ def claims_document(systems: Sequence[System]) -> Document:
                 + counts_text(verdicts_of([system])))
                for head, system in zip(heads, systems, strict=True)),
              *([("agree", agreement_text(systems))] if several else [])],
-        fields=FIELDS, records=lambda: rows,
+        fields=FIELDS, records=lambda: records,
         data=lambda: {"schema": SCHEMA, "systems": list(systems)})

@@ -32,7 +32,7 @@ PageSection = tuple[str, str, Sequence[ET.Element]]  # id, heading, elements
 
 def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
     items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
-                     verdict.claim.says,
+                     verdict.says,
                      element("div", element("code", verdict.claim.that), class_="remark"),
                      *(element("div", remark, class_="remark")
                        for remark in outcome_texts(verdict)),
