@@ -10,10 +10,11 @@ import pytest
 
 import answers
 from suite.base.errors import UsageError
+from suite.observe.histogram import Histogram
 from suite.observe.metrics import METRICS, metric_find, metrics_compute
 from suite.result.record import Record
+from suite.scenario.scenario import HISTOGRAMS, histogram_find
 from suite.stats import Beyond
-from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
 NAMES = list(METRICS)  # docs/stability.md lists them
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]

@@ -147,8 +147,7 @@ class Line:
     def values_own(self, of: str) -> Candidates:
         """The values of a word of the command itself. of: what kind of names they are."""
         from suite.observe.metrics import METRICS
-        from suite.scenario.scenario import PICTURES, SIZES
-        from suite.stats.histogram import HISTOGRAMS
+        from suite.scenario.scenario import HISTOGRAMS, PICTURES, SIZES
         metrics = [(name, metric.means) for name, metric in METRICS.items()]
         return {"metrics": metrics, "pictures": named(PICTURES), "histograms": named(HISTOGRAMS),
                 "axes": named(self.axes), "sizes": named(SIZES), "shown": named(("yes", "no")),

@@ -15,8 +15,7 @@ from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.files import output_folder
-from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
-from suite.stats.histogram import histogram_find
+from suite.scenario.scenario import LOOKS, PICTURES, Picture, histogram_find, look_check
 
 PLOT_WORDS = COMMANDS["plot"].own
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
-from suite.stats.histogram import HISTOGRAMS, histogram_find
 
 # The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
 PICTURES = {
@@ -30,6 +29,7 @@ PICTURES = {
     "percentiles": "of",
     "ecdf": "of",
 }
+HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
 # Words for the appearance of a picture: its size in print, and parts that can be left out.
 SIZES = ("column", "page")
 SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
@@ -198,6 +198,13 @@ def kind_read(value: Any, key: str, where: str) -> str:
         raise UsageError(
             f'{where}{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
     return kind
+
+
+def histogram_find(name: str, where: str) -> str:
+    """Returns the name if it is one of HISTOGRAMS, else UsageError. where: begins the message."""
+    if name not in HISTOGRAMS:
+        raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
+    return name
 
 
 def histogram_name_read(value: Any, key: str, where: str) -> str:

@@ -9,11 +9,11 @@ from suite import stats
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, scale_choose, share_text
 from suite.observe.frame import Cell, Matrix
+from suite.observe.histogram import Histogram
 from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
-from suite.stats.histogram import Histogram
 
 TIC_UNITS = 62  # the distance of tics along x, at least
 BAND_MOST = 300  # points of a band, at most

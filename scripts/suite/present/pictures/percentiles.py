@@ -9,11 +9,11 @@ from itertools import count
 
 from suite.base.units import Scale
 from suite.observe.frame import Matrix
+from suite.observe.histogram import Histogram
 from suite.present.pictures import parts
 from suite.present.pictures.distribution import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture
 from suite.stats import Beyond
-from suite.stats.histogram import Histogram
 
 STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis
