@@ -113,7 +113,7 @@ def with_medians(ends: Ends, new: np.ndarray, base: np.ndarray) -> Ends:
 def ratios_check(ends: Ends, new: np.ndarray, base: np.ndarray, shared: bool) -> Ends:
     """These intervals, if they are those of new / base of the suite, all in logarithms."""
     ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), shared).interval
+               [stats.ratio_make(np.exp(new[row]), np.exp(base[row]), shared).interval()
                 for row in range(ROWS_CHECKED)])
     return ends
 

@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.dependence import widening_of
+from suite.stats.dependence import widening_by, widening_of
 from suite.stats.estimate import Interval
 from suite.stats.nulls import (
     ALPHA,
@@ -113,8 +113,8 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
 
 def widening_expected(rounds: int) -> float:
     """The widening of independent rounds: their correlation is 0, plus one standard error."""
-    error = 1 / math.sqrt(max(rounds, SIDES_NEEDED)) + 1 / max(rounds, SIDES_NEEDED)
-    return math.sqrt((1 + error) / (1 - error))
+    rounds = max(rounds, SIDES_NEEDED)
+    return widening_by(1 / math.sqrt(rounds) + 1 / rounds)
 
 
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
@@ -123,12 +123,9 @@ def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
     errors = PLANNED_NOISE * noise / math.log(PLANNED_CHANGE) * (
         quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
-    needed = rounds_deciding(rows, paired) + ROUNDS_SPARE
-    while needed <= ROUNDS_ADVISED:
-        if needed >= (errors * (widening_expected(needed) if paired else 1.0)) ** 2:
-            return needed
-        needed += 1
-    return math.inf
+    fewest = rounds_deciding(rows, paired) + ROUNDS_SPARE
+    return next((n for n in range(fewest, ROUNDS_ADVISED + 1)
+                 if n >= (errors * (widening_expected(n) if paired else 1.0)) ** 2), math.inf)
 
 
 def noise_measured(ratio: Ratio) -> float | None:
