@@ -22,19 +22,21 @@ from typing import Any, ClassVar, TypeVar
 
 from suite.base import ROOT
 from suite.base.client import client_place
-from suite.base.errors import UsageError, nearest_hint
+from suite.base.errors import UsageError, error_in, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.process import first_line
 from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, subject_of
-from suite.scenario.scenario import (
-    choice_read,
+from suite.scenario.fields import (
+    choice,
     document_read,
     entry_read,
     key_field,
     keys_of,
+    optional,
+    required,
     string_read,
     strings_read,
-    table_check,
+    table_read,
 )
 
 FOLDER = ROOT / "scenarios" / "subjects"
@@ -58,43 +60,42 @@ SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the
 BLANK = re.compile(r"[\s,]")
 
 
-def needs_read(value: Any, key: str, where: str) -> tuple[str, ...]:
-    found = strings_read(value, key, where)
+def needs_read(value: Any, key: str) -> tuple[str, ...]:
+    found = strings_read(value, key)
     if unknown := next((name for name in found if name not in NEEDS), None):
-        raise UsageError(f"{where}{key} must name {' or '.join(NEEDS)}, not {unknown}")
+        raise UsageError(f"{key} must name {' or '.join(NEEDS)}, not {unknown}")
     return found
 
 
-def named_texts_read(value: Any, key: str, where: str) -> dict[str, str]:
+def named_texts_read(value: Any, key: str) -> dict[str, str]:
     """A table of texts, `[files]` or `[parameters]`."""
-    found = table_check(value, key, where)
+    found = table_read(value, key)
     for name, text in found.items():
         if not isinstance(text, str):
-            raise UsageError(f"{where}[{key}] {name} must be text")
+            raise UsageError(f"[{key}] {name} must be text")
         if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
-            raise UsageError(f"{where}[{key}] {name}: a parameter is letters, digits and _, and "
+            raise UsageError(f"[{key}] {name}: a parameter is letters, digits and _, and "
                              f"none of {', '.join(RESERVED)}, which every program has")
         if key == "files" and (not name or "/" in name or name.startswith(".")):
-            raise UsageError(f"{where}[{key}] {name}: a file has a name without /")
+            raise UsageError(f"[{key}] {name}: a file has a name without /")
     return found
 
 
-def counts_read(value: Any, key: str, where: str) -> str:
+def counts_read(value: Any, key: str) -> str:
     """A pattern with one group."""
-    pattern = string_read(value, key, where)
+    pattern = string_read(value, key)
     with contextlib.suppress(re.error):
         if re.compile(pattern).groups == 1:
             return pattern
-    raise UsageError(f'{where}{key} must be a pattern with one group, as in "([0-9]+) requests"')
+    raise UsageError(f'{key} must be a pattern with one group, as in "([0-9]+) requests"')
 
 
-def limit_read(value: Any, key: str, where: str) -> int:
+def limit_read(value: Any, key: str) -> int:
     if type(value) is not int or value < 1:
-        raise UsageError(f"{where}{key} must be seconds, a whole number from 1 on")
+        raise UsageError(f"{key} must be seconds, a whole number from 1 on")
     return value
 
 
-required, optional = partial(key_field, string_read), partial(key_field, string_read, default="")
 texts = partial(key_field, strings_read)
 list_field = partial(key_field, partial(strings_read, repeat=True), default=None)
 named_texts = partial(key_field, named_texts_read, default_factory=dict)
@@ -153,7 +154,7 @@ class Subject(Program):
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = key_field(partial(choice_read, LISTENS))
+    listens: str = choice(LISTENS)
     arguments_command: tuple[str, ...] | None = list_field()
     files: Mapping[str, str] = named_texts()
 
@@ -181,7 +182,7 @@ class Load(Program):
 Kind = TypeVar("Kind", Subject, Load)
 
 
-def placeholders_check(program: Program, where: str) -> None:
+def placeholders_check(program: Program) -> None:
     """UsageError for a {name} that is neither a parameter nor replaced by uncork."""
     known = (*program.placed, *program.parameters)
     texts: dict[str, Iterable[str]] = {key: getattr(program, key) or ()
@@ -193,19 +194,19 @@ def placeholders_check(program: Program, where: str) -> None:
     for key, each in texts.items():
         for name in PLACEHOLDER.findall(" ".join(each)):
             if name not in known:
-                raise UsageError(f"{where}{key}: {{{name}}} is no parameter"
-                                 f"{nearest_hint(name, known)}")
+                raise UsageError(f"{key}: {{{name}}} is no parameter{nearest_hint(name, known)}")
 
 
 def program_load(path: Path, kind: type[Kind]) -> Kind:
     """Reads the file NAME.toml of the program NAME. UsageError names the file and the key."""
-    where, name = f"{path}: ", path.stem
+    name = path.stem
     if not NAME_PATTERN.fullmatch(name) or name in ("own", *ENDS):
-        raise UsageError(f"{where}the name of a {kind.kind} is lower-case letters, digits and -, "
+        raise UsageError(f"{path}: the name of a {kind.kind} is lower-case letters, digits and -, "
                          f"and none of own, {', '.join(ENDS)}")
     document = document_read(path, kind.kind, "uncork subjects")
-    program = kind(name=name, **entry_read(document, kind, where))
-    placeholders_check(program, where)
+    with error_in(f"{path}: "):
+        program = kind(name=name, **entry_read(document, kind))
+        placeholders_check(program)
     return program
 
 
