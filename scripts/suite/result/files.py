@@ -24,9 +24,18 @@ from typing import Any, NamedTuple
 from suite.base import ROOT, cache_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import RESULTS
-from suite.result.checks import SCHEMA, Damaged, Newer, Shape, brief, constant_refuse
-from suite.result.machine import MACHINES_SHAPE, Facts
-from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
+from suite.result.checks import (
+    MACHINES_SHAPE,
+    PLAN_SHAPE,
+    SCHEMA,
+    Damaged,
+    Newer,
+    Shape,
+    brief,
+    constant_refuse,
+)
+from suite.result.machine import Facts
+from suite.result.plan import Plan, plan_document, plan_from
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
