@@ -18,8 +18,8 @@ from suite.base.errors import UsageError
 from suite.commands import CLAIMS_PARTS, COMMANDS, ENVIRONMENT, LAB_PARTS
 from suite.decide.expressions import COMPARISONS, claim_parse
 from suite.observe.metrics import METRICS
-from suite.scenario.fields import entry_read, keys_of
 from suite.scenario.scenario import PARTS, TOP, Scenario, part_keys, scenario_load
+from suite.scenario.toml import entry_read, keys_of
 from within import uncork_call
 
 # which uncork sets for programs that it starts

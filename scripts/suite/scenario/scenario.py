@@ -14,25 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, error_in, nearest_hint
-from suite.scenario.fields import (
-    KeyReader,
-    choice,
-    choice_read,
-    document_read,
-    entry_read,
-    key_field,
-    key_values,
-    keys_of,
-    optional,
-    part_read,
-    parts_read,
-    required,
-    string_read,
-    strings_read,
-    table_lines,
-    table_read,
-    tables_read,
-)
+from suite.scenario import toml
 
 # The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
 PICTURES = {
@@ -93,7 +75,7 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 def table_words_read(value: Any, key: str) -> dict[str, str]:
     words = {}
-    for word, text in words_flatten(table_read(value, key)):
+    for word, text in words_flatten(toml.table_read(value, key)):
         if isinstance(text, list):
             raise UsageError(f"[{key}] {word} has several values: it belongs under [sweep]")
         words[word] = word_value(text, f"[{key}] {word}")
@@ -103,7 +85,7 @@ def table_words_read(value: Any, key: str) -> dict[str, str]:
 def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
     """The words of `[sweep]`, each with a list of values or a range."""
     sweep = {}
-    for word, texts in words_flatten(table_read(value, key)):
+    for word, texts in words_flatten(toml.table_read(value, key)):
         if texts == []:
             raise UsageError(f"[{key}] {word} has no values")
         sweep[word] = tuple(word_value(item, f"[{key}] {word}")
@@ -112,21 +94,21 @@ def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
 
 
 def kind_read(value: Any, key: str) -> str:
-    kind = string_read(value, key)
+    kind = toml.string_read(value, key)
     if kind not in PICTURES:
         raise UsageError(f'{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
     return kind
 
 
 def histogram_name_read(value: Any, key: str) -> str:
-    name = string_read(value, key)
+    name = toml.string_read(value, key)
     if name not in ("", *HISTOGRAMS):
         raise UsageError(f'{key}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
     return name
 
 
 def size_read(value: Any, key: str) -> str:
-    size = string_read(value, key)
+    size = toml.string_read(value, key)
     if size not in ("", *SIZES) and not SIZE_PATTERN.fullmatch(size):
         raise UsageError(f"{key} must be column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, "
                          f'1280x720px, not "{size}"')
@@ -134,48 +116,49 @@ def size_read(value: Any, key: str) -> str:
 
 
 def name_read(value: Any, key: str) -> str:
-    name = string_read(value, key)
+    name = toml.string_read(value, key)
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(f'{key} = "{name}" must be letters, digits, "_", "-", "."')
     return name
 
 
 # Words for the appearance of a picture: its size in print, and parts that can be left out.
-shown_read = partial(choice_read, ("yes", "no"))
-LOOKS: dict[str, KeyReader] = {"size": size_read, "title": shown_read, "note": shown_read,
-                               "points": shown_read}
+shown_read = partial(toml.choice_read, ("yes", "no"))
+LOOKS: dict[str, toml.KeyReader] = {
+    "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
 # The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
 # shown or not.
-or_none = partial(required, default=None)
-listed = partial(key_field, strings_read, "list of texts", default=())
-shown = partial(key_field, shown_read, "yes or no", default=None)
+or_none = partial(toml.required, default=None)
+listed = partial(toml.key, toml.strings_read, "list of texts", default=())
+shown = partial(toml.key, shown_read, "yes or no", default=None)
 
 
 @dataclass(frozen=True)
 class Origin:
     """Where claims were published, and what was measured there."""
 
-    title: str = required("title under which it was published")
-    who: str = required("who published it")
-    reference: str = required("where it can be read: a project with a commit, an issue, a page")
-    read: str = choice(READ, " or ".join(READ),
-                       "whether that text was read, or a text that cites it")
-    date: str = optional("when it was published")
-    machine: str = optional("machine on which it was measured")
-    kernel: str = optional("kernel of that machine")
-    conditions: str = optional("what was measured, and how")
-    fidelity: str = choice((IN_KIND,), IN_KIND, f"{IN_KIND} if a whole program was measured there; "
-                           "only its socket work runs here", default="")
-    differs: str = optional("what the replay does differently")
-    needs: str = optional("what the replay needs and an idle machine lacks, such as other load on "
-                          "the CPU")
+    title: str = toml.required("title under which it was published")
+    who: str = toml.required("who published it")
+    reference: str = toml.required(
+        "where it can be read: a project with a commit, an issue, a page")
+    read: str = toml.choice(READ, "whether that text was read, or a text that cites it")
+    date: str = toml.optional("when it was published")
+    machine: str = toml.optional("machine on which it was measured")
+    kernel: str = toml.optional("kernel of that machine")
+    conditions: str = toml.optional("what was measured, and how")
+    fidelity: str = toml.choice(
+        (IN_KIND,), f"{IN_KIND} if a whole program was measured there; only its socket work runs "
+        "here", default="")
+    differs: str = toml.optional("what the replay does differently")
+    needs: str = toml.optional(
+        "what the replay needs and an idle machine lacks, such as other load on the CPU")
 
 
 @dataclass(frozen=True)
 class Arm:
     """Words that belong together, under a name that is a value of the word arm."""
 
-    name: str = required("value of the word arm that stands for the words of this table")
+    name: str = toml.required("value of the word arm that stands for the words of this table")
     words: dict[str, str] = field(default_factory=dict)
 
 
@@ -183,31 +166,31 @@ class Arm:
 class Published:
     """A figure that others measured."""
 
-    words: str = required("words of the cell that was measured; for a list of figures one word has "
-                          "a list as long")
-    metric: str = required("metric of the figure")
-    value: float = key_field(
+    words: str = toml.required(
+        "words of the cell that was measured; for a list of figures one word has a list as long")
+    metric: str = toml.required("metric of the figure")
+    value: float = toml.key(
         numbers_read, "number above 0, or a list of them",
         "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
-    source: str = required("where the figure is, as FILE:PLACE; for a list of figures PLACE ends "
-                           "with a list as long", "from")
-    set: str = optional("name of a series, if several series have the same cells")
-    label: str = choice((LABEL, LABEL_REPEAT), f"{LABEL} or {LABEL_REPEAT}",
-                        f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
-    unit: str = optional("unit in which it was printed")
-    about: str = optional("why the figure is approximate: rounded, or given in words")
+    source: str = toml.required("where the figure is, as FILE:PLACE; for a list of figures PLACE "
+                                "ends with a list as long", "from")
+    set: str = toml.optional("name of a series, if several series have the same cells")
+    label: str = toml.choice((LABEL, LABEL_REPEAT),
+                             f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
+    unit: str = toml.optional("unit in which it was printed")
+    about: str = toml.optional("why the figure is approximate: rounded, or given in words")
 
 
 @dataclass(frozen=True)
 class Claim:
     """A sentence and the comparison that decides it."""
 
-    says: str = required("the claim as a sentence")
-    that: str = required("the comparison that decides it, see EXPRESSIONS")
-    kind: str = choice(CLAIM_KINDS, f"one of {', '.join(CLAIM_KINDS)}", "what was published: a "
-                       "count, the direction of a change, a ratio, or a stall", default="")
-    because: str = optional("why another verdict was seen, as a sentence")
-    evidence: str = optional("the comparison that shows it, in the same result")
+    says: str = toml.required("the claim as a sentence")
+    that: str = toml.required("the comparison that decides it, see EXPRESSIONS")
+    kind: str = toml.choice(CLAIM_KINDS, "what was published: a count, the direction of a change, "
+                            "a ratio, or a stall", default="")
+    because: str = toml.optional("why another verdict was seen, as a sentence")
+    evidence: str = toml.optional("the comparison that shows it, in the same result")
 
     @property
     def explanation(self) -> "Claim | None":
@@ -219,10 +202,10 @@ class Claim:
 class Question:
     """A question; the answer is the best value of a word by a metric, in each group of cells."""
 
-    asks: str = required("the question as a sentence")
-    word: str = required("the word whose best value is the answer")
-    metric: str = required("the metric that decides which value is best")
-    where: str = optional("words of the cells that the question is about; empty: all cells")
+    asks: str = toml.required("the question as a sentence")
+    word: str = toml.required("the word whose best value is the answer")
+    metric: str = toml.required("the metric that decides which value is best")
+    where: str = toml.optional("words of the cells that the question is about; empty: all cells")
 
 
 @dataclass(frozen=True)
@@ -245,17 +228,17 @@ class TableLayout:
 class Picture:
     """One picture; where a field is None, the plotter chooses."""
 
-    kind: str = key_field(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
+    kind: str = toml.key(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
     metric: str | None = or_none("metric that it shows; not for " + ", ".join(
         kind for kind, key in PICTURES.items() if key != "metric"))
-    of: str | None = key_field(
+    of: str | None = toml.key(
         histogram_name_read, f"one of {', '.join(HISTOGRAMS)}", "histogram that it shows; only for "
         + ", ".join(kind for kind, key in PICTURES.items() if key == "of"), default=None)
     x: str | None = or_none("word along which bars and curves run, columns of a heat map, lines of "
                             "other kinds")
     name: str | None = or_none(
         "name of the files of the picture; none: metric or histogram, and kind")
-    size: str | None = key_field(
+    size: str | None = toml.key(
         size_read, "column, page or WIDTHxHEIGHT with in, mm or px",
         "size in print, column (3.3 in), page (6.9 in) or any other; none: a screen", default=None)
     title: str | None = shown("whether the title is shown; none: yes")
@@ -278,10 +261,10 @@ class Picture:
 def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
     """The arms, each `[[arm]]` with a name of its own and one or more words."""
     arms = dict[str, Arm]()
-    for entry in tables_read(value, key):
+    for entry in toml.tables_read(value, key):
         named = {"name": entry["name"]} if "name" in entry else {}
         with error_in(f"[{key}] "):
-            name = entry_read(named, Arm)["name"]
+            name = toml.entry_read(named, Arm)["name"]
         place = f'[{key}] "{name}": '
         if not NAME_PATTERN.fullmatch(name) or name in arms:
             wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
@@ -311,9 +294,9 @@ def figures_read(entry: dict[str, Any]) -> list[Published]:
 
 def published_read(value: Any, key: str) -> tuple[Published, ...]:
     figures = list[Published]()
-    for table in tables_read(value, key):
+    for table in toml.tables_read(value, key):
         with error_in(f"[{key}] "):
-            figures += figures_read(entry_read(table, Published))
+            figures += figures_read(toml.entry_read(table, Published))
     return tuple(figures)
 
 
@@ -321,26 +304,26 @@ def published_read(value: Any, key: str) -> tuple[Published, ...]:
 class Scenario:
     """A scenario as written; values of words are text exactly as in the shell."""
 
-    name: str = key_field(name_read, "letters, digits, _, - and .",
-                          "name of the scenario, and of its results")
-    question: str = optional("the question that the scenario answers, one sentence")
-    source: str = optional("where the question, or the published figures, come from")
+    name: str = toml.key(name_read, "letters, digits, _, - and .",
+                         "name of the scenario, and of its results")
+    question: str = toml.optional("the question that the scenario answers, one sentence")
+    source: str = toml.optional("where the question, or the published figures, come from")
     exclude: tuple[str, ...] = listed(
         "texts of words; cells with all words of a text are left out")
     disputes: tuple[str, ...] = listed(
         "claims that say the contrary, by the names of their files")
-    origin: Origin | None = key_field(partial(part_read, Origin), default=None)
-    fixed: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    sweep: dict[str, tuple[str, ...]] = key_field(sweep_read, default_factory=dict)
-    run: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    arms: tuple[Arm, ...] = key_field(arms_read, key="arm", default=())
-    published: tuple[Published, ...] = key_field(published_read, default=())
-    claims: tuple[Claim, ...] = key_field(partial(parts_read, Claim), key="claim", default=())
-    answers: tuple[Question, ...] = key_field(
-        partial(parts_read, Question), key="answer", default=())
-    table: TableLayout = key_field(partial(part_read, TableLayout), default=TableLayout())
-    pictures: tuple[Picture, ...] = key_field(
-        partial(parts_read, Picture), key="picture", default=())
+    origin: Origin | None = toml.key(partial(toml.part_read, Origin), default=None)
+    fixed: dict[str, str] = toml.key(table_words_read, default_factory=dict)
+    sweep: dict[str, tuple[str, ...]] = toml.key(sweep_read, default_factory=dict)
+    run: dict[str, str] = toml.key(table_words_read, default_factory=dict)
+    arms: tuple[Arm, ...] = toml.key(arms_read, name="arm", default=())
+    published: tuple[Published, ...] = toml.key(published_read, default=())
+    claims: tuple[Claim, ...] = toml.key(partial(toml.parts_read, Claim), name="claim", default=())
+    answers: tuple[Question, ...] = toml.key(
+        partial(toml.parts_read, Question), name="answer", default=())
+    table: TableLayout = toml.key(partial(toml.part_read, TableLayout), default=TableLayout())
+    pictures: tuple[Picture, ...] = toml.key(
+        partial(toml.parts_read, Picture), name="picture", default=())
 
 
 TOP = ""  # the keys in front of the first table
@@ -361,7 +344,7 @@ class Key(NamedTuple):
 
 def part_keys(part: str) -> list[Key]:
     """The keys of a part, in the order of their fields; none of a part that has only words."""
-    keys = keys_of(PARTS[part]) if part in PARTS else {}
+    keys = toml.keys_of(PARTS[part]) if part in PARTS else {}
     defaults: dict[Any, str | None] = {"": "empty", (): "empty", None: "none",
                 MISSING: "the name of the file without .toml" if part == TOP else None}
     return [Key(name, one.metadata["type"], defaults.get(one.default, str(one.default)), means)
@@ -382,11 +365,11 @@ def words_check(scenario: Scenario) -> None:
 
 def scenario_load(path: Path) -> Scenario:
     """Reads one scenario file. A scenario without a name has that of its file."""
-    document = document_read(path, "scenario", "uncork list")
+    document = toml.document_read(path, "scenario", "uncork list")
     if document.get("name", "") == "":
         document["name"] = path.stem
     with error_in(f"{path}: "):
-        scenario = Scenario(**entry_read(document, Scenario))
+        scenario = Scenario(**toml.entry_read(document, Scenario))
         words_check(scenario)
     return scenario
 
@@ -394,14 +377,14 @@ def scenario_load(path: Path) -> Scenario:
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
     top, lines = dict[str, Any](), list[str]()
-    for key, value in key_values(scenario).items():
-        if keys_of(scenario)[key].metadata["means"]:
+    for key, value in toml.key_values(scenario).items():
+        if toml.keys_of(scenario)[key].metadata["means"]:
             top[key] = value
             continue
         header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
         for part in filter(None, value if isinstance(value, tuple) else (value,)):
-            entries = part if isinstance(part, dict) else key_values(part)
+            entries = part if isinstance(part, dict) else toml.key_values(part)
             if entries:
-                lines += table_lines(
+                lines += toml.table_lines(
                     header, entries | part.words if isinstance(part, Arm) else entries)
-    return "\n".join([*table_lines("", top), *lines]) + "\n"
+    return "\n".join([*toml.table_lines("", top), *lines]) + "\n"

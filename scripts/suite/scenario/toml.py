@@ -19,17 +19,17 @@ from suite.base.errors import UsageError, error_in, nearest_hint
 KeyReader = Callable[[Any, str], Any]
 
 
-def key_field(reader: KeyReader, type: str = "", means: str = "", key: str = "",
-              **default: Any) -> Any:
+def key(reader: KeyReader, type: str = "", means: str = "", name: str = "",
+        **default: Any) -> Any:
     """The dataclass field of a key; without a default the key is required. type, means: for
-    `uncork list` and uncork-scenario(5); without them the key is a part of its own. key: its name
-    in the file, where the field has another."""
-    return field(metadata={"reader": reader, "type": type, "means": means, "key": key}, **default)
+    `uncork list` and uncork-scenario(5); without them the key is a part of its own. name: of the
+    key in the file, where the field has another."""
+    return field(metadata={"reader": reader, "type": type, "means": means, "name": name}, **default)
 
 
 def keys_of(kind: Any) -> dict[str, Field[Any]]:
     """The fields of a dataclass (or an object of it) that are keys of a file, by key."""
-    return {one.metadata["key"] or one.name: one for one in fields(kind) if one.metadata}
+    return {one.metadata["name"] or one.name: one for one in fields(kind) if one.metadata}
 
 
 def string_read(value: Any, key: str) -> str:
@@ -103,12 +103,13 @@ def parts_read(kind: type, value: Any, key: str) -> tuple[Any, ...]:
 
 
 # The fields of texts and of one of several texts.
-required = partial(key_field, string_read, "text")
+required = partial(key, string_read, "text")
 optional = partial(required, default="")
 
 
-def choice(choices: tuple[str, ...], type: str = "", means: str = "", **default: Any) -> Any:
-    return key_field(partial(choice_read, choices), type, means, **default)
+def choice(choices: tuple[str, ...], means: str = "", **default: Any) -> Any:
+    type = " or ".join(choices) if len(choices) <= 2 else f"one of {', '.join(choices)}"
+    return key(partial(choice_read, choices), type, means, **default)
 
 
 def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
