@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks of JSON values, and the shapes of the files of a result (docs/record.md) composed of them.
+"""JSON, read and checked; the shapes of the files of a result (docs/record.md).
 
 A check takes a value. If that is wrong it raises WrongShape, which says where in the document the
 value is. A constant is a check composed of others; a check written as a function is called
@@ -56,6 +56,35 @@ def brief(value: Any) -> str:
 def constant_refuse(name: str) -> None:
     """Refuses NaN and Infinity, which are no JSON, but which Python reads."""
     raise Damaged(f"not JSON: {name} is no number")
+
+
+def json_parse(data: bytes) -> Any:
+    """The JSON value in a line or a file; Damaged says where it is no JSON."""
+    try:
+        return json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
+    except UnicodeDecodeError as error:
+        raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
+    except json.JSONDecodeError as error:
+        place = (f"line {error.lineno}, character {error.colno}" if error.lineno > 1
+                 else f"its character {error.pos + 1}")
+        raise Damaged(f"not JSON: {error.msg} ({place})") from None
+    except ValueError:
+        raise Damaged("not JSON: a number of thousands of digits") from None
+    except RecursionError:
+        raise Damaged("not JSON: nested too deeply") from None
+
+
+def object_parse(data: bytes, check: Shape) -> dict[str, Any]:
+    """The JSON object in a line or a file. Newer if its schema is newer, Damaged if its shape is
+    wrong."""
+    value = json_parse(data)
+    schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
+    if type(schema) is not int or schema != SCHEMA:
+        error, origin = ((Newer, "of a newer uncork") if type(schema) is int and schema > SCHEMA
+                         else (Damaged, "unknown"))
+        raise error(f"schema {brief(schema)} is {origin}; this one understands schema {SCHEMA}")
+    check(value)
+    return value
 
 
 def value_check(is_right: Callable[[Any], bool], kind: str = "", wrong: str = "") -> Shape:
