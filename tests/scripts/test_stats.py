@@ -61,7 +61,7 @@ def test_signed_rank_rank_is_one_above_the_published_critical_value(n, critical)
 
 @pytest.mark.parametrize("n", range(1, 6))
 def test_below_six_pairs_no_signed_rank_interval_reaches_95_percent(n):
-    assert stats.signed_rank_null(n).rank_at(stats.ALPHA) == 0
+    assert 1 / 2 ** (n - 1) > stats.ALPHA and stats.signed_rank_null(n) is None
     assert stats.ratio_make([2.0] * n, [1.0] * n, True).estimate().p_least == 1
 
 
@@ -77,13 +77,6 @@ def test_signed_rank_counts_are_those_of_all_sign_patterns():
     for pattern in range(2**n):
         counts[sum(rank + 1 for rank in range(n) if pattern >> rank & 1)] += 1
     assert stats.signed_rank_counts(n).tolist() == counts
-
-
-def test_large_numbers_of_rounds_stay_finite():
-    # 2**1024 is more than a float holds.
-    null = stats.signed_rank_null(1100)
-    rank = null.rank_at(stats.ALPHA)
-    assert rank > 0 and 0.95 <= null.level_of(rank) < 0.9501
 
 
 def test_the_median_interval_of_six_is_all_of_them_at_its_exact_level():
@@ -142,10 +135,6 @@ def test_an_unpaired_shift_is_that_of_r_and_scipy(new, base, value, ends, p):
 def test_the_interval_of_a_median_is_that_of_scipy(values, ends):
     interval = stats.median_interval(values)
     assert (interval.low, interval.high) == pytest.approx(ends)
-
-
-def test_ties_make_the_interval_wider_never_narrower():
-    assert stats.shift_estimate([0, 0, 0, 0, 0, 1], [0] * 6, True).interval.contains(0)
 
 
 def test_outliers_are_marked_by_the_median_absolute_deviation():
@@ -392,8 +381,9 @@ def test_ratios_that_cancel_out_are_ties_with_no_change_in_spite_of_rounding():
     assert stats.ratio_make(new, base, True).p == 1
 
 
-def test_p_of_ties_counts_them_against_a_change():
-    assert stats.shift_estimate([0, 0, 0, 0, 0, 1], [0] * 6, True).p == 1
+def test_ties_count_against_a_change_in_the_interval_and_in_p():
+    tied = stats.shift_estimate([0, 0, 0, 0, 0, 1], [0] * 6, True)
+    assert tied.interval.contains(0) and tied.p == 1
     # Signed ranks 2 to 7, and the 0 that has rank 1 counts as negative: W = 1, 2 * 2 / 2^7.
     assert stats.shift_estimate([0, 1, 2, 3, 4, 5, 6], [0] * 7, True).p == 4 / 128
 
@@ -421,7 +411,7 @@ def test_adjusted_p_keep_the_given_order_and_never_turn_it():
 def test_a_single_changed_row_is_decided_from_the_first_round_whose_least_p_survives(rows, rounds):
     assert stats.rounds_deciding(rows) == rounds
     for n in range(2, rounds + 3):
-        least = float(stats.signed_rank_null(n).two_sided(0))
+        least = 1 / 2 ** (n - 1)
         adjusted = stats.benjamini_hochberg([least] + [1.0] * (rows - 1))[0]
         assert (adjusted <= stats.ALPHA) == (n >= rounds) == (stats.rows_decided(n) >= rows)
 
@@ -429,7 +419,7 @@ def test_a_single_changed_row_is_decided_from_the_first_round_whose_least_p_surv
 @pytest.mark.parametrize("rows", [1, 3, 12])
 def test_boots_that_share_no_round_decide_by_the_least_p_of_all_pairs(rows):
     for n in range(2, 9):
-        least = stats.mann_whitney_null(n, n).two_sided(0)
+        least = 2 / math.comb(2 * n, n)
         assert (stats.benjamini_hochberg([least] + [1.0] * (rows - 1))[0] <= stats.ALPHA) == (
             n >= stats.rounds_deciding(rows, paired=False))
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from suite.base import grouped
+
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
 Inspection = Mapping[str, Any]  # an entry of `doctor`: what the doctor found at one start
 Facts = Mapping[str, Any]  # of a machine in hosts.json, by name; unknown facts are absent
@@ -45,11 +47,8 @@ def disturbed_text(inspections: Iterable[Inspection]) -> str:
     """What disturbed in any inspection, in one line; empty where nothing did. A finding has its
     last text and, of several inspections, the number of those that had it."""
     inspections = list(inspections)
-    seen: dict[str, list[str]] = {}
-    for inspection in inspections:
-        for finding in inspection["findings"]:
-            if finding["status"] == DISTURBS:
-                seen.setdefault(finding["name"], []).append(finding["seen"])
+    seen = grouped((finding["name"], finding["seen"]) for inspection in inspections
+                   for finding in inspection["findings"] if finding["status"] == DISTURBS)
     return ", ".join(texts[-1] +
                      (f" (at {len(texts)} of {len(inspections)} starts)"
                       if len(inspections) > 1 else "")

@@ -59,6 +59,7 @@ def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool 
     """The factor of a half width at confidence 1 - alpha, which must be possible. n: shared rounds;
     with m, n against m values. independent: as of ratio_make()."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
+    assert null
     chance, half = np.random.default_rng(SEED), SIMULATED_SAMPLES // 2
     if null.size > SIMULATED_SHIFTS:
         reach = np.ones((SIMULATED_SAMPLES, 1)) if m or independent else widenings(
