@@ -123,14 +123,15 @@ def name_read(value: Any, key: str) -> str:
 
 
 # Words for the appearance of a picture: its size in print, and parts that can be left out.
-shown_read = partial(toml.choice_read, ("yes", "no"))
+SHOWN = ("yes", "no")
+shown_read = partial(toml.choice_read, SHOWN)
 LOOKS: dict[str, toml.KeyReader] = {
     "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
 # The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
 # shown or not.
 or_none = partial(toml.required, default=None)
 listed = partial(toml.key, toml.strings_read, "list of texts", default=())
-shown = partial(toml.key, shown_read, "yes or no", default=None)
+shown = partial(toml.choice, SHOWN, default=None)
 
 
 @dataclass(frozen=True)

@@ -22,27 +22,17 @@ REGIME_SPREADS = 4.0  # how many standard deviations the centres are apart, at l
 REGIME_FEW = 1.9, 125.0  # and so many plus so many divided by the rounds: of 10 rounds 14
 
 
-def ranks_of(values: np.ndarray) -> np.ndarray:
-    """Twice the mean rank of each value, equal values alike: int64."""
-    ordered = np.sort(values)
-    return np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-
-
-def correlation_neighbours(values: np.ndarray) -> float:
-    """The rank correlation of neighbouring values, at lag 1; 0 if all are equal."""
-    ranks = ranks_of(values).astype(float)
-    apart = ranks - ranks.mean()
-    square = float(apart @ apart)
-    return float(apart[1:] @ apart[:-1]) / square if square else 0.0
-
-
 def correlation_of(values: np.ndarray) -> tuple[float, float]:
-    """The correlation of neighbouring rounds and its standard error; the first at least 0.
+    """The rank correlation of neighbouring rounds and its standard error; the first at least 0.
     values: of shape (rounds,), in the order in which they ran."""
     n = len(values)
     if n < 2 or not np.ptp(values):
         return 0.0, 0.0
-    sample = correlation_neighbours(values)
+    ordered = np.sort(values)
+    # twice the mean rank of each value, equal values alike
+    ranks = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    apart = ranks - ranks.mean()
+    sample = float(apart[1:] @ apart[:-1]) / float(apart @ apart)
     likely = sample + (1 + 4 * max(sample, 0.0)) / n
     bounded = min(max(likely, 0.0), CORRELATION_MOST)
     # below 0 too: rounds that happen to alternate are not known better than independent ones

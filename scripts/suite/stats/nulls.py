@@ -142,11 +142,6 @@ def student_cumulative(t: float, degrees: int) -> float:
     return 2 / math.pi * (angle + sine * math.cos(angle) * total)
 
 
-def student_p(t: float, degrees: int) -> float:
-    """The two-sided p of t >= 0."""
-    return 1 - student_cumulative(t, degrees)
-
-
 def student_quantile(share: float, degrees: int) -> float:
     """The t with P(T <= t) = share, which is from 0.5 to below 1."""
     low, high = 0.0, 1.0

@@ -41,12 +41,7 @@ SEED = 1
 SIMULATED_SHIFTS = 500  # the rank test is simulated for up to so many elementary shifts
 SIMULATED_SAMPLES = 4000
 SIMULATED_ROUNDS = 300  # the widening of more rounds is that of so many
-
-
-@lru_cache
-def quantile_of(share: float) -> float:
-    """The quantile of the normal distribution."""
-    return NormalDist().inv_cdf(share)
+quantile_of = NormalDist().inv_cdf
 
 
 def widenings(rows: np.ndarray) -> np.ndarray:

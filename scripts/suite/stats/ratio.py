@@ -17,7 +17,7 @@ import numpy as np
 
 from suite.stats.dependence import correlation_of, widening_by
 from suite.stats.estimate import ALPHA, Estimate, Interval
-from suite.stats.nulls import student_p, student_quantile
+from suite.stats.nulls import student_cumulative, student_quantile
 from suite.stats.shift import ROUNDING, Shifts, shifts_make
 
 CORRELATED = 2.0  # a correlation of rounds is certain from so many standard errors on
@@ -35,7 +35,7 @@ class Spread:
     def p(self) -> float:
         if not self.error:
             return 0.0 if abs(self.mean) > ROUNDING else 1.0
-        return student_p(abs(self.mean) / self.error, self.sessions - 1)
+        return 1 - student_cumulative(abs(self.mean) / self.error, self.sessions - 1)
 
     def reach(self, alpha: float) -> tuple[float, float]:
         half = student_quantile(1 - alpha / 2, self.sessions - 1) * self.error
