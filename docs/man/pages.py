@@ -22,8 +22,7 @@ from suite.commands import COMMANDS, ENVIRONMENT, EXIT, parser_make  # noqa: E40
 from suite.commands.list import SCENARIO_PARTS, bounds_text  # noqa: E402
 from suite.decide.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
 from suite.observe.metrics import METRICS  # noqa: E402
-from suite.scenario.scenario import TOP, part_keys  # noqa: E402
-from suite.stats.histogram import HISTOGRAMS  # noqa: E402
+from suite.scenario.scenario import HISTOGRAMS, TOP, part_keys  # noqa: E402
 
 PARTS = {"lab": commands.LAB_PARTS, "claims": commands.CLAIMS_PARTS}
 TITLES = {"strategy": "Write strategies", "reading": "Values of read"}

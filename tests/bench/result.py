@@ -12,7 +12,7 @@ from suite.base.units import number_text, scale_choose, value_text
 from suite.observe.metrics import METRICS
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.present.tables.terminal import table_lines
-from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_estimate
+from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_make
 
 AGAIN = f"{FLOOR} / {FLOOR}"
 UNDECIDED_FEW = f"undecided: fewer than {ROUNDS_NEEDED} rounds"
@@ -90,7 +90,7 @@ def ratio_row(figures: Figures, contest: Contest, place: str, first: str, second
     if not shared:
         return Row(contest.name, place, second, verdict="failed", notes=failed)
     pairs = [one[n] for n in shared], [other[n] for n in shared]
-    ratio = ratio_estimate(*pairs, paired=True)
+    ratio = ratio_make(*pairs, paired=True).estimate()
     unit = METRICS[contest.metric].unit
     return Row(contest.name, place, second, value_text(median(pairs[0]), unit),
                value_text(median(pairs[1]), unit), f"{ratio.value:.3f}",

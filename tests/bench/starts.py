@@ -42,9 +42,8 @@ class Start:
     def ratio_text(self, times: Mapping[str, Sequence[float]]) -> str:
         """One line; times: seconds of each command, one for each round."""
         name = command_name(self.words)
-        ratio = stats.ratio_estimate(times[name],
-                                     [one + self.more_s for one in times[self.python]],
-                                     paired=True)
+        ratio = stats.ratio_make(times[name], [one + self.more_s for one in times[self.python]],
+                                 paired=True).estimate()
         within = ratio.interval
         interval = f"{within.low:.2f} to {within.high:.2f}" if within else "no interval"
         budget = ""

@@ -78,7 +78,7 @@ def excluded(values: np.ndarray) -> list[bool]:
     blocks = values.reshape(CELLS + 1, BLOCKS, BLOCK)
     pairs = [(blocks[number, block], blocks[number + 1, block])
              for block in range(BLOCKS) for number in range(0, CELLS + 1, 2)]
-    return [not stats.ratio_estimate(*pair, True).interval.contains(1) for pair in pairs]
+    return [not stats.ratio_make(*pair, True).estimate().interval.contains(1) for pair in pairs]
 
 
 def error_of(share: float, independent: int) -> float:

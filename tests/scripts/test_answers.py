@@ -335,8 +335,8 @@ def test_rounds_to_find_a_change_are_those_of_a_test_that_finds_it():
         pilots = [stats.rounds_to_find(stats.ratio_make(
             np.exp(shift + draw.normal(0, 0.1, 60)), np.ones(60), True), rows) for _ in range(300)]
         rounds = int(np.median(pilots))
-        ps = [stats.ratio_estimate(np.exp(shift + draw.normal(0, 0.1, rounds)), np.ones(rounds),
-                                   True).p for _ in range(300)]
+        ps = [stats.ratio_make(np.exp(shift + draw.normal(0, 0.1, rounds)), np.ones(rounds),
+                               True).p for _ in range(300)]
         assert 0.68 < np.mean([p <= stats.ALPHA / rows for p in ps]) < 0.92
 
 

@@ -33,7 +33,8 @@ from suite.commands import list as list_command
 from suite.present.comparison import FORMATS
 from suite.present.tables import RENDERERS
 from suite.present.tables.mail import STYLES
-from suite.scenario.scenario import Arm, Scenario, keys_of
+from suite.scenario.scenario import Arm, Scenario
+from suite.scenario.toml import keys_of
 from within import uncork_call
 
 NODELAY = str(ROOT / "tests/scripts/data/nodelay")

@@ -265,7 +265,7 @@ def test_many_rounds_neither_overflow_nor_need_much_memory(rounds, paired):
     chance = np.random.default_rng(4)
     new, base = np.exp(chance.normal(0.05, 0.1, rounds)), np.exp(chance.normal(0, 0.1, rounds))
     tracemalloc.start()
-    found = stats.ratio_estimate(new, base, paired)
+    found = stats.ratio_make(new, base, paired).estimate()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert found.interval.low < found.value < found.interval.high and found.interval.contains(1.051)

@@ -2,15 +2,13 @@
 """What intervals and tests promise, on simulated noise: coverage, false claims, and changes that
 are found.
 
-Everything is seeded. Many samples are taken at once, one a row, with intervals of rows as numpy
-makes them; the first rows of each are held against the functions of the suite, so that it is these
-that are tested.
+Everything is seeded.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -25,7 +23,6 @@ from suite.stats.nulls import Null
 
 SAMPLES = 4000
 FOUND = 1500  # comparisons that look for the minimum detectable effect of another
-ROWS_CHECKED = 20  # of every simulation, by the functions of the suite
 # standard errors of a share that a simulation may be off: there are some sixty of them
 ERRORS = 4
 DRIFT = 0.06       # at most, over a whole run
@@ -60,93 +57,38 @@ def drifts(chance: np.random.Generator, samples: int, length: int) -> np.ndarray
     return (walk - walk[:, :1]) / reach * chance.uniform(0, DRIFT, (samples, 1))
 
 
-def shifts_paired(rows: np.ndarray) -> np.ndarray:
-    """The Walsh averages of each row."""
-    first, second = np.triu_indices(rows.shape[1])
-    return (rows[:, first] + rows[:, second]) / 2
-
-
-def shifts_unpaired(new: np.ndarray, base: np.ndarray) -> np.ndarray:
-    """The pairwise differences of each row."""
-    return (new[:, :, None] - base[:, None, :]).reshape(len(new), -1)
-
-
-def rank_of(null: Null) -> int:
-    """The rank at which an interval of 95 % ends."""
-    return null.rank_at(stats.ALPHA)
-
-
 def level_of(null: Null) -> float:
-    """The coverage of that interval."""
-    return null.level_of(rank_of(null))
+    """The coverage of an interval of 95 %."""
+    return null.level_of(null.rank_at(stats.ALPHA))
 
 
-def ends_of(shifts: np.ndarray, rank: int) -> Ends:
-    """The rank-th smallest and largest of each row."""
-    last = shifts.shape[1] - rank
-    ordered = np.partition(shifts, [rank - 1, last], axis=1)
-    return ordered[:, rank - 1], ordered[:, last]
-
-
-def ends_check(ends: Ends, estimates: list[stats.Interval | None]) -> None:
-    """That these are the intervals of the suite, of the first rows."""
-    for row, interval in enumerate(estimates):
-        assert interval is not None
-        assert (interval.low, interval.high) == pytest.approx((ends[0][row], ends[1][row]),
-                                                              abs=1e-12)
+def ends_of(intervals: Iterable[stats.Interval]) -> Ends:
+    """The lower and the upper ends."""
+    low, high = np.array([interval[:2] for interval in intervals]).T
+    return low, high
 
 
 def paired(rows: np.ndarray) -> Ends:
-    """The interval of each row of differences, in logarithms as they are."""
-    ends = ends_of(shifts_paired(rows), rank_of(stats.signed_rank_null(rows.shape[1])))
-    ends_check(ends, [stats.shift_estimate(row, np.zeros(len(row)), True).interval
-                      for row in rows[:ROWS_CHECKED]])
-    return ends
-
-
-def with_medians(ends: Ends, new: np.ndarray, base: np.ndarray) -> Ends:
-    """These intervals, as far as the ratio of the medians."""
-    ratio = np.log(np.median(np.exp(new), axis=1) / np.median(np.exp(base), axis=1))
-    return np.minimum(ends[0], ratio), np.maximum(ends[1], ratio)
-
-
-def ratios_check(ends: Ends, new: np.ndarray, base: np.ndarray, shared: bool) -> Ends:
-    """These intervals, if they are those of new / base of the suite, all in logarithms."""
-    ends_check((np.exp(ends[0]), np.exp(ends[1])),
-               [stats.ratio_estimate(np.exp(new[row]), np.exp(base[row]), shared).interval
-                for row in range(ROWS_CHECKED)])
-    return ends
-
-
-def widenings_of(rows: np.ndarray) -> np.ndarray:
-    return np.array([stats.widening_of(row) for row in rows])
-
-
-def ratio_paired(new: np.ndarray, base: np.ndarray, ranks: Ends | None = None) -> Ends:
-    """The interval of new / base of each row, both in logarithms. ranks: paired(new - base)."""
-    rows = new - base
-    low, high = paired(rows) if ranks is None else ranks
-    centre, wider = np.median(shifts_paired(rows), axis=1), widenings_of(rows)
-    ends = centre + wider * (low - centre), centre + wider * (high - centre)
-    return ratios_check(with_medians(ends, new, base), new, base, True)
+    """The interval of each row of differences."""
+    zeros = np.zeros(rows.shape[1])
+    return ends_of(stats.shifts_make(row, zeros, True).ends(stats.ALPHA) for row in rows)
 
 
 def unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
     """The interval of new - base of each row, where no round is shared."""
-    return ends_of(shifts_unpaired(new, base),
-                   rank_of(stats.mann_whitney_null(new.shape[1], base.shape[1])))
+    return ends_of(stats.shifts_make(*sides, False).ends(stats.ALPHA)
+                   for sides in zip(new, base, strict=True))
 
 
-def ratio_unpaired(new: np.ndarray, base: np.ndarray) -> Ends:
-    """The interval of new / base of each row, where no round is shared."""
-    return ratios_check(with_medians(unpaired(new, base), new, base), new, base, False)
+def ratio(new: np.ndarray, base: np.ndarray, shared: bool) -> Ends:
+    """The interval of new / base of each row, all in logarithms."""
+    return np.log(ends_of(stats.ratio_make(*sides, shared).interval()
+                          for sides in zip(np.exp(new), np.exp(base), strict=True)))
 
 
 def medians(rows: np.ndarray) -> Ends:
     """The interval of the median of each row."""
-    ends = ends_of(rows, rank_of(stats.sign_null(rows.shape[1])))
-    ends_check(ends, [stats.median_interval(row) for row in rows[:ROWS_CHECKED]])
-    return ends
+    return ends_of(map(stats.median_interval, rows))
 
 
 def covered(ends: Ends, truth: float) -> float:
@@ -204,7 +146,7 @@ def test_a_rank_test_covers_at_its_exact_level_and_a_paired_ratio_at_least_so_al
     level, change = level_of(stats.signed_rank_null(rounds)), math.log(1.05)
     ranks = paired(new + change - base)
     assert_covers(ranks, change, level)
-    assert_covers_least(ratio_paired(new + change, base, ranks), change, level)
+    assert_covers_least(ratio(new + change, base, True), change, level)
 
 
 @pytest.mark.parametrize("sides", [(4, 4), (6, 6), (5, 20), (12, 10)])
@@ -216,7 +158,7 @@ def test_an_unpaired_ratio_covers_at_least_at_its_level(
     new, base = values[:, :sides[0]] + math.log(1.05), values[:, sides[0]:]
     level = level_of(stats.mann_whitney_null(*sides))
     assert_covers(unpaired(new, base), math.log(1.05), level)
-    assert_covers_least(ratio_unpaired(new, base), math.log(1.05), level)
+    assert_covers_least(ratio(new, base, False), math.log(1.05), level)
 
 
 @pytest.mark.parametrize("rounds", [20, 60])
@@ -226,7 +168,7 @@ def test_of_dependent_rounds_5_percent_are_claimed_and_without_the_widening_15(
     base, new = np.log(logs)
     ranks = paired(new - base)
     assert 1 - covered(ranks, 0) > 0.15
-    assert_covers_least(ratio_paired(new, base, ranks), 0)
+    assert_covers_least(ratio(new, base, True), 0)
 
 
 @pytest.mark.parametrize("sessions, rounds", [(2, 10), (3, 10), (5, 6)])
@@ -262,7 +204,7 @@ def test_of_interleaved_runs_on_a_drifting_machine_5_percent_are_claimed_and_of_
     assert claimed <= 0.05
     ranks = paired(other - one)
     assert 1 - covered(ranks, 0) == pytest.approx(claimed, abs=error_of(claimed, runs))
-    assert 1 - covered(ratio_paired(other, one, ranks), 0) <= claimed
+    assert 1 - covered(ratio(other, one, True), 0) <= claimed
     assert 1 - covered(paired(times[:, rounds:] - times[:, :rounds]), 0) >= 0.4
 
 
@@ -280,10 +222,10 @@ def boots_run(chance: np.random.Generator, kernels: int, boots: int, runs: int) 
 def test_of_boots_the_ratio_covers_at_its_level_and_rounds_in_one_boot_claim_nearly_always(
         boots: int) -> None:
     base, new = boots_run(np.random.default_rng(boots), 2, boots, 10)
-    of_boots = ratio_unpaired(new[:, :, 0], base[:, :, 0])
+    of_boots = ratio(new[:, :, 0], base[:, :, 0], False)
     assert_covers_least(of_boots, 0, level_of(stats.mann_whitney_null(boots, boots)))
     # ten rounds within one boot of each, taken as pairs
-    of_rounds = ratio_paired(new[:, 0], base[:, 0])
+    of_rounds = ratio(new[:, 0], base[:, 0], True)
     assert 1 - covered(of_rounds, 0) > 0.8
 
 
@@ -297,7 +239,7 @@ def test_boots_that_take_turns_on_a_drifting_machine_claim_no_more_than_on_a_sti
                                     axis=2)[:, :, 0]
                  for side in (0, 1))
     level = level_of(stats.mann_whitney_null(boots, boots))
-    assert covered(ratio_unpaired(new, base), 0) >= level - error_of(level)
+    assert covered(ratio(new, base, False), 0) >= level - error_of(level)
 
 
 def found_paired(noise: Noise, rounds: int, alpha: float = stats.ALPHA) -> float:
@@ -339,8 +281,7 @@ def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_clai
     claims = np.zeros(SAMPLES, dtype=bool)
     for rounds in np.unique(last).astype(int):
         rows = np.flatnonzero(last == rounds)
-        shifts = np.log(new[rows, :rounds] / base[rows, :rounds])
-        ends = ends_of(shifts_paired(shifts), rank_of(stats.signed_rank_null(rounds)))
+        ends = paired(np.log(new[rows, :rounds] / base[rows, :rounds]))
         claims[rows] = (ends[0] > 0) | (ends[1] < 0)
     assert np.mean(claims) <= 0.05 + error_of(0.05)
 

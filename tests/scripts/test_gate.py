@@ -320,10 +320,10 @@ def test_a_corrected_interval_is_the_inversion_of_its_test():
     values = np.random.default_rng(3).normal(0, 1, 12).tolist()
     base = [0.0] * 12
     for alpha in (0.05, 0.01, 0.005):
-        found = stats.ratio_estimate(np.exp(values), np.exp(base), True, alpha)
-        shifted = [stats.ratio_estimate(np.exp(np.array(values) - math.log(end) * (1 - step)),
-                                        np.exp(base), True).p
-                   for end, step in ((found.interval.low, 1e-6), (found.interval.high, 1e-6))]
-        assert found.interval.level >= 1 - alpha
+        interval = stats.ratio_make(np.exp(values), np.exp(base), True).interval(alpha)
+        shifted = [stats.ratio_make(np.exp(np.array(values) - math.log(end) * (1 - step)),
+                                    np.exp(base), True).p
+                   for end, step in ((interval.low, 1e-6), (interval.high, 1e-6))]
+        assert interval.level >= 1 - alpha
         assert all(p > alpha for p in shifted)
-    assert stats.ratio_estimate(np.exp(values[:6]), np.exp(base[:6]), True, 0.005).interval is None
+    assert stats.ratio_make(np.exp(values[:6]), np.exp(base[:6]), True).interval(0.005) is None

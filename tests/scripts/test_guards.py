@@ -77,7 +77,7 @@ def unpaired(matrix: Matrix, write: str, metric=TIME) -> stats.Estimate:
     """New / old over all boots of a strategy."""
     sides = [matrix.series(cell_of(matrix, write=write, target=target).name, metric.name).values
              for target in ("vng:6.18", "vng:6.1")]
-    return stats.ratio_estimate(*sides, False)
+    return stats.ratio_make(*sides, False).estimate()
 
 
 # ---- which cells share rounds ----

@@ -18,15 +18,8 @@ from suite.base.errors import UsageError
 from suite.commands import CLAIMS_PARTS, COMMANDS, ENVIRONMENT, LAB_PARTS
 from suite.decide.expressions import COMPARISONS, claim_parse
 from suite.observe.metrics import METRICS
-from suite.scenario.scenario import (
-    PARTS,
-    TOP,
-    Scenario,
-    entry_read,
-    keys_of,
-    part_keys,
-    scenario_load,
-)
+from suite.scenario.scenario import PARTS, TOP, Scenario, part_keys, scenario_load
+from suite.scenario.toml import entry_read, keys_of
 from within import uncork_call
 
 # which uncork sets for programs that it starts
@@ -111,10 +104,10 @@ def test_a_key_without_a_default_is_one_that_the_reader_requires() -> None:
     for part in set(PARTS) - {TOP}:
         required = [key.name for key in part_keys(part) if key.default is None]
         if not required:
-            assert entry_read({}, PARTS[part], "") == {}
+            assert entry_read({}, PARTS[part]) == {}
             continue
         with pytest.raises(UsageError, match=f"^{required[0]} is missing$"):
-            entry_read({}, PARTS[part], "")
+            entry_read({}, PARTS[part])
 
 
 def test_the_example_of_the_page_is_a_scenario_and_its_expressions_are_claims(

@@ -10,10 +10,11 @@ import pytest
 
 import answers
 from suite.base.errors import UsageError
+from suite.observe.histogram import Histogram
 from suite.observe.metrics import METRICS, metric_find, metrics_compute
 from suite.result.record import Record
+from suite.scenario.scenario import HISTOGRAMS, histogram_name_read
 from suite.stats import Beyond
-from suite.stats.histogram import HISTOGRAMS, Histogram, histogram_find
 
 NAMES = list(METRICS)  # docs/stability.md lists them
 OF_PROXY = [name for name in NAMES if name.startswith("proxy_")]
@@ -177,9 +178,9 @@ def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_recor
 
 
 def test_an_unknown_histogram_names_the_nearest():
-    assert [histogram_find(name, "here") for name in HISTOGRAMS] == list(HISTOGRAMS)
+    assert [histogram_name_read(name, "here") for name in HISTOGRAMS] == list(HISTOGRAMS)
     with pytest.raises(UsageError, match="here: .*did you mean late_start"):
-        histogram_find("latestart", "here")
+        histogram_name_read("latestart", "here")
 
 
 def test_metrics_of_a_stream_are_the_receivers(stream_record):

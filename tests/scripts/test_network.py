@@ -21,8 +21,7 @@ from suite.base.lab_words import (
     rate_bits,
     sysctl_split,
 )
-from suite.result.checks import Damaged
-from suite.result.record import DEVICE_SHAPE
+from suite.result.checks import DEVICE_SHAPE, Damaged
 
 PLAIN = Link(rate="none", mtu="1500", delay="0s", loss="0%")
 SHAPED = Link(rate="1gbit", mtu="9000", delay="0s", loss="0%")

@@ -16,15 +16,8 @@ from conftest import ROOT
 from suite import stats
 from suite.commands import COMMANDS
 from suite.measure.words import QUICK
-from suite.scenario.scenario import (
-    Claim,
-    Picture,
-    Published,
-    Question,
-    Scenario,
-    TableLayout,
-    keys_of,
-)
+from suite.scenario.scenario import Claim, Picture, Published, Question, Scenario, TableLayout
+from suite.scenario.toml import keys_of
 from within import uncork_call
 
 DOCS = ROOT / "docs"

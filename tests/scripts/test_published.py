@@ -63,11 +63,6 @@ def test_windows_and_segments_of_drbd_are_told_in_bytes(case, metric, size):
     assert published_recompute(f"drbd.csv:{case}", metric, FOLDER) == size
 
 
-def test_a_figure_of_drbd_is_not_taken_for_one_of_another_unit():
-    with pytest.raises(UsageError, match="is in bytes, not in microseconds"):
-        published_recompute("drbd.csv:packetize/header segment payload", "handover_p50", FOLDER)
-
-
 @pytest.mark.parametrize("case, seconds", [
     ("ordinary scheduling", 20e-6), ("SCHED_RR priority 2 and schedule() after submit", 7e-6)])
 def test_the_hand_over_to_a_sender_thread_is_told_in_microseconds(case, seconds):

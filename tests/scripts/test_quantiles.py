@@ -21,10 +21,10 @@ from suite.contrast.contrast import Verdict
 from suite.decide.claims import claim_decide
 from suite.decide.comparison.build import compare_cells
 from suite.observe.frame import Matrix
+from suite.observe.histogram import Histogram, histogram_read, histograms_merge
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 from suite.stats import Beyond
-from suite.stats.histogram import Histogram, histogram_read, histograms_merge
 
 P50, P99 = METRICS["latency_p50"], METRICS["latency_p99"]
 ROUNDS = 10

@@ -129,11 +129,6 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, names: list[str]) -> 
         assert name in message
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="none.toml: no such scenario file"):
-        scenario_load(tmp_path / "none.toml")
-
-
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     path.write_bytes(b"\xff\xfe")

@@ -30,8 +30,8 @@ from suite.commands import (
 from suite.observe.metrics import METRICS
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
-from suite.scenario.scenario import PARTS, PICTURES, TOP, Scenario, keys_of, part_keys
-from suite.stats.histogram import HISTOGRAMS
+from suite.scenario.scenario import HISTOGRAMS, PARTS, PICTURES, TOP, Scenario, part_keys
+from suite.scenario.toml import keys_of
 
 PAGE = ROOT / "docs/stability.md"
 COMMAND_PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}

@@ -86,6 +86,19 @@ size = "1M"
 "served.conf" = "port {port}"
 '''
 
+LOAD = """says = "a client"
+program = "asks"
+apt = "asks"
+dnf = "asks"
+protocols = ["nbd"]
+transports = ["tcp"]
+version = "--version"
+arguments = ["{uri}", "{count}"]
+moves = "{size}*{count}"
+[parameters]
+count = "2"
+"""
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -95,6 +108,18 @@ def folder() -> Iterator[Path]:
     path.chmod(0o755)
     yield path
     shutil.rmtree(path)
+
+
+@pytest.fixture
+def copied(folder: Path) -> Path:
+    """A copy of qemu-nbd."""
+    return Path(shutil.copy(needs("qemu-nbd").find() or "", folder / "qemu-nbd"))
+
+
+def another_make(program: Path) -> None:
+    """Makes it another file, which is the same program."""
+    with open(program, "ab") as file:
+        file.write(b"another")  # behind the last segment
 
 
 def needs(name: str) -> subjects.Program:
@@ -125,7 +150,7 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
     assert not {"says", "apt", "arguments_tls"} & found.definition.keys()
 
 
-@pytest.mark.parametrize(("was", "wrong", "told"), [
+SUBJECT_MISTAKES = [
     ("listens =", "listend =", "listend: unknown key: did you mean listens?"),
     ('"inherited"', '"port"', "listens must be inherited or address, not \"port\""),
     ('program = "served"\n', "", "program is missing"),
@@ -142,40 +167,8 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
      "needs must name content or certificate, not keys"),
     ('"served.conf"', '"../x"', "[files] ../x: a file has a name without /"),
     ('version = "--version"', "version = ", "broken TOML: Invalid value (at line 8"),
-])
-def test_a_mistake_in_a_file_is_one_line_that_names_the_key(tmp_path: Path, was: str, wrong: str,
-                                                            told: str) -> None:
-    path = tmp_path / "served.toml"
-    assert was in WHOLE
-    path.write_text(WHOLE.replace(was, wrong, 1))
-    with pytest.raises(UsageError) as raised:
-        program_load(path, Subject)
-    assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
-
-
-LOAD = """says = "a client"
-program = "asks"
-apt = "asks"
-dnf = "asks"
-protocols = ["nbd"]
-transports = ["tcp"]
-version = "--version"
-arguments = ["{uri}", "{count}"]
-moves = "{size}*{count}"
-[parameters]
-count = "2"
-"""
-
-
-@pytest.mark.parametrize("name", LOADS)
-def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
-    found = subjects.loads_read()[name]
-    assert found.moves and found.arguments and name not in NAMES
-    assert found.definition["parameters"]["override"] == "off"
-    assert {*found.defaults} == {"program", "override", *found.parameters}
-
-
-@pytest.mark.parametrize(("was", "wrong", "told"), [
+]
+LOAD_MISTAKES = [
     ("moves =", "move =", "move: unknown key: did you mean moves?"),
     ('"{uri}"', '"{url}"', "arguments: {url} is no parameter: did you mean uri?"),
     ('"{size}*', '"{siz}*', "moves: {siz} is no parameter: did you mean size?"),
@@ -185,17 +178,29 @@ def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
     ("arguments =", 'listens = "address"\narguments =', "listens: unknown key"),
     ("arguments =", 'counts = "requests"\narguments =', "counts must be a pattern with one group"),
     ("arguments =", 'counts = "(requests"\narguments =', "counts must be a pattern with one group"),
-])
-def test_a_mistake_in_the_file_of_a_load_is_one_line(tmp_path: Path, was: str, wrong: str,
-                                                     told: str) -> None:
-    path = tmp_path / "asks.toml"
-    assert was in LOAD
-    path.write_text(LOAD)
-    assert program_load(path, Load).limit_s == 600
-    path.write_text(LOAD.replace(was, wrong, 1))
+]
+
+
+@pytest.mark.parametrize(("kind", "text", "was", "wrong", "told"), [
+    *((Subject, WHOLE, *one) for one in SUBJECT_MISTAKES),
+    *((Load, LOAD, *one) for one in LOAD_MISTAKES)])
+def test_a_mistake_in_a_file_is_one_line_that_names_the_key(
+        tmp_path: Path, kind: Any, text: str, was: str, wrong: str, told: str) -> None:
+    path = tmp_path / "served.toml"
+    assert was in text
+    path.write_text(text.replace(was, wrong, 1))
     with pytest.raises(UsageError) as raised:
-        program_load(path, Load)
+        program_load(path, kind)
     assert str(raised.value).startswith(f"{path}: {told}") and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
+    found = subjects.loads_read()[name]
+    assert found.moves and found.arguments and name not in NAMES
+    assert found.definition["parameters"]["override"] == "off"
+    assert {*found.defaults} == {"program", "override", *found.parameters}
+    assert found.limit_s == 600
 
 
 def test_no_load_has_the_name_of_a_subject(tmp_path: Path) -> None:
@@ -622,26 +627,18 @@ def test_a_result_of_a_subject_is_gone_on_with(uncork: Uncork) -> None:
     assert len(records_of(Path("one"))) == len(lines)
 
 
-def test_a_result_is_not_gone_on_with_by_another_program(uncork: Uncork, folder: Path) -> None:
-    found = needs("qemu-nbd")
-    copied = folder / "qemu-nbd"
-    shutil.copy(subjects.program_find(found.program) or "", copied)
+def test_a_result_is_not_gone_on_with_by_another_program(uncork: Uncork, copied: Path) -> None:
     words = ("run", *READS, "subject=qemu-nbd", f"qemu-nbd.program={copied}", *SHORT, "seed=1",
              "-o", "one")
     assert uncork.run(*words).returncode == 0
-    with open(copied, "ab") as file:
-        file.write(b"another")  # behind the last segment: the same program
+    another_make(copied)
     told = uncork.refused(*words, "--more")
     assert told.startswith(f"uncork: one was measured with another {copied} (")
     assert "now it is" in told
 
 
-def test_two_programs_are_told_apart_by_file_and_digest(uncork: Uncork, folder: Path) -> None:
-    found = needs("qemu-nbd")
-    copied = folder / "qemu-nbd"
-    shutil.copy(subjects.program_find(found.program) or "", copied)
-    with open(copied, "ab") as file:
-        file.write(b"another")  # behind the last segment: the same program
+def test_two_programs_are_told_apart_by_file_and_digest(uncork: Uncork, copied: Path) -> None:
+    another_make(copied)
     done = uncork.run("run", *READS, "subject=qemu-nbd", f"qemu-nbd.program=qemu-nbd,{copied}",
                       *SHORT, "-o", "both")
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ Pure."""
 import shlex
 from collections.abc import Mapping, Sequence
 
+from suite.base import grouped
 from suite.base.client import options_for_server
 from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
 from suite.base.runner_words import LOCAL, build_of, subject_of, target_of, words_for_client
@@ -39,13 +40,10 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
 
 def by_hand_lines(cells: Sequence[Mapping[str, str]], folders: Mapping[str, str], timer: str = "",
                   server_options: Sequence[str] = ()) -> list[str]:
-    labs: dict[str, list[str]] = {}
-    if any(map(subject_of, cells)):
-        labs[""] = [f"uncork subjects --json >{SUBJECTS_FILE}"]
-    for given in cells:
-        up = f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else ""
-        labs.setdefault(up, []).append(command_by_hand(given, folders, timer, server_options))
-    lines = labs.pop("", [])
+    labs = grouped((f"uncork lab up {lab_text(given)}".rstrip() if lab_wanted(given) else "",
+                    command_by_hand(given, folders, timer, server_options)) for given in cells)
+    lines = [f"uncork subjects --json >{SUBJECTS_FILE}"] if any(map(subject_of, cells)) else []
+    lines += labs.pop("", [])
     for up, commands in labs.items():
         lines += [up, *commands, "uncork lab down"]
     return lines

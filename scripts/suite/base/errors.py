@@ -4,8 +4,9 @@
 Only `__main__` turns them into text on standard error and an exit status.
 """
 
+import contextlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from suite.base import ROOT
 
@@ -46,6 +47,15 @@ class Interrupted(UncorkError):
         super().__init__(("interrupted" if number == signal.SIGINT
                           else f"ended by {signal.Signals(number).name}") + kept)
         self.status = 128 + number
+
+
+@contextlib.contextmanager
+def error_in(place: str) -> Iterator[None]:
+    """A UsageError that is raised meanwhile begins with this place."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{place}{error}") from None
 
 
 def all_tried(calls: Iterable[Callable[[], object]]) -> None:

@@ -242,7 +242,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
 
 def export_arguments(parser: ArgumentParser) -> None:
     from suite.present.hgrm import HGRM_UNITS
-    from suite.stats.histogram import HISTOGRAMS
+    from suite.scenario.scenario import HISTOGRAMS
     result_add(parser, SELECT)
     parser.add_argument("--of", default="latency", choices=HISTOGRAMS, metavar="WHAT",
                         help=f"histogram: {', '.join(HISTOGRAMS)} (default: latency)")

@@ -141,8 +141,7 @@ class Line:
 
     def values_own(self, of: str) -> Candidates:
         """The values of a word of the command itself. of: what kind of names they are."""
-        from suite.scenario.scenario import PICTURES, SIZES
-        from suite.stats.histogram import HISTOGRAMS
+        from suite.scenario.scenario import HISTOGRAMS, PICTURES, SIZES
         return {"metrics": self.metrics, "pictures": named(PICTURES),
                 "histograms": named(HISTOGRAMS), "axes": named(self.axes), "sizes": named(SIZES),
                 "shown": named(("yes", "no")), "all": [("all", "every row")]}.get(of, ())

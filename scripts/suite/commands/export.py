@@ -9,6 +9,7 @@ from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.observe.frame import Cell, Matrix, matrix_load
+from suite.observe.histogram import Histogram
 from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.selection import left_out_text, matrix_narrow
@@ -16,7 +17,6 @@ from suite.present.hgrm import hgrm_text
 from suite.present.pictures.parts import name_safe
 from suite.present.show import cell_choose, cells_text
 from suite.result.files import file_write, output_folder
-from suite.stats.histogram import Histogram
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:

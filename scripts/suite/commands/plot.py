@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.errors import Failure, UsageError, error_in, nearest_hint
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
@@ -15,8 +15,7 @@ from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.files import output_folder
-from suite.scenario.scenario import LOOKS, PICTURES, Picture, look_check
-from suite.stats.histogram import histogram_find
+from suite.scenario.scenario import LOOKS, PICTURES, Picture, histogram_name_read
 
 PLOT_WORDS = COMMANDS["plot"].own
 
@@ -39,7 +38,7 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
             continue
         used.add(taken)
         pictures += [Picture(kind, x=own.get("x"), **{
-            taken: histogram_find(what, "of") if taken == "of" else what})
+            taken: histogram_name_read(what, "of") if taken == "of" else what})
             for what in chosen[taken]]
     unused = next((key for key in own if key not in used), None)
     if unused:
@@ -51,8 +50,11 @@ def main(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
     asked = arguments_sort(options.results, options.words, PLOT_WORDS)
-    looks = {key: look_check(key, value, f'"{key}={value}": ')
-             for key, value in asked.own.items() if key in LOOKS}
+    looks = {}
+    for key, value in asked.own.items():
+        if key in LOOKS:
+            with error_in(f'"{key}={value}": '):
+                looks[key] = LOOKS[key](value, key)
     pictures = pictures_asked({key: value for key, value in asked.own.items() if key not in LOOKS})
     matrix = matrix_narrow(matrix_load(options.results), asked.words, PLOT_WORDS)
     drawings = drawings_make(matrix, pictures, say, looks)

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from suite.observe import histogram
 from suite.result.record import ENDS, Record
-from suite.stats import histogram
+from suite.scenario.scenario import HISTOGRAMS
 
 NANOSECOND = 1e-9
+FROM_INTENDED = ("latency", "late_start")  # begin at the time when a request is due
 STREAMS = ("stream", "proxy")  # workloads that the receiver times
 MaybeEnd = Mapping[str, Any] | None  # an end of a record; None: a foreign peer, or no such end
 
@@ -150,9 +152,9 @@ class MeasuredRun:
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
         found: dict[str, histogram.Histogram | None] = {}
-        for name in histogram.HISTOGRAMS:
+        for name in HISTOGRAMS:
             parts = [histogram.histogram_read(thread[name]) for thread in threads if name in thread]
-            if name in histogram.FROM_INTENDED and self.late:
+            if name in FROM_INTENDED and self.late:
                 parts.append(histogram.Histogram(0, 0, 0, 0, (), int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
             found[name] = histogram.histograms_merge(parts) if whole else None

@@ -10,6 +10,8 @@ from operator import methodcaller
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
+from suite.base.units import Beyond
+from suite.observe.histogram import Histogram
 from suite.observe.measured import (
     NANOSECOND,
     MaybeEnd,
@@ -21,8 +23,6 @@ from suite.observe.measured import (
     total,
 )
 from suite.result.record import ENDS, Record
-from suite.stats import Beyond
-from suite.stats.histogram import Histogram
 
 Formula = Callable[[MeasuredRun], float | None]
 SEGMENTS = ("tcp_info", "data_segs_out", "sum")

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from suite.base.units import Beyond
 from suite.observe.metrics import METRICS, metrics_compute
 from suite.observe.traits import Traits, traits_of
-from suite.result.checks import Damaged, WrongShape
-from suite.result.files import Line, json_parse, line_parse
-from suite.result.record import NAMED_SHAPE, RECORD_SHAPE, Record
-from suite.stats import Beyond
+from suite.result.checks import NAMED_SHAPE, RECORD_SHAPE, Damaged, WrongShape, json_parse
+from suite.result.files import Line, line_parse
+from suite.result.record import Record
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")
 NUMBERS = ("traits", "round", "offset", "size_bytes")

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 
 from suite.base.units import share_text
-from suite.stats.histogram import Histogram
+from suite.observe.histogram import Histogram
 
 HGRM_UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # ns, decimals
 STEPS_PER_HALF = 5

@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 from suite.base import ROOT, cache_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import RESULTS
-from suite.result.checks import SCHEMA, Damaged, Newer, Shape, brief, constant_refuse
-from suite.result.machine import MACHINES_SHAPE, Facts
-from suite.result.plan import PLAN_SHAPE, Plan, plan_document, plan_from
+from suite.result import checks
+from suite.result.checks import SCHEMA, Damaged, Newer, object_parse
+from suite.result.machine import Facts
+from suite.result.plan import Plan, plan_document, plan_from
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, key_of
 from suite.scenario.scenario import LABEL, Scenario, scenario_text
 
@@ -76,48 +77,19 @@ def result_find(given: Path) -> Path:
     raise UsageError(f"{given}: no such folder, here or in {results}{hint}")
 
 
-def json_parse(data: bytes) -> Any:
-    """The JSON value in a line or a file; Damaged says where it is no JSON."""
-    try:
-        return json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
-    except UnicodeDecodeError as error:
-        raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
-    except json.JSONDecodeError as error:
-        place = (f"line {error.lineno}, character {error.colno}" if error.lineno > 1
-                 else f"its character {error.pos + 1}")
-        raise Damaged(f"not JSON: {error.msg} ({place})") from None
-    except ValueError:
-        raise Damaged("not JSON: a number of thousands of digits") from None
-    except RecursionError:
-        raise Damaged("not JSON: nested too deeply") from None
-
-
-def object_parse(data: bytes | None, check: Shape) -> dict[str, Any]:
-    """The JSON object in a line or a file. Newer if its schema is newer, Damaged if its shape is
-    wrong. data: None for a line that is longer than LINE_BYTES_MAX."""
-    if data is None:
-        raise Damaged(f"longer than {LINE_BYTES_MAX >> 20} MiB: no record is")
-    value = json_parse(data)
-    schema = value.get("schema", SCHEMA) if isinstance(value, dict) else SCHEMA
-    if type(schema) is not int or schema != SCHEMA:
-        error, origin = ((Newer, "of a newer uncork") if type(schema) is int and schema > SCHEMA
-                         else (Damaged, "unknown"))
-        raise error(f"schema {brief(schema)} is {origin}; this one understands schema {SCHEMA}")
-    check(value)
-    return value
-
-
 def line_make(head: bytes) -> bytes:
     """A line of records.jsonl without its end. head: a JSON object without its last brace, of which
     crc is the CRC-32."""
     return b"%s%s%d}" % (head, CRC, zlib.crc32(head))
 
 
-def line_parse(data: bytes | None, check: Shape) -> JsonObject:
+def line_parse(data: bytes | None, check: checks.Shape) -> JsonObject:
     """As object_parse(), for a line of records.jsonl: Damaged too where its crc is wrong. Results
-    of older versions have no crc."""
+    of older versions have no crc. data: None for a line that is longer than LINE_BYTES_MAX."""
+    if data is None:
+        raise Damaged(f"longer than {LINE_BYTES_MAX >> 20} MiB: no record is")
     value = object_parse(data, check)
-    if data and "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
+    if "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
         raise Damaged("its bytes are not those that were written: its crc differs")
     return value
 
@@ -126,7 +98,7 @@ def plan_read(folder: Path) -> Plan | None:
     """The plan of a result; None without one. UsageError for a newer schema, Failure for damage."""
     path = folder / PLAN
     try:
-        return plan_from(object_parse(path.read_bytes(), PLAN_SHAPE))
+        return plan_from(object_parse(path.read_bytes(), checks.PLAN_SHAPE))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -139,7 +111,7 @@ def plan_read(folder: Path) -> Plan | None:
 
 def machines_read(folder: Path) -> dict[str, Facts]:
     """hosts.json; Damaged, or OSError as open(2)."""
-    return object_parse((folder / HOSTS).read_bytes(), MACHINES_SHAPE)
+    return object_parse((folder / HOSTS).read_bytes(), checks.MACHINES_SHAPE)
 
 
 def machines_merge(folder: Path, machines: Mapping[str, Facts]) -> None:

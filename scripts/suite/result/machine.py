@@ -5,19 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.result.checks import INDEX, INTEGER, TEXT, keys, list_of, map_of, object_of, scalar_check
+from suite.base import grouped
 
 DISTURBS = "disturbs"  # the status of a finding (docs/record.md, "What the doctor finds")
-FINDING_SHAPE = object_of(keys(TEXT, "name", "status", "seen"),
-                          keys(TEXT, "effect", "fix", "undo", "remark"))
-INSPECTION_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": INTEGER})
-MACHINES_SHAPE = map_of(object_of(
-    {}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
-         "device": object_of({}, {"offloads": map_of(scalar_check)}),
-         "doctor": list_of(INSPECTION_SHAPE), "cpus_online": INDEX,
-         **keys(TEXT, "system", "kernel", "cpu", "cmdline", "virtualisation")},
-    # another fact is a scalar, a list or an object
-    others=lambda item: None if type(item) in (dict, list) else scalar_check(item)))
 Inspection = Mapping[str, Any]  # an entry of `doctor`: what the doctor found at one start
 Facts = Mapping[str, Any]  # of a machine in hosts.json, by name; unknown facts are absent
 
@@ -57,11 +47,8 @@ def disturbed_text(inspections: Iterable[Inspection]) -> str:
     """What disturbed in any inspection, in one line; empty where nothing did. A finding has its
     last text and, of several inspections, the number of those that had it."""
     inspections = list(inspections)
-    seen: dict[str, list[str]] = {}
-    for inspection in inspections:
-        for finding in inspection["findings"]:
-            if finding["status"] == DISTURBS:
-                seen.setdefault(finding["name"], []).append(finding["seen"])
+    seen = grouped((finding["name"], finding["seen"]) for inspection in inspections
+                   for finding in inspection["findings"] if finding["status"] == DISTURBS)
     return ", ".join(texts[-1] +
                      (f" (at {len(texts)} of {len(inspections)} starts)"
                       if len(inspections) > 1 else "")

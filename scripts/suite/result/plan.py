@@ -17,44 +17,12 @@ from typing import Any
 
 from suite.base.runner_words import RUN_WORDS, RUNNER_WORDS, THIS, RunWords, build_of
 from suite.base.words import words_split
-from suite.result.checks import (
-    FLAG,
-    INDEX,
-    INTEGER,
-    NUMBER,
-    SCHEMA,
-    TEXT,
-    Damaged,
-    all_of,
-    keys,
-    list_of,
-    map_of,
-    null_or,
-    object_of,
-    value_check,
-)
+from suite.result.checks import SCHEMA, Damaged
 
 # the axes that say how an end writes, and the value with which others are compared
 WRITE_WORDS, WRITE_USUAL = ("write", "reply_write"), "nodelay"
 UNTIL_TIMES = 10  # until= gives a session at most so many times its rounds
 
-CELL_SHAPE = object_of(
-    {"cell": TEXT, **keys(map_of(TEXT), "words", "given"), "baseline": FLAG},
-    {"unsupported": null_or(TEXT), "planned_s": null_or(NUMBER)})
-SESSION_SHAPE = object_of(
-    {**keys(TEXT, "session", "boot"), "started_unix_ns": INTEGER, "rounds": list_of(INDEX, 2)},
-    {"boots": map_of(TEXT)})
-BUILD_SHAPE = object_of(keys(TEXT, "folder", "revision", "digest"), {"uncork": TEXT})
-PLAN_SHAPE = all_of(object_of({
-    **keys(INTEGER, "schema", "seed"), "rounds": INDEX,
-    **keys(TEXT, "name", "uncork", "revision", "build", "boot"),
-    "axes": list_of(TEXT), "cells": list_of(CELL_SHAPE), "sessions": list_of(SESSION_SHAPE),
-}, {
-    **keys(null_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
-    "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)), "subjects": map_of(TEXT),
-    "quick": map_of(object_of(keys(null_or(TEXT), "was", "is"))),
-}), value_check(  # plan.json is written when the first session begins
-    lambda plan: bool(plan["sessions"]), wrong="has no sessions"))
 WordChange = Mapping[str, str | None]  # the value `was` and `is` under --quick; is None: no word
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Scenarios, questions as data: scenarios/*.toml, read, checked and written again; subjects.
 
-It imports base and, for the names of histograms, stats. It never asks the client what a word means,
-and never reads a result.
+It imports base. It never asks the client what a word means, and never reads a result.
 """

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: MIT
 """Scenario files: what to measure and what is claimed about it. TOML, data, never code.
 
-A key is a field of the dataclass of its part: the field has its reader and its meaning. This module
-checks keys and types only: what a word means the plan asks `uncork-client`. A message names the
-file, the wrong key, and the nearest key that would be right.
+The readers check keys and types only: what a word means the plan asks `uncork-client`. A message
+names the file, the wrong key, and the nearest key that would be right.
 """
 
-import json
 import math
 import re
-import tomllib
-from collections.abc import Callable, Iterator
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base.errors import UsageError, nearest_hint
-from suite.stats.histogram import HISTOGRAMS, histogram_find
+from suite.base.errors import UsageError, error_in, nearest_hint
+from suite.scenario import toml
 
 # The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
 PICTURES = {
@@ -30,10 +27,9 @@ PICTURES = {
     "percentiles": "of",
     "ecdf": "of",
 }
-# Words for the appearance of a picture: its size in print, and parts that can be left out.
-SIZES = ("column", "page")
+HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
+SIZES = ("column", "page")  # of a picture in print
 SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
-LOOKS = ("size", "title", "note", "points")
 WORD_TABLES = ("fixed", "sweep", "run")
 CLAIM_KINDS = ("count", "direction", "ratio", "stall")
 READ = ("first hand", "second hand")
@@ -46,105 +42,18 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,[^:/]+")}
 
 
-# Reads the value of a key, which is in the file. `where` begins messages: "FILE: [table] ".
-KeyReader = Callable[[Any, str, str], Any]
-
-
-def key_field(reader: KeyReader, type: str = "", means: str = "", key: str = "",
-              **default: Any) -> Any:
-    """The dataclass field of a key; without a default the key is required. type, means: for
-    `uncork list` and uncork-scenario(5); without them the key is a part of its own. key: its name
-    in the file, where the field has another."""
-    return field(metadata={"reader": reader, "type": type, "means": means, "key": key}, **default)
-
-
-def keys_of(kind: Any) -> dict[str, Field[Any]]:
-    """The fields of a dataclass (or an object of it) that are keys of a file, by key."""
-    return {one.metadata["key"] or one.name: one for one in fields(kind) if one.metadata}
-
-
-def is_required(key: Field[Any]) -> bool:
-    return key.default is key.default_factory is MISSING
-
-
-def string_read(value: Any, key: str, where: str) -> str:
-    """A string on one line."""
-    if not isinstance(value, str):
-        raise UsageError(f"{where}{key} must be text")
-    return " ".join(value.split())
-
-
-def strings_read(value: Any, key: str, where: str, repeat: bool = False) -> tuple[str, ...]:
-    """A list of strings, none of them empty or twice unless they may repeat."""
-    if not isinstance(value, list) or not all(
-            isinstance(item, str) and (item or repeat) for item in value):
-        raise UsageError(f'{where}{key} must be a list of text, as in {key} = ["...", "..."]')
-    twice = next((item for item in value if value.count(item) > 1), None)
-    if twice is not None and not repeat:
-        raise UsageError(f'{where}{key} names "{twice}" twice')
-    return tuple(value)
-
-
-def numbers_read(value: Any, key: str, where: str) -> list[float] | float:
+def numbers_read(value: Any, key: str) -> list[float] | float:
     """A finite number above zero, or a list of them: every metric that can be published is one."""
     numbers: list[Any] = value if isinstance(value, list) and value else [value]
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise UsageError(f"{where}{key} must be a number")
+            raise UsageError(f"{key} must be a number")
         if not math.isfinite(number) or number <= 0:
-            raise UsageError(
-                f"{where}{key} = {number} is impossible: it must be finite and above 0")
+            raise UsageError(f"{key} = {number} is impossible: it must be finite and above 0")
     return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
-def table_check(value: Any, key: str, where: str) -> dict[str, Any]:
-    """The value, which must be a table, `[key]`."""
-    if not isinstance(value, dict):
-        raise UsageError(f"{where}{key} must be a table, [{key}]")
-    return value
-
-
-def tables_check(value: Any, key: str, where: str) -> list[dict[str, Any]]:
-    """The value, which must be a list of tables, `[[key]]`."""
-    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise UsageError(f"{where}{key} must be a list of tables, [[{key}]]")
-    return value
-
-
-def entry_read(entry: dict[str, Any], kind: type, where: str) -> dict[str, Any]:
-    """The values of a table by field, empty texts left out. UsageError for a key that this kind
-    does not have, and for a required one that is missing or empty."""
-    keys, values = keys_of(kind), {}
-    for key in entry:
-        if key not in keys:
-            raise UsageError(f"{where}{key}: unknown key{nearest_hint(key, keys)}")
-    for key, one in keys.items():
-        value = one.metadata["reader"](entry[key], key, where) if key in entry else ""
-        if is_required(one) and value in ("", ()):
-            raise UsageError(f"{where}{key} is missing")
-        if value != "":
-            values[one.name] = value
-    return values
-
-
-def part_make(kind: Any, entry: dict[str, Any], where: str) -> Any:
-    """A table as an object of this kind, which may find itself wrong."""
-    part = kind(**entry_read(entry, kind, where))
-    if wrong := getattr(part, "wrong", ""):
-        raise UsageError(f"{where}{wrong}")
-    return part
-
-
-def part_read(kind: type, value: Any, key: str, where: str) -> Any:
-    return part_make(kind, table_check(value, key, where), f"{where}[{key}] ")
-
-
-def parts_read(kind: type, value: Any, key: str, where: str) -> tuple[Any, ...]:
-    return tuple(part_make(kind, entry, f"{where}[{key}] ")
-                 for entry in tables_check(value, key, where))
-
-
-def word_value(value: Any, where: str) -> str:
+def word_value(value: Any, place: str) -> str:
     """The value of a word as in the shell. Blanks are allowed only between words of a baseline."""
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -152,7 +61,7 @@ def word_value(value: Any, where: str) -> str:
         return str(value)
     if isinstance(value, str) and value.strip() and ("=" in value or not re.search(r"\s", value)):
         return " ".join(value.split())
-    raise UsageError(f'{where} must be one value, as on the command line: "64", "1s", "on"')
+    raise UsageError(f'{place} must be one value, as on the command line: "64", "1s", "on"')
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -164,107 +73,93 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
             yield prefix + key, value
 
 
-def table_words_read(value: Any, key: str, where: str) -> dict[str, str]:
+def table_words_read(value: Any, key: str) -> dict[str, str]:
     words = {}
-    for word, text in words_flatten(table_check(value, key, where)):
+    for word, text in words_flatten(toml.table_read(value, key)):
         if isinstance(text, list):
-            raise UsageError(
-                f"{where}[{key}] {word} has several values: it belongs under [sweep]")
-        words[word] = word_value(text, f"{where}[{key}] {word}")
+            raise UsageError(f"[{key}] {word} has several values: it belongs under [sweep]")
+        words[word] = word_value(text, f"[{key}] {word}")
     return words
 
 
-def sweep_read(value: Any, key: str, where: str) -> dict[str, tuple[str, ...]]:
+def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
     """The words of `[sweep]`, each with a list of values or a range."""
     sweep = {}
-    for word, texts in words_flatten(table_check(value, key, where)):
+    for word, texts in words_flatten(toml.table_read(value, key)):
         if texts == []:
-            raise UsageError(f"{where}[{key}] {word} has no values")
-        sweep[word] = tuple(word_value(item, f"{where}[{key}] {word}")
+            raise UsageError(f"[{key}] {word} has no values")
+        sweep[word] = tuple(word_value(item, f"[{key}] {word}")
                             for item in (texts if isinstance(texts, list) else [texts]))
     return sweep
 
 
-def choice_read(choices: tuple[str, ...], value: Any, key: str, where: str) -> str:
-    text = string_read(value, key, where)
-    if text not in ("", *choices):
-        raise UsageError(f'{where}{key} must be {" or ".join(choices)}, not "{text}"')
-    return text
-
-
-def kind_read(value: Any, key: str, where: str) -> str:
-    kind = string_read(value, key, where)
+def kind_read(value: Any, key: str) -> str:
+    kind = toml.string_read(value, key)
     if kind not in PICTURES:
-        raise UsageError(
-            f'{where}{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
+        raise UsageError(f'{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
     return kind
 
 
-def histogram_name_read(value: Any, key: str, where: str) -> str:
-    name = string_read(value, key, where)
-    return name and histogram_find(name, f"{where}{key}")
-
-
-def look_check(key: str, value: str, where: str) -> str:
-    """Returns the value if it is right for this word of LOOKS; else UsageError."""
-    right = ("column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px" if key == "size"
-             else "yes or no")
-    if not (value in SIZES or SIZE_PATTERN.fullmatch(value) if key == "size"
-            else value in ("yes", "no")):
-        raise UsageError(f'{where}{key} must be {right}, not "{value}"')
-    return value
-
-
-def look_read(value: Any, key: str, where: str) -> str:
-    text = string_read(value, key, where)
-    return text and look_check(key, text, where)
-
-
-def name_read(value: Any, key: str, where: str) -> str:
-    name = string_read(value, key, where)
-    if not NAME_PATTERN.fullmatch(name):
-        raise UsageError(f'{where}{key} = "{name}" must be letters, digits, "_", "-", "."')
+def histogram_name_read(value: Any, key: str) -> str:
+    name = toml.string_read(value, key)
+    if name not in ("", *HISTOGRAMS):
+        raise UsageError(f'{key}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
     return name
 
 
-# The fields of texts, of lists of texts, of one of several texts, and of parts of a picture that
-# are shown or not.
-required = partial(key_field, string_read, "text")
-optional = partial(required, default="")
-or_none = partial(required, default=None)
-listed = partial(key_field, strings_read, "list of texts", default=())
-shown = partial(key_field, look_read, "yes or no", default=None)
+def size_read(value: Any, key: str) -> str:
+    size = toml.string_read(value, key)
+    if size not in ("", *SIZES) and not SIZE_PATTERN.fullmatch(size):
+        raise UsageError(f"{key} must be column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, "
+                         f'1280x720px, not "{size}"')
+    return size
 
 
-def choice(choices: tuple[str, ...], type: str, means: str, **default: Any) -> Any:
-    return key_field(partial(choice_read, choices), type, means, **default)
+def name_read(value: Any, key: str) -> str:
+    name = toml.string_read(value, key)
+    if not NAME_PATTERN.fullmatch(name):
+        raise UsageError(f'{key} = "{name}" must be letters, digits, "_", "-", "."')
+    return name
+
+
+# Words for the appearance of a picture: its size in print, and parts that can be left out.
+SHOWN = ("yes", "no")
+shown_read = partial(toml.choice_read, SHOWN)
+LOOKS: dict[str, toml.KeyReader] = {
+    "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
+# The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
+# shown or not.
+or_none = partial(toml.required, default=None)
+listed = partial(toml.key, toml.strings_read, "list of texts", default=())
+shown = partial(toml.choice, SHOWN, default=None)
 
 
 @dataclass(frozen=True)
 class Origin:
     """Where claims were published, and what was measured there."""
 
-    title: str = required("title under which it was published")
-    who: str = required("who published it")
-    reference: str = required("where it can be read: a project with a commit, an issue, a page")
-    read: str = choice(READ, " or ".join(READ),
-                       "whether that text was read, or a text that cites it")
-    date: str = optional("when it was published")
-    machine: str = optional("machine on which it was measured")
-    kernel: str = optional("kernel of that machine")
-    conditions: str = optional("what was measured, and how")
-    fidelity: str = choice((IN_KIND,), IN_KIND, f"{IN_KIND} if a whole program was measured there; "
-                           "only its socket work runs here", default="")
-    differs: str = optional("what the replay does differently")
-    needs: str = optional("what the replay needs and an idle machine lacks, such as other load on "
-                          "the CPU")
+    title: str = toml.required("title under which it was published")
+    who: str = toml.required("who published it")
+    reference: str = toml.required(
+        "where it can be read: a project with a commit, an issue, a page")
+    read: str = toml.choice(READ, "whether that text was read, or a text that cites it")
+    date: str = toml.optional("when it was published")
+    machine: str = toml.optional("machine on which it was measured")
+    kernel: str = toml.optional("kernel of that machine")
+    conditions: str = toml.optional("what was measured, and how")
+    fidelity: str = toml.choice(
+        (IN_KIND,), f"{IN_KIND} if a whole program was measured there; only its socket work runs "
+        "here", default="")
+    differs: str = toml.optional("what the replay does differently")
+    needs: str = toml.optional(
+        "what the replay needs and an idle machine lacks, such as other load on the CPU")
 
 
 @dataclass(frozen=True)
 class Arm:
     """Words that belong together, under a name that is a value of the word arm."""
 
-    name: str = required("value of the word arm that stands for the words of this table")
+    name: str = toml.required("value of the word arm that stands for the words of this table")
     words: dict[str, str] = field(default_factory=dict)
 
 
@@ -272,31 +167,31 @@ class Arm:
 class Published:
     """A figure that others measured."""
 
-    words: str = required("words of the cell that was measured; for a list of figures one word has "
-                          "a list as long")
-    metric: str = required("metric of the figure")
-    value: float = key_field(
+    words: str = toml.required(
+        "words of the cell that was measured; for a list of figures one word has a list as long")
+    metric: str = toml.required("metric of the figure")
+    value: float = toml.key(
         numbers_read, "number above 0, or a list of them",
         "the figure in the base unit of the metric: s, 1/s, bit/s, B or 1")
-    source: str = required("where the figure is, as FILE:PLACE; for a list of figures PLACE ends "
-                           "with a list as long", "from")
-    set: str = optional("name of a series, if several series have the same cells")
-    label: str = choice((LABEL, LABEL_REPEAT), f"{LABEL} or {LABEL_REPEAT}",
-                        f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
-    unit: str = optional("unit in which it was printed")
-    about: str = optional("why the figure is approximate: rounded, or given in words")
+    source: str = toml.required("where the figure is, as FILE:PLACE; for a list of figures PLACE "
+                                "ends with a list as long", "from")
+    set: str = toml.optional("name of a series, if several series have the same cells")
+    label: str = toml.choice((LABEL, LABEL_REPEAT),
+                             f"{LABEL_REPEAT} for the repeated run of the baseline", default=LABEL)
+    unit: str = toml.optional("unit in which it was printed")
+    about: str = toml.optional("why the figure is approximate: rounded, or given in words")
 
 
 @dataclass(frozen=True)
 class Claim:
     """A sentence and the comparison that decides it."""
 
-    says: str = required("the claim as a sentence")
-    that: str = required("the comparison that decides it, see EXPRESSIONS")
-    kind: str = choice(CLAIM_KINDS, f"one of {', '.join(CLAIM_KINDS)}", "what was published: a "
-                       "count, the direction of a change, a ratio, or a stall", default="")
-    because: str = optional("why another verdict was seen, as a sentence")
-    evidence: str = optional("the comparison that shows it, in the same result")
+    says: str = toml.required("the claim as a sentence")
+    that: str = toml.required("the comparison that decides it, see EXPRESSIONS")
+    kind: str = toml.choice(CLAIM_KINDS, "what was published: a count, the direction of a change, "
+                            "a ratio, or a stall", default="")
+    because: str = toml.optional("why another verdict was seen, as a sentence")
+    evidence: str = toml.optional("the comparison that shows it, in the same result")
 
     @property
     def explanation(self) -> "Claim | None":
@@ -308,10 +203,10 @@ class Claim:
 class Question:
     """A question; the answer is the best value of a word by a metric, in each group of cells."""
 
-    asks: str = required("the question as a sentence")
-    word: str = required("the word whose best value is the answer")
-    metric: str = required("the metric that decides which value is best")
-    where: str = optional("words of the cells that the question is about; empty: all cells")
+    asks: str = toml.required("the question as a sentence")
+    word: str = toml.required("the word whose best value is the answer")
+    metric: str = toml.required("the metric that decides which value is best")
+    where: str = toml.optional("words of the cells that the question is about; empty: all cells")
 
 
 @dataclass(frozen=True)
@@ -334,18 +229,18 @@ class TableLayout:
 class Picture:
     """One picture; where a field is None, the plotter chooses."""
 
-    kind: str = key_field(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
+    kind: str = toml.key(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
     metric: str | None = or_none("metric that it shows; not for " + ", ".join(
         kind for kind, key in PICTURES.items() if key != "metric"))
-    of: str | None = key_field(
+    of: str | None = toml.key(
         histogram_name_read, f"one of {', '.join(HISTOGRAMS)}", "histogram that it shows; only for "
         + ", ".join(kind for kind, key in PICTURES.items() if key == "of"), default=None)
     x: str | None = or_none("word along which bars and curves run, columns of a heat map, lines of "
                             "other kinds")
     name: str | None = or_none(
         "name of the files of the picture; none: metric or histogram, and kind")
-    size: str | None = key_field(
-        look_read, "column, page or WIDTHxHEIGHT with in, mm or px",
+    size: str | None = toml.key(
+        size_read, "column, page or WIDTHxHEIGHT with in, mm or px",
         "size in print, column (3.3 in), page (6.9 in) or any other; none: a screen", default=None)
     title: str | None = shown("whether the title is shown; none: yes")
     points: str | None = shown(
@@ -364,41 +259,45 @@ class Picture:
         return ""
 
 
-def arms_read(value: Any, key: str, where: str) -> tuple[Arm, ...]:
+def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
     """The arms, each `[[arm]]` with a name of its own and one or more words."""
     arms = dict[str, Arm]()
-    for entry in tables_check(value, key, where):
+    for entry in toml.tables_read(value, key):
         named = {"name": entry["name"]} if "name" in entry else {}
-        name = entry_read(named, Arm, f"{where}[{key}] ")["name"]
-        place = f'{where}[{key}] "{name}": '
+        with error_in(f"[{key}] "):
+            name = toml.entry_read(named, Arm)["name"]
+        place = f'[{key}] "{name}": '
         if not NAME_PATTERN.fullmatch(name) or name in arms:
             wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
             raise UsageError(f"{place}the name {wrong}")
         words = table_words_read({word: text for word, text in entry.items() if word != "name"},
-                                 key, where)
+                                 key)
         if not words:
             raise UsageError(f"{place}it has no words")
         arms[name] = Arm(name, words)
     return tuple(arms.values())
 
 
-def published_read(value: Any, key: str, where: str) -> tuple[Published, ...]:
-    """The figures of each entry. A list in `value` needs one as long in `words` and `from`."""
-    figures = []
-    for table in tables_check(value, key, where):
-        entry = entry_read(table, Published, f"{where}[{key}] ")
-        values = entry["value"]
-        parts = [entry]
-        if isinstance(values, list):
-            lists = {name: pattern.findall(entry[name]) for name, pattern in LISTS.items()}
-            for name, found in lists.items():
-                if [text.count(",") + 1 for text in found] != [len(values)]:
-                    raise UsageError(f"{where}[{key}] {'words' if name == 'words' else 'from'} "
-                                     f'"{entry[name]}" has no list of {len(values)}, as value has')
-            parts = [entry | {"value": number} | {
-                name: entry[name].replace(found[0], found[0].split(",")[place])
-                for name, found in lists.items()} for place, number in enumerate(values)]
-        figures += [Published(**part) for part in parts]
+def figures_read(entry: dict[str, Any]) -> list[Published]:
+    """The figures of an entry. A list in `value` needs one as long in `words` and `from`."""
+    values = entry["value"]
+    if not isinstance(values, list):
+        return [Published(**entry)]
+    lists = {name: pattern.findall(entry[name]) for name, pattern in LISTS.items()}
+    for name, found in lists.items():
+        if [text.count(",") + 1 for text in found] != [len(values)]:
+            raise UsageError(f"{'words' if name == 'words' else 'from'} "
+                             f'"{entry[name]}" has no list of {len(values)}, as value has')
+    return [Published(**entry | {"value": number} | {
+        name: entry[name].replace(found[0], found[0].split(",")[place])
+        for name, found in lists.items()}) for place, number in enumerate(values)]
+
+
+def published_read(value: Any, key: str) -> tuple[Published, ...]:
+    figures = list[Published]()
+    for table in toml.tables_read(value, key):
+        with error_in(f"[{key}] "):
+            figures += figures_read(toml.entry_read(table, Published))
     return tuple(figures)
 
 
@@ -406,26 +305,26 @@ def published_read(value: Any, key: str, where: str) -> tuple[Published, ...]:
 class Scenario:
     """A scenario as written; values of words are text exactly as in the shell."""
 
-    name: str = key_field(name_read, "letters, digits, _, - and .",
-                          "name of the scenario, and of its results")
-    question: str = optional("the question that the scenario answers, one sentence")
-    source: str = optional("where the question, or the published figures, come from")
+    name: str = toml.key(name_read, "letters, digits, _, - and .",
+                         "name of the scenario, and of its results")
+    question: str = toml.optional("the question that the scenario answers, one sentence")
+    source: str = toml.optional("where the question, or the published figures, come from")
     exclude: tuple[str, ...] = listed(
         "texts of words; cells with all words of a text are left out")
     disputes: tuple[str, ...] = listed(
         "claims that say the contrary, by the names of their files")
-    origin: Origin | None = key_field(partial(part_read, Origin), default=None)
-    fixed: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    sweep: dict[str, tuple[str, ...]] = key_field(sweep_read, default_factory=dict)
-    run: dict[str, str] = key_field(table_words_read, default_factory=dict)
-    arms: tuple[Arm, ...] = key_field(arms_read, key="arm", default=())
-    published: tuple[Published, ...] = key_field(published_read, default=())
-    claims: tuple[Claim, ...] = key_field(partial(parts_read, Claim), key="claim", default=())
-    answers: tuple[Question, ...] = key_field(
-        partial(parts_read, Question), key="answer", default=())
-    table: TableLayout = key_field(partial(part_read, TableLayout), default=TableLayout())
-    pictures: tuple[Picture, ...] = key_field(
-        partial(parts_read, Picture), key="picture", default=())
+    origin: Origin | None = toml.key(partial(toml.part_read, Origin), default=None)
+    fixed: dict[str, str] = toml.key(table_words_read, default_factory=dict)
+    sweep: dict[str, tuple[str, ...]] = toml.key(sweep_read, default_factory=dict)
+    run: dict[str, str] = toml.key(table_words_read, default_factory=dict)
+    arms: tuple[Arm, ...] = toml.key(arms_read, name="arm", default=())
+    published: tuple[Published, ...] = toml.key(published_read, default=())
+    claims: tuple[Claim, ...] = toml.key(partial(toml.parts_read, Claim), name="claim", default=())
+    answers: tuple[Question, ...] = toml.key(
+        partial(toml.parts_read, Question), name="answer", default=())
+    table: TableLayout = toml.key(partial(toml.part_read, TableLayout), default=TableLayout())
+    pictures: tuple[Picture, ...] = toml.key(
+        partial(toml.parts_read, Picture), name="picture", default=())
 
 
 TOP = ""  # the keys in front of the first table
@@ -446,84 +345,47 @@ class Key(NamedTuple):
 
 def part_keys(part: str) -> list[Key]:
     """The keys of a part, in the order of their fields; none of a part that has only words."""
-    keys = keys_of(PARTS[part]) if part in PARTS else {}
+    keys = toml.keys_of(PARTS[part]) if part in PARTS else {}
     defaults: dict[Any, str | None] = {"": "empty", (): "empty", None: "none",
                 MISSING: "the name of the file without .toml" if part == TOP else None}
     return [Key(name, one.metadata["type"], defaults.get(one.default, str(one.default)), means)
             for name, one in keys.items() if (means := one.metadata["means"])]
 
 
-def words_check(scenario: Scenario, path: Path) -> None:
+def words_check(scenario: Scenario) -> None:
     """UsageError if a word is in two tables, or does not look like a word."""
     seen: dict[str, str] = {}
     for table in WORD_TABLES:
         for word in getattr(scenario, table):
-            where = f"{path}: [{table}] {word}"
             if not KEY_PATTERN.fullmatch(word):
-                raise UsageError(f"{where}: not a word")
+                raise UsageError(f"[{table}] {word}: not a word")
             if word in seen:
-                raise UsageError(f"{where}: given twice: [{seen[word]}] has it already")
+                raise UsageError(f"[{table}] {word}: given twice: [{seen[word]}] has it already")
             seen[word] = table
-
-
-def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
-    """Reads a file of TOML. kind: of the file; command: lists the files of this kind that ship."""
-    text = ""
-    try:
-        text = path.read_bytes().decode()
-        return tomllib.loads(text)
-    except (FileNotFoundError, IsADirectoryError):
-        what = (f"is a folder, not the file of a {kind}" if path.is_dir()
-                else f"no such {kind} file")
-        raise UsageError(
-            f"{path}: {what} ({command} shows the names of those that ship)") from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        last = f"at line {len(text.splitlines())}, the last"
-        wrong = str(error).replace("at end of document", last)
-        raise UsageError(f"{path}: broken TOML: {wrong}") from None
 
 
 def scenario_load(path: Path) -> Scenario:
     """Reads one scenario file. A scenario without a name has that of its file."""
-    document = document_read(path, "scenario", "uncork list")
+    document = toml.document_read(path, "scenario", "uncork list")
     if document.get("name", "") == "":
         document["name"] = path.stem
-    scenario = Scenario(**entry_read(document, Scenario, f"{path}: "))
-    words_check(scenario, path)
+    with error_in(f"{path}: "):
+        scenario = Scenario(**toml.entry_read(document, Scenario))
+        words_check(scenario)
     return scenario
-
-
-def toml_table(header: str, entries: dict[str, Any]) -> list[str]:
-    """A text, a number or a list of texts in JSON is TOML too, once DEL is escaped in it."""
-    lines = ["", header] if header else []
-    for key, value in entries.items():
-        name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
-        text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        lines.append(f"{name} = {text}")
-    return lines
-
-
-def key_values(part: Any) -> dict[str, Any]:
-    """The values of a part by key, but for those that are the default."""
-    return {key: value for key, one in keys_of(part).items()
-            if (value := getattr(part, one.name)) != one.default}
 
 
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
     top, lines = dict[str, Any](), list[str]()
-    for key, value in key_values(scenario).items():
-        if keys_of(scenario)[key].metadata["means"]:
+    for key, value in toml.key_values(scenario).items():
+        if toml.keys_of(scenario)[key].metadata["means"]:
             top[key] = value
             continue
         header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
         for part in filter(None, value if isinstance(value, tuple) else (value,)):
-            entries = part if isinstance(part, dict) else key_values(part)
+            entries = part if isinstance(part, dict) else toml.key_values(part)
             if entries:
-                lines += toml_table(
+                lines += toml.table_lines(
                     header, entries | part.words if isinstance(part, Arm) else entries)
-    return "\n".join([*toml_table("", top), *lines]) + "\n"
+    return "\n".join([*toml.table_lines("", top), *lines]) + "\n"

@@ -22,20 +22,11 @@ from typing import Any, ClassVar, TypeVar
 
 from suite.base import ROOT
 from suite.base.client import client_place
-from suite.base.errors import UsageError, nearest_hint
+from suite.base.errors import UsageError, error_in, nearest_hint
 from suite.base.installation import setup_hint
 from suite.base.process import first_line
 from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, subject_of
-from suite.scenario.scenario import (
-    choice_read,
-    document_read,
-    entry_read,
-    key_field,
-    keys_of,
-    string_read,
-    strings_read,
-    table_check,
-)
+from suite.scenario import toml
 
 FOLDER = ROOT / "scenarios" / "subjects"
 LOADS_FOLDER = ROOT / "scenarios" / "loads"
@@ -58,46 +49,45 @@ SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the
 BLANK = re.compile(r"[\s,]")
 
 
-def needs_read(value: Any, key: str, where: str) -> tuple[str, ...]:
-    found = strings_read(value, key, where)
+def needs_read(value: Any, key: str) -> tuple[str, ...]:
+    found = toml.strings_read(value, key)
     if unknown := next((name for name in found if name not in NEEDS), None):
-        raise UsageError(f"{where}{key} must name {' or '.join(NEEDS)}, not {unknown}")
+        raise UsageError(f"{key} must name {' or '.join(NEEDS)}, not {unknown}")
     return found
 
 
-def named_texts_read(value: Any, key: str, where: str) -> dict[str, str]:
+def named_texts_read(value: Any, key: str) -> dict[str, str]:
     """A table of texts, `[files]` or `[parameters]`."""
-    found = table_check(value, key, where)
+    found = toml.table_read(value, key)
     for name, text in found.items():
         if not isinstance(text, str):
-            raise UsageError(f"{where}[{key}] {name} must be text")
+            raise UsageError(f"[{key}] {name} must be text")
         if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
-            raise UsageError(f"{where}[{key}] {name}: a parameter is letters, digits and _, and "
+            raise UsageError(f"[{key}] {name}: a parameter is letters, digits and _, and "
                              f"none of {', '.join(RESERVED)}, which every program has")
         if key == "files" and (not name or "/" in name or name.startswith(".")):
-            raise UsageError(f"{where}[{key}] {name}: a file has a name without /")
+            raise UsageError(f"[{key}] {name}: a file has a name without /")
     return found
 
 
-def counts_read(value: Any, key: str, where: str) -> str:
+def counts_read(value: Any, key: str) -> str:
     """A pattern with one group."""
-    pattern = string_read(value, key, where)
+    pattern = toml.string_read(value, key)
     with contextlib.suppress(re.error):
         if re.compile(pattern).groups == 1:
             return pattern
-    raise UsageError(f'{where}{key} must be a pattern with one group, as in "([0-9]+) requests"')
+    raise UsageError(f'{key} must be a pattern with one group, as in "([0-9]+) requests"')
 
 
-def limit_read(value: Any, key: str, where: str) -> int:
+def limit_read(value: Any, key: str) -> int:
     if type(value) is not int or value < 1:
-        raise UsageError(f"{where}{key} must be seconds, a whole number from 1 on")
+        raise UsageError(f"{key} must be seconds, a whole number from 1 on")
     return value
 
 
-required, optional = partial(key_field, string_read), partial(key_field, string_read, default="")
-texts = partial(key_field, strings_read)
-list_field = partial(key_field, partial(strings_read, repeat=True), default=None)
-named_texts = partial(key_field, named_texts_read, default_factory=dict)
+texts = partial(toml.key, toml.strings_read)
+list_field = partial(toml.key, partial(toml.strings_read, repeat=True), default=None)
+named_texts = partial(toml.key, named_texts_read, default_factory=dict)
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
@@ -118,18 +108,18 @@ class Program:
     placed: ClassVar[tuple[str, ...]]  # names that uncork replaces, such as {folder} and {host}
     folders: ClassVar[str | None]  # where its program is searched; None: on PATH
     name: str
-    says: str = required()
-    program: str = required()
-    apt: str = required()
-    dnf: str = required()
+    says: str = toml.required()
+    program: str = toml.required()
+    apt: str = toml.required()
+    dnf: str = toml.required()
     protocols: tuple[str, ...] = texts()
     transports: tuple[str, ...] = texts()
-    version: str = required()
+    version: str = toml.required()
     arguments: tuple[str, ...] | None = list_field()
     arguments_tls: tuple[str, ...] | None = list_field()
     arguments_tcp: tuple[str, ...] | None = list_field()
     arguments_unix: tuple[str, ...] | None = list_field()
-    needs: tuple[str, ...] = key_field(needs_read, default=())
+    needs: tuple[str, ...] = toml.key(needs_read, default=())
     parameters: Mapping[str, str] = named_texts()
 
     @property
@@ -140,7 +130,7 @@ class Program:
     @property
     def definition(self) -> dict[str, Any]:
         """Its definition for uncork-client and uncork-server (docs/real-programs.md)."""
-        return {key: value for key in keys_of(self)
+        return {key: value for key in toml.keys_of(self)
                 if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
 
     def find(self, program: str = "") -> str | None:
@@ -153,7 +143,7 @@ class Subject(Program):
 
     kind, folders = SUBJECT, PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
-    listens: str = key_field(partial(choice_read, LISTENS))
+    listens: str = toml.choice(LISTENS)
     arguments_command: tuple[str, ...] | None = list_field()
     files: Mapping[str, str] = named_texts()
 
@@ -164,10 +154,10 @@ class Load(Program):
 
     kind, folders = LOAD, None
     placed = ("folder", "host", "port", "path", "uri", "size")
-    version: str = optional()
-    moves: str = required()
-    limit_s: int = key_field(limit_read, default=LIMIT_S)
-    counts: str | None = key_field(counts_read, default=None)
+    version: str = toml.optional()
+    moves: str = toml.required()
+    limit_s: int = toml.key(limit_read, default=LIMIT_S)
+    counts: str | None = toml.key(counts_read, default=None)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -181,11 +171,12 @@ class Load(Program):
 Kind = TypeVar("Kind", Subject, Load)
 
 
-def placeholders_check(program: Program, where: str) -> None:
+def placeholders_check(program: Program) -> None:
     """UsageError for a {name} that is neither a parameter nor replaced by uncork."""
     known = (*program.placed, *program.parameters)
-    texts: dict[str, Iterable[str]] = {key: getattr(program, key) or ()
-                                       for key in keys_of(program) if key.startswith("arguments")}
+    texts: dict[str, Iterable[str]] = {
+        key: getattr(program, key) or ()
+        for key in toml.keys_of(program) if key.startswith("arguments")}
     if isinstance(program, Subject):
         texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
     if isinstance(program, Load):
@@ -193,19 +184,19 @@ def placeholders_check(program: Program, where: str) -> None:
     for key, each in texts.items():
         for name in PLACEHOLDER.findall(" ".join(each)):
             if name not in known:
-                raise UsageError(f"{where}{key}: {{{name}}} is no parameter"
-                                 f"{nearest_hint(name, known)}")
+                raise UsageError(f"{key}: {{{name}}} is no parameter{nearest_hint(name, known)}")
 
 
 def program_load(path: Path, kind: type[Kind]) -> Kind:
     """Reads the file NAME.toml of the program NAME. UsageError names the file and the key."""
-    where, name = f"{path}: ", path.stem
+    name = path.stem
     if not NAME_PATTERN.fullmatch(name) or name in ("own", *ENDS):
-        raise UsageError(f"{where}the name of a {kind.kind} is lower-case letters, digits and -, "
+        raise UsageError(f"{path}: the name of a {kind.kind} is lower-case letters, digits and -, "
                          f"and none of own, {', '.join(ENDS)}")
-    document = document_read(path, kind.kind, "uncork subjects")
-    program = kind(name=name, **entry_read(document, kind, where))
-    placeholders_check(program, where)
+    document = toml.document_read(path, kind.kind, "uncork subjects")
+    with error_in(f"{path}: "):
+        program = kind(name=name, **toml.entry_read(document, kind))
+        placeholders_check(program)
     return program
 
 

@@ -13,46 +13,42 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from suite.stats.estimate import DEVIATION_BY_MEDIAN
+
 CORRELATION_MOST = 0.9  # of a series that drifts: its interval is 4.4 times as wide
 REGIME_SHARE, REGIME_ROUNDS = 0.1, 3  # the smaller group has this share of the rounds, and so many
 REGIME_TIMES = 1.5  # how many times the centre of one group is that of the other, at least
 REGIME_SPREADS = 4.0  # how many standard deviations the centres are apart, at least
 REGIME_FEW = 1.9, 125.0  # and so many plus so many divided by the rounds: of 10 rounds 14
-BY_MEDIAN = 1.4826  # the standard deviation of normal noise, divided by its median deviation
-
-
-def ranks_of(values: np.ndarray) -> np.ndarray:
-    """Twice the mean rank of each value, equal values alike: int64."""
-    ordered = np.sort(values)
-    return np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
-
-
-def correlation_neighbours(values: np.ndarray) -> float:
-    """The rank correlation of neighbouring values, at lag 1; 0 if all are equal."""
-    ranks = ranks_of(values).astype(float)
-    apart = ranks - ranks.mean()
-    square = float(apart @ apart)
-    return float(apart[1:] @ apart[:-1]) / square if square else 0.0
 
 
 def correlation_of(values: np.ndarray) -> tuple[float, float]:
-    """The correlation of neighbouring rounds and its standard error; the first at least 0.
+    """The rank correlation of neighbouring rounds and its standard error; the first at least 0.
     values: of shape (rounds,), in the order in which they ran."""
     n = len(values)
     if n < 2 or not np.ptp(values):
         return 0.0, 0.0
-    sample = correlation_neighbours(values)
+    ordered = np.sort(values)
+    # twice the mean rank of each value, equal values alike
+    ranks = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    apart = ranks - ranks.mean()
+    sample = float(apart[1:] @ apart[:-1]) / float(apart @ apart)
     likely = sample + (1 + 4 * max(sample, 0.0)) / n
     bounded = min(max(likely, 0.0), CORRELATION_MOST)
     # below 0 too: rounds that happen to alternate are not known better than independent ones
     return bounded, max(likely + math.sqrt((1 - bounded ** 2) / n) - bounded, 0.0)
 
 
-def widening_of(values: np.ndarray) -> float:
-    """How many times wider the interval of these rounds is than that of independent ones, at least
-    1."""
-    most = min(sum(correlation_of(values)), CORRELATION_MOST)
+def widening_by(correlation: float) -> float:
+    """How many times wider the interval of rounds with this correlation is than that of independent
+    ones; of more than CORRELATION_MOST, as of that."""
+    most = min(correlation, CORRELATION_MOST)
     return math.sqrt((1 + most) / (1 - most))
+
+
+def widening_of(values: np.ndarray) -> float:
+    """The widening of these rounds, at least 1."""
+    return widening_by(sum(correlation_of(values)))
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ def regimes_of(values: np.ndarray) -> Regimes | None:
     split, middle = int(sizes[best]), (means[0][best] + means[1][best]) / 2
     groups = logs[:split], logs[split:]
     low, high = (float(np.median(group)) for group in groups)
-    spread = BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
+    spread = DEVIATION_BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
                                             for group in groups]))
     apart = max(REGIME_SPREADS, REGIME_FEW[0] + REGIME_FEW[1] / n)
     if not logs[split - 1] <= middle <= logs[split] or (

@@ -83,34 +83,34 @@ def mann_whitney_counts(n: int, m: int) -> np.ndarray:
     return table[n]
 
 
+# Each null is None where there are too few values for an interval.
+
 @lru_cache
-def signed_rank_null(n: int) -> Null:
+def signed_rank_null(n: int) -> Null | None:
     """The null of the number of Walsh averages below 0 (or above) of n differences."""
-    return null_build(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24,
-                      signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None)
+    if n < ROUNDS_NEEDED:
+        return None
+    counts = signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None
+    return null_build(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24, counts)
 
 
 @lru_cache
-def mann_whitney_null(n: int, m: int) -> Null:
+def mann_whitney_null(n: int, m: int) -> Null | None:
     """The null of the number of pairs, of n and m values, whose first value is smaller (or
     larger)."""
-    return null_build(n * m, n * m * (n + m + 1) / 12,
-                      mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None)
+    if min(n, m) < SIDES_NEEDED:
+        return None
+    counts = mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None
+    return null_build(n * m, n * m * (n + m + 1) / 12, counts)
 
 
 @lru_cache
 def sign_null(n: int) -> Null | None:
-    """The null of the number of n pairs whose first value is larger; None if n is too small for an
-    interval."""
+    """The null of the number of n pairs whose first value is larger."""
     if n < ROUNDS_NEEDED:
         return None
     counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None
     return null_build(n, n / 4, None if counts is None else np.array(counts, dtype=float))
-
-
-def unpaired_null(n: int, m: int) -> Null | None:
-    """The null of n against m values; None if a side has too few for an interval."""
-    return mann_whitney_null(n, m) if min(n, m) >= SIDES_NEEDED else None
 
 
 def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
@@ -140,11 +140,6 @@ def student_cumulative(t: float, degrees: int) -> float:
     if not odd:
         return sine * total
     return 2 / math.pi * (angle + sine * math.cos(angle) * total)
-
-
-def student_p(t: float, degrees: int) -> float:
-    """The two-sided p of t >= 0."""
-    return 1 - student_cumulative(t, degrees)
 
 
 def student_quantile(share: float, degrees: int) -> float:

@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.dependence import widening_of
+from suite.stats.dependence import widening_by, widening_of
 from suite.stats.estimate import Interval
 from suite.stats.nulls import (
     ALPHA,
@@ -41,12 +41,7 @@ SEED = 1
 SIMULATED_SHIFTS = 500  # the rank test is simulated for up to so many elementary shifts
 SIMULATED_SAMPLES = 4000
 SIMULATED_ROUNDS = 300  # the widening of more rounds is that of so many
-
-
-@lru_cache
-def quantile_of(share: float) -> float:
-    """The quantile of the normal distribution."""
-    return NormalDist().inv_cdf(share)
+quantile_of = NormalDist().inv_cdf
 
 
 def widenings(rows: np.ndarray) -> np.ndarray:
@@ -59,6 +54,7 @@ def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool 
     """The factor of a half width at confidence 1 - alpha, which must be possible. n: shared rounds;
     with m, n against m values. independent: as of ratio_make()."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
+    assert null
     chance, half = np.random.default_rng(SEED), SIMULATED_SAMPLES // 2
     if null.size > SIMULATED_SHIFTS:
         reach = np.ones((SIMULATED_SAMPLES, 1)) if m or independent else widenings(
@@ -113,8 +109,8 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
 
 def widening_expected(rounds: int) -> float:
     """The widening of independent rounds: their correlation is 0, plus one standard error."""
-    error = 1 / math.sqrt(max(rounds, SIDES_NEEDED)) + 1 / max(rounds, SIDES_NEEDED)
-    return math.sqrt((1 + error) / (1 - error))
+    rounds = max(rounds, SIDES_NEEDED)
+    return widening_by(1 / math.sqrt(rounds) + 1 / rounds)
 
 
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
@@ -123,12 +119,9 @@ def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
     errors = PLANNED_NOISE * noise / math.log(PLANNED_CHANGE) * (
         quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
-    needed = rounds_deciding(rows, paired) + ROUNDS_SPARE
-    while needed <= ROUNDS_ADVISED:
-        if needed >= (errors * (widening_expected(needed) if paired else 1.0)) ** 2:
-            return needed
-        needed += 1
-    return math.inf
+    fewest = rounds_deciding(rows, paired) + ROUNDS_SPARE
+    return next((n for n in range(fewest, ROUNDS_ADVISED + 1)
+                 if n >= (errors * (widening_expected(n) if paired else 1.0)) ** 2), math.inf)
 
 
 def noise_measured(ratio: Ratio) -> float | None:

@@ -15,9 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
-from suite.stats.dependence import correlation_of, widening_of
+from suite.stats.dependence import correlation_of, widening_by
 from suite.stats.estimate import ALPHA, Estimate, Interval
-from suite.stats.nulls import student_p, student_quantile
+from suite.stats.nulls import student_cumulative, student_quantile
 from suite.stats.shift import ROUNDING, Shifts, shifts_make
 
 CORRELATED = 2.0  # a correlation of rounds is certain from so many standard errors on
@@ -35,7 +35,7 @@ class Spread:
     def p(self) -> float:
         if not self.error:
             return 0.0 if abs(self.mean) > ROUNDING else 1.0
-        return student_p(abs(self.mean) / self.error, self.sessions - 1)
+        return 1 - student_cumulative(abs(self.mean) / self.error, self.sessions - 1)
 
     def reach(self, alpha: float) -> tuple[float, float]:
         half = student_quantile(1 - alpha / 2, self.sessions - 1) * self.error
@@ -52,7 +52,7 @@ def spread_of(sessions: Sequence[np.ndarray]) -> Spread:
 @dataclass(frozen=True)
 class Ratio:
     """A ratio, before it is known how many others are tested with it. centre: the logarithm of its
-    value. shifts: of logarithms. widening: as of widening_of(). correlation: as of
+    value. shifts: of logarithms. widening: as of widening_by(). correlation: as of
     correlation_of(). spread: of its sessions, if it has a few: None if it has one, or if sessions
     are the units."""
 
@@ -118,17 +118,10 @@ def ratio_make(new: Sequence[float], base: Sequence[float], paired: bool,
     """
     logs = np.log(new), np.log(base)
     value = math.log(centre or np.median(new) / np.median(base))
-    rounds = logs[0] - logs[1] if paired else None
-    dependent = rounds is not None and not independent
-    widening, correlation = (widening_of(rounds), correlation_of(rounds)[0]) if (
-        rounds is not None and dependent) else (1.0, 0.0)
-    spread = spread_of([rounds[places] for places in sessions]) if (
-        rounds is not None and len(sessions) > 1) else None
-    return Ratio(0.0 if abs(value) < ROUNDING else value, shifts_make(*logs, paired), widening,
-                 correlation, spread)
-
-
-def ratio_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
-                   alpha: float = ALPHA) -> Estimate:
-    """The estimate of new / base of a single pair of series, at confidence 1 - alpha."""
-    return ratio_make(new, base, paired).estimate(alpha)
+    rounds = logs[0] - logs[1] if paired else np.empty(0)
+    correlation, error = (0.0, 0.0) if independent else correlation_of(rounds)
+    spread = None
+    if paired and len(sessions) > 1:
+        spread = spread_of([rounds[places] for places in sessions])
+    return Ratio(0.0 if abs(value) < ROUNDING else value, shifts_make(*logs, paired),
+                 widening_by(correlation + error), correlation, spread)

@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from suite.stats.estimate import ALPHA, Estimate, Interval
-from suite.stats.nulls import ROUNDS_NEEDED, Null, sign_null, signed_rank_null, unpaired_null
+from suite.stats.nulls import Null, mann_whitney_null, sign_null, signed_rank_null
 
 # Logarithms of equal ratios differ by rounding, up to 1e-14: a smaller shift than this counts as 0.
 ROUNDING = 1e-12
@@ -114,11 +114,10 @@ def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Sh
     sides = len(new), len(base)
     if not paired:
         return Shifts(np.sort(np.asarray(new, dtype=float)),
-                      np.sort(-np.asarray(base, dtype=float)), False, unpaired_null(*sides),
+                      np.sort(-np.asarray(base, dtype=float)), False, mann_whitney_null(*sides),
                       min(sides))
-    halves, rounds = np.sort(np.subtract(new, base, dtype=float) / 2), sides[0]
-    return Shifts(halves, halves, True,
-                  signed_rank_null(rounds) if rounds >= ROUNDS_NEEDED else None, rounds)
+    halves = np.sort(np.subtract(new, base, dtype=float) / 2)
+    return Shifts(halves, halves, True, signed_rank_null(sides[0]), sides[0])
 
 
 def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
@@ -160,4 +159,4 @@ def ratio_directed(new: Bounds, base: Bounds, paired: bool, alpha: float = ALPHA
         return direction_estimate(signs_of(new, base), sign_null(rounds), rounds, alpha)
     every = signs_of(tuple(side[:, None] for side in new), tuple(side[None, :] for side in base))
     sides = len(new[0]), len(base[0])
-    return direction_estimate(every.ravel(), unpaired_null(*sides), min(sides), alpha)
+    return direction_estimate(every.ravel(), mann_whitney_null(*sides), min(sides), alpha)

@@ -6,10 +6,10 @@ from itertools import accumulate
 
 from suite.base.units import Scale
 from suite.observe.frame import Matrix
+from suite.observe.histogram import Histogram
 from suite.present.pictures import parts
 from suite.present.pictures.percentiles import distribution_draw, time_in, time_tics
 from suite.scenario.scenario import Picture
-from suite.stats.histogram import Histogram
 
 TAIL = 0.99  # the axis ends at this quantile of the slowest cell; kind=percentiles shows the rest
 

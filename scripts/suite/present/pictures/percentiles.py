@@ -18,11 +18,11 @@ from suite import stats
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, scale_choose, share_text
 from suite.observe.frame import Cell, Matrix
+from suite.observe.histogram import Histogram
 from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Sign, canvas_of
 from suite.scenario.scenario import Picture
-from suite.stats.histogram import Histogram
 
 STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis

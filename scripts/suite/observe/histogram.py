@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suite.base.errors import UsageError, nearest_hint
 from suite.base.units import Beyond
 
-HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
-FROM_INTENDED = ("latency", "late_start")  # these begin at the time when a request is due
 OPEN = 2**64  # the width of a bin without an upper end
 
 
@@ -75,10 +72,3 @@ def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
     return Histogram(sum(part.count for part in parts), max(part.maximum for part in counted),
                      min(part.minimum for part in counted), sum(part.sum for part in parts), bins,
                      sum(part.beyond for part in parts))
-
-
-def histogram_find(name: str, where: str) -> str:
-    """Returns the name if it is one of HISTOGRAMS, else UsageError. where: begins the message."""
-    if name not in HISTOGRAMS:
-        raise UsageError(f'{where}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
-    return name
