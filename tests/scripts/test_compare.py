@@ -20,7 +20,7 @@ from suite.__main__ import main
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
 from suite.contrast.contrast import Status, Verdict
-from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
@@ -60,8 +60,8 @@ def folders(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corked():
     """nodelay against cork in the stored result, times and counts."""
-    return [compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"},
-                          [TIME, SEGMENTS])]
+    return [compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "cork"},
+                         [TIME, SEGMENTS])]
 
 
 def between(folders, base: str, new: str, *metrics, **words):
@@ -70,7 +70,7 @@ def between(folders, base: str, new: str, *metrics, **words):
     for name in (base, new):
         matrix = matrix_of(folders[name])
         sides.append(replace(matrix, result=replace(matrix.result, folder=Path(name))))
-    return compare_results(*sides, {}, {}, metrics or (TIME,), **words)
+    return compare_pair(sides, {}, {}, metrics or (TIME,), **words)
 
 
 def said(capsys, *arguments) -> str:
@@ -127,8 +127,8 @@ def test_csv_and_json_have_what_the_model_has(folders):
 
 
 def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
-    comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"},
-                               {"write": "cork", "place": "apart"}, [TIME])
+    comparison = compare_pair([corked[0].base.matrix], {"write": "nodelay"},
+                              {"write": "cork", "place": "apart"}, [TIME])
     lines = compared_text([comparison], 100)
     assert re.search(r"^together +35\.6 +2\.0% +- +- +-$", lines, re.MULTILINE)
     assert "1 of 2 rows have a cell on one side only" in lines
@@ -137,8 +137,8 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
 
 
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
-    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "writev"},
+                              [TIME])
     wide, narrow = compared_text([comparison], 72), compared_text([comparison], 71)
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
     assert re.search(r"^apart .* ~ .*x\]$", narrow, re.MULTILINE)
@@ -210,8 +210,8 @@ def test_a_base_that_all_share_stands_in_hgrm_and_hyperfine_once(folders):
 
 
 def test_hyperfine_has_the_times_of_runs_that_do_a_set_work(folders):
-    comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(folders["work"])], {"write": "nodelay"}, {"write": "cork"},
+                              [TIME])
     entry = json.loads(hyperfine.render([comparison]))["results"][0]
     times = comparison.base.matrix.series(comparison.rows[0].base.name, "time").values.tolist()
     assert entry["times"] == times and entry["exit_codes"] == [
@@ -227,8 +227,8 @@ def test_hyperfine_refuses_what_runs_for_a_set_time(corked):
 
 
 def test_two_builds_tell_their_revisions_and_are_what_is_compared(folders):
-    comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(folders["builds"])], {"build": "old"}, {"build": "new"},
+                              [TIME])
     assert [(one.kind, one.name, one.base, one.new, one.declared)
             for one in comparison.differences] == [
         ("binaries", "revision", "vold", "vnew", True),
@@ -327,7 +327,7 @@ OPPOSED = "depends on place: faster together, slower apart"
 
 
 def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
-    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     assert comparison.geomeans == {TIME.name: None}
     assert f"no geomean: {OPPOSED}" in compared_text([comparison], 100)
     told = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]["metrics"]

@@ -13,7 +13,7 @@ from suite import stats
 from suite.base.errors import UsageError
 from suite.contrast.contrast import Contrast, Status, Verdict
 from suite.contrast.verdicts import Family, Judged
-from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.observe.frame import Series
 from suite.observe.machines import TIMES_INVALID
 from suite.observe.metrics import METRICS
@@ -38,8 +38,8 @@ def made(tmp_path_factory):
 
 
 def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
-    across = compare_results(made["old"], made["new"], {}, {}, [SEGMENTS])
-    within = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS])
+    across = compare_pair([made["old"], made["new"]], {}, {}, [SEGMENTS])
+    within = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS])
     changes = [row.changes[SEGMENTS.name] for one in (across, within) for row in one.rows]
     assert any(change.base.exact and len(across.base.sessions) == 4 for change in changes)
     for change in changes:
@@ -49,7 +49,7 @@ def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made
 
 
 def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
-    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
+    comparison = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
     assert comparison.paired and comparison.axes == ("place",)
     assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
     change, family = comparison.rows[0].changes[TIME.name], comparison.families[TIME.name]
@@ -62,32 +62,32 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
 
 
 def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
-    forth = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"},
-                          [TIME]).rows[0].changes[TIME.name]
-    back = compare_cells(nodelay, {"write": "cork"}, {"write": "nodelay"},
+    forth = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"},
                          [TIME]).rows[0].changes[TIME.name]
+    back = compare_pair([nodelay], {"write": "cork"}, {"write": "nodelay"},
+                        [TIME]).rows[0].changes[TIME.name]
     assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median)
     assert forth.ratio.value * back.ratio.value == pytest.approx(1)
 
 
 def test_counts_that_are_the_same_in_every_round_need_no_interval(nodelay):
-    row = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS]).rows[0]
+    row = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS]).rows[0]
     change = row.changes["segments_per_message"]
     assert change.verdict is Verdict.EXACT and change.ratio == stats.Estimate(
         1 / 15, None, change.ratio.pairs) and change.ratio.p is None
 
 
 def test_a_word_that_both_selectors_have_selects_rows(nodelay):
-    comparison = compare_cells(nodelay, {"write": "nodelay", "place": "apart"},
-                               {"write": "cork", "place": "apart"},
+    comparison = compare_pair([nodelay], {"write": "nodelay", "place": "apart"},
+                              {"write": "cork", "place": "apart"},
                                [TIME])
     assert comparison.axes == () and len(comparison.rows) == 1
     assert (comparison.base.name, comparison.new.name) == ("write=nodelay", "write=cork")
 
 
 def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodelay):
-    comparison = compare_cells(nodelay, {"write": "nodelay"}, {"write": "cork", "place": "apart"},
-                               [TIME])
+    comparison = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork", "place": "apart"},
+                              [TIME])
     assert [row.new is None for row in comparison.rows] == [True, False]
     assert comparison.rows[0].changes == {}
     assert comparison.notes == ("1 of 2 rows have a cell on one side only",)
@@ -106,7 +106,7 @@ def test_a_word_of_one_selector_leaves_rows_without_a_partner_and_says_so(nodela
 def test_selectors_that_say_nothing_are_refused(nodelay, base, new, says):
     words = [dict(word.split("=") for word in text.split()) for text in (base, new)]
     with pytest.raises(UsageError, match=says.replace("?", "[?]")):
-        compare_cells(nodelay, *words, [TIME])
+        compare_pair([nodelay], *words, [TIME])
 
 
 def test_the_baseline_is_compared_with_each_other_value_of_its_axis(nodelay):
@@ -117,7 +117,7 @@ def test_the_baseline_is_compared_with_each_other_value_of_its_axis(nodelay):
 
 
 def test_between_two_results_a_session_is_the_unit(made):
-    comparison = compare_results(made["old"], made["new"], {}, {}, [TIME])
+    comparison = compare_pair([made["old"], made["new"]], {}, {}, [TIME])
     change = comparison.rows[0].changes["time_per_message"]
     assert not comparison.paired and comparison.axes == ("place", "write")
     assert change.base.rounds == change.new.rounds == change.ratio.pairs == 4
@@ -131,7 +131,7 @@ def test_between_two_results_a_session_is_the_unit(made):
 
 
 def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(made):
-    comparison = compare_results(made["old"], made["once"], {}, {}, [TIME, SEGMENTS])
+    comparison = compare_pair([made["old"], made["once"]], {}, {}, [TIME, SEGMENTS])
     change = comparison.rows[0].changes["time_per_message"]
     assert change.verdict is Verdict.UNKNOWN
     assert change.ratio.interval is None
@@ -142,7 +142,7 @@ def test_with_fewer_than_four_sessions_a_side_nothing_is_said_of_a_difference(ma
 
 
 def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
-    comparison = compare_results(made["old"], made["new"], {}, {}, [TIME], ["kernel"])
+    comparison = compare_pair([made["old"], made["new"]], {}, {}, [TIME], ["kernel"])
     found = {(one.kind, one.name): one for one in comparison.differences}
     kernel, cpus = found["kernel", "kernel"], found["cpu", "cpus_online"]
     assert (kernel.base, kernel.new, kernel.declared) == ("6.18.0-test", "6.19.0", True)
@@ -152,15 +152,15 @@ def test_machines_that_differ_are_told_and_what_was_declared_is_marked(made):
 
 
 def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
-    comparison = compare_results(made["old"], made["new"], {"write": "nodelay"}, {"write": "cork"},
-                                 [TIME])
+    comparison = compare_pair([made["old"], made["new"]], {"write": "nodelay"}, {"write": "cork"},
+                              [TIME])
     told = {one.name: one for one in comparison.differences if one.kind == "words"}
     assert told["write"].declared and (told["write"].base, told["write"].new) == ("nodelay", "cork")
     assert comparison.new.name == "6.19.0 write=cork"
 
 
 def test_cells_of_one_result_only_stand_in_rows_of_their_own(made):
-    comparison = compare_results(made["old"], made["wide"], {}, {}, [TIME])
+    comparison = compare_pair([made["old"], made["wide"]], {}, {}, [TIME])
     rows = [(*row.axes.values(), row.base is not None, row.new is not None)
             for row in comparison.rows]
     assert ("apart", "nodelay", True, True) in rows and ("apart", "cork", True, False) in rows
@@ -168,7 +168,7 @@ def test_cells_of_one_result_only_stand_in_rows_of_their_own(made):
 
 
 def test_an_axis_with_one_value_that_the_other_side_lacks_is_told_and_not_merged(made):
-    comparison = compare_results(made["old"], made["wide"], {}, {"place": "free"}, [TIME])
+    comparison = compare_pair([made["old"], made["wide"]], {}, {"place": "free"}, [TIME])
     assert [tuple(row.axes.values()) for row in comparison.rows if row.base and row.new] == [
         ("together", "nodelay"), ("together", "writev"), ("apart", "nodelay"), ("apart", "writev")]
     told = next(one for one in comparison.differences if one.name == "place")
@@ -176,10 +176,10 @@ def test_an_axis_with_one_value_that_the_other_side_lacks_is_told_and_not_merged
 
 
 def test_of_an_emulated_machine_only_counts_are_compared(made):
-    comparison = compare_results(made["once"], made["slow"], {}, {}, [TIME, SEGMENTS])
+    comparison = compare_pair([made["once"], made["slow"]], {}, {}, [TIME, SEGMENTS])
     assert comparison.metrics == (SEGMENTS,) and comparison.notes[0] == TIMES_INVALID
     with pytest.raises(UsageError, match=TIMES_INVALID):
-        compare_cells(made["slow"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+        compare_pair([made["slow"]], {"write": "nodelay"}, {"write": "cork"}, [TIME])
 
 
 def family_of(*factors: float, rounds: int = 10) -> Family:

@@ -20,9 +20,8 @@ from simulated import METRIC, NOISES, matrix_identical
 from suite import stats
 from suite.contrast.contrast import Unit, Verdict, contrast_of
 from suite.contrast.verdicts import Family, Judged
-from suite.decide.comparison.build import compare_baseline
+from suite.decide.comparison.build import change_make, compare_baseline
 from suite.decide.comparison.model import Comparison, Row, Side
-from suite.decide.comparison.samples import change_make
 from suite.decide.gate import GateVerdict, gate_parse, gates_decide, limit_verdict
 from suite.observe.metrics import METRICS
 from test_truth import RESULTS

@@ -24,7 +24,7 @@ from suite.base.process import SUITE, process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
-from suite.decide.comparison.build import cells_alone, compare_cells
+from suite.decide.comparison.build import cells_alone, compare_pair
 from suite.decide.gate import STATUS, Gate, gates_decide, gates_parse
 from suite.measure.plan import plan_make
 from suite.measure.resume import folder_name
@@ -140,8 +140,8 @@ def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> J
             return BAD, f"{UNSUPPORTED}: {cell.reasons[0]}"
     try:
         decided = gates_decide([cells_alone(matrix, {}, metrics) if len(sides) < 2 else
-                                compare_cells(matrix, words_split(sides[:1]),
-                                              words_split(sides[1:]), metrics)], gates)
+                                compare_pair([matrix], words_split(sides[:1]),
+                                             words_split(sides[1:]), metrics)], gates)
     except UsageError as error:
         return SKIP, str(error)
     if not decided.rows:

@@ -11,7 +11,7 @@ from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.decide.claims import claims_decide
-from suite.decide.comparison.build import compare_baseline, compare_results
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
 from suite.decide.comparison.sides import metrics_choose
@@ -76,8 +76,8 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
-                                                metrics_choose(base, None)))
+    comparison = refusals_check(compare_pair([base.whole, new.whole], words, words,
+                                             metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
                      forest_drawn([comparison]))
 

@@ -56,11 +56,6 @@ class Change:
     def verdict(self) -> Verdict:
         return self.judged.verdict
 
-    @property
-    def exact(self) -> bool:
-        """Whether both sides counted the same in every run."""
-        return self.contrast.exact
-
 
 @dataclass(frozen=True)
 class Row:
