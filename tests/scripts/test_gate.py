@@ -22,7 +22,7 @@ from suite.contrast.contrast import Unit, Verdict, contrast_of
 from suite.contrast.verdicts import Family, Judged
 from suite.decide.comparison.build import change_make, compare_baseline
 from suite.decide.comparison.model import Comparison, Row, Side
-from suite.decide.gate import GateVerdict, gate_parse, gates_decide, limit_verdict
+from suite.decide.gate import REGRESSION, UNDECIDED, gate_parse, gates_decide, limit_verdict
 from suite.observe.metrics import METRICS
 from test_truth import RESULTS
 from truth import Truth, truth_write
@@ -99,10 +99,10 @@ def estimate(low, value, high):
     (stats.Estimate(1.2, None, 3), 1.03, True, "undecided"),
 ])
 def test_the_interval_beside_the_limit_decides(figure, limit, above, verdict):
-    assert limit_verdict(figure, limit, above).value == verdict
+    assert limit_verdict(figure.interval, limit, above) == verdict
     if figure.interval and limit:  # the same of the reciprocals
         turned = estimate(1 / figure.interval.high, 1 / figure.value, 1 / figure.interval.low)
-        assert limit_verdict(turned, 1 / limit, not above).value == verdict
+        assert limit_verdict(turned.interval, 1 / limit, not above) == verdict
 
 
 def test_a_gate_prints_its_rows_and_ends_with_what_they_came_to():
@@ -161,8 +161,8 @@ def test_a_new_side_that_fails_is_undecided_and_never_within(tmp_path):
 
 def test_a_count_that_begins_at_0_is_beyond_any_change(tmp_path):
     gate = gate_parse("retransmits_per_message > +50%")
-    figure = stats.Estimate(math.inf, None, 0)
-    assert limit_verdict(figure, gate.limit, True, exact=True) is GateVerdict.REGRESSION
+    exact = stats.Interval(math.inf, math.inf, None)
+    assert limit_verdict(exact, gate.limit, gate.above) == REGRESSION
 
 
 @pytest.fixture(scope="module")
@@ -217,13 +217,13 @@ def test_a_regression_is_a_change_to_all_other_readers(made):
                 gate = gate_parse(f"{metric} {way} 0%")
                 for row in gates_decide(comparisons, [gate]).rows:
                     change = row.row.changes.get(metric)
-                    if row.verdict is GateVerdict.REGRESSION:
+                    if row.verdict == REGRESSION:
                         assert change.verdict in (Verdict.CHANGED, Verdict.EXACT), (name, row)
                         assert (change.ratio.value > 1) == gate.above, (name, row)
                     found.add((row.verdict, change.verdict if change else None))
-                    assert row.verdict is GateVerdict.UNDECIDED or change.verdict.claims, row
-    assert {(GateVerdict.REGRESSION, Verdict.CHANGED), (GateVerdict.UNDECIDED, Verdict.UNDECIDED),
-            (GateVerdict.UNDECIDED, Verdict.WITHHELD), (GateVerdict.UNDECIDED, Verdict.UNKNOWN)
+                    assert row.verdict == UNDECIDED or change.verdict.claims, row
+    assert {(REGRESSION, Verdict.CHANGED), (UNDECIDED, Verdict.UNDECIDED),
+            (UNDECIDED, Verdict.WITHHELD), (UNDECIDED, Verdict.UNKNOWN)
             } <= found
 
 
@@ -266,7 +266,7 @@ def planned_found(noise, results, seed):
         if math.isfinite(rounds):
             made = matrix_identical(noise, 1, ROWS + 1, int(rounds), ~(seed + number) & 0xffff, 1.1)
             outcomes.append(gates_decide(compare_baseline(made, [TIME]), gate).rows[0].verdict
-                            is GateVerdict.REGRESSION)
+                            == REGRESSION)
     return sum(outcomes), len(outcomes)
 
 

@@ -139,7 +139,7 @@ def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> J
     row = max(decided.rows, key=lambda one: STATUS[one.verdict])
     return OF_GATES.get(decided.status, SKIP), (
         f"{row_text(row)}: {', '.join(figure_texts(row))}, beside {row.gate.limit_text}: "
-        f"{row.why or row.verdict.value}")
+        f"{row.why or row.verdict}")
 
 
 def step_run(work: Bisection) -> Judged:

@@ -3,29 +3,39 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite import stats
-from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
+from suite.base.units import (
+    change_texts,
+    counted_text,
+    interval_text,
+    noise_text,
+    number_text,
+    percent_text,
+    value_text,
+)
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit
 from suite.decide.comparison.model import Comparison
-from suite.decide.gate import GateRow, Gates, GateVerdict, planned_text
+from suite.decide.gate import REGRESSION, UNDECIDED, WITHIN, Gate, GateRow, Gates
 from suite.present.answers import labelled
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
 from suite.present.table import Fields
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.result.plan import Plan
 
 FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
           "verdict", "rounds")
 MEANS = {
-    GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
-    GateVerdict.REGRESSION: "the whole interval is beyond the limit",
-    GateVerdict.UNDECIDED: "the interval holds the limit, or a figure is not known",
+    WITHIN: "the interval excludes everything beyond the limit",
+    REGRESSION: "the whole interval is beyond the limit",
+    UNDECIDED: "the interval holds the limit, or a figure is not known",
 }
+NOISES = (0.03, 0.1, 0.3)  # noise of the ratio of a round, for which a plan says how many rounds
 OUTCOMES = {0: "every row is within its limit", 3: "undecided",
             4: "nothing was compared by a gate", 5: "a regression"}
 
@@ -51,7 +61,7 @@ def same_of(row: GateRow) -> float | None:
 
 def rounds_item(row: GateRow) -> str:
     """The number of rounds that would decide an undecided row."""
-    if row.verdict is not GateVerdict.UNDECIDED or row.figure is None:
+    if row.verdict != UNDECIDED or row.figure is None:
         return ""
     return f"> {stats.ROUNDS_ADVISED}" if math.isinf(row.rounds) else str(int(row.rounds))
 
@@ -76,7 +86,7 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
                ("A/A", floors), ("limit", [row.gate.limit_text for row in rows]),
                (f"{unit}s", list(map(rounds_item, rows)))]
     shown = [Column(head, tuple(map(Item, items))) for head, items in columns if any(items)]
-    verdicts = Column("verdict", tuple(Item(row.verdict.value) for row in rows), left=True)
+    verdicts = Column("verdict", tuple(Item(row.verdict) for row in rows), left=True)
     breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
     return Table(tuple(Column(head, tuple(map(Item, items)), left=True) for head, items in keys),
                  (Group("", (*shown, verdicts)),), "", tuple(breaks))
@@ -87,7 +97,7 @@ def row_text(row: GateRow) -> str:
 
 
 def undecided_rows(gates: Gates) -> list[GateRow]:
-    return [row for row in gates.rows if row.verdict is GateVerdict.UNDECIDED and row.figure]
+    return [row for row in gates.rows if row.verdict == UNDECIDED and row.figure]
 
 
 def more_lines(gates: Gates) -> list[str]:
@@ -110,6 +120,25 @@ def more_lines(gates: Gates) -> list[str]:
             for command, times in lines.items() if times > 0]
 
 
+def planned_text() -> str:
+    """The beginning of a sentence that ends with a number of rounds."""
+    return (f"a row {percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
+            f"{number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of")
+
+
+def plan_lines(plan: Plan, gates: Iterable[Gate]) -> list[str]:
+    """How many rounds gates need on the cells of a plan, for `uncork run -n`."""
+    rows = sum(len(plan.compared if gate.relative else plan.runnable)
+               for gate in gates if not gate.metric.whole)
+    if not rows:
+        return ["gate: counts that are the same in every run are decided by 2 rounds"]
+    texts = [f"{needed} rounds where ratios of rounds vary by {percent_text(noise)}"
+             for noise in NOISES if math.isfinite(needed := stats.rounds_planned(noise, rows))]
+    return [f"gate: {stats.rounds_deciding(rows)} rounds are the fewest that decide "
+            f"{counted_text(rows, 'row')}",
+            f"gate: {planned_text()} {', '.join(texts)}"]
+
+
 def plan_text(gates: Gates) -> str:
     """How many rounds a gate needs with the noise of these rows; empty if no row knows."""
     planned = [row.planned for row in gates.rows if row.planned is not None]
@@ -122,7 +151,7 @@ def plan_text(gates: Gates) -> str:
 
 def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
     verdicts = dict.fromkeys(row.verdict for row in gates.rows)
-    pairs: list[Pair] = [(verdict.value, text) for verdict, text in MEANS.items()
+    pairs: list[Pair] = [(verdict, text) for verdict, text in MEANS.items()
                          if verdict in verdicts]
     if gates.tested:
         pairs.append(("CI", f"each has a confidence of {confidence_text(gates)}, "
@@ -137,8 +166,8 @@ def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
                                                        for text in one.notes)]
     pairs += [("missing", f"{gate.text}: no row knows this metric") for gate in gates.missing]
     pairs += labelled("to decide", more_lines(gates))
-    counts = [f"{sum(row.verdict is verdict for row in gates.rows)} {verdict.value}"
-              for verdict in GateVerdict if verdict in verdicts]
+    counts = [f"{sum(row.verdict == verdict for row in gates.rows)} {verdict}"
+              for verdict in MEANS if verdict in verdicts]
     return [*pairs, ("gate", f"{OUTCOMES[gates.status]} ({', '.join(counts) or 'no row'}): "
                              f"exit status {gates.status}")]
 
@@ -176,7 +205,7 @@ def row_json(row: GateRow) -> dict[str, Any]:
             "interval": [end - offset if math.isfinite(end) else None for end in ends]
             if ends else None,
             "exact": row.exact, "noise_floor": wording.floor_fraction(same_of(row)),
-            "verdict": row.verdict.value, "why": row.why or None,
+            "verdict": row.verdict, "why": row.why or None,
             "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
 
 
