@@ -12,6 +12,7 @@ from suite.present.answers import opposed_text
 from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
+CHANGE, INTERVAL = "change", "95% CI"  # heads of columns
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
@@ -47,10 +48,15 @@ def change_item_texts(change: Change | None, factors: bool) -> tuple[str, str]:
     return judged_marked(texts[0], change.judged), interval
 
 
-def mean_item_texts(mean: Mean, factors: bool) -> tuple[str, str]:
-    """The same of a geometric mean."""
+def mean_item_texts(mean: Mean, factors: bool) -> dict[str, str]:
+    """The same of a geometric mean, by the head of their column."""
     texts = change_texts(*mean.ratio.span, factors=factors)
-    return marked(texts[0], mean.verdict), interval_text(texts) or NOTHING
+    return {CHANGE: marked(texts[0], mean.verdict), INTERVAL: interval_text(texts) or NOTHING}
+
+
+def axes_of(comparisons: Sequence[Comparison]) -> list[str]:
+    """The words of the rows of all comparisons."""
+    return list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
 
 
 def row_name(row: Row) -> str:
