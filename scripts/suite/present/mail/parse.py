@@ -11,6 +11,7 @@ from email.parser import BytesParser
 
 from suite.contrast.contrast import Unit
 from suite.observe.metrics import METRICS
+from suite.present.comparison.wording import CHANGE, INTERVAL
 from suite.present.mail.command import RESULTS, RUN_COMMAND
 from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS, LABELS_OF_CLAIMS
@@ -24,8 +25,8 @@ TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
 TYPED = r"[a-z][a-z0-9_.-]*=\S+"
 WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
 COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
-FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
-FIRST_FIGURES = frozenset(("base", "change", "median"))  # heads with which figures begin
+FIGURE = re.compile(rf"{INTERVAL}|\[[^]\s]+, [^]\s]+\]|\S+")
+FIRST_FIGURES = frozenset(("base", CHANGE, "median"))  # heads with which figures begin
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
 BELOW_LABELS = "|".join((*LABELS, *LABELS_OF_CLAIMS))
@@ -87,7 +88,7 @@ class PostedBlock:
             self.head_read(labelled[1], labelled[2])
         elif self.label and WORDS_LINE.fullmatch(line):
             self.head_read(self.label, line)
-        elif title and title[1].lower().replace(" ", "_") in METRICS:
+        elif title and metric_of(title[1]) in METRICS:
             self.title_read(title[1], title[2] or "", title[3])
         elif (command := line.removeprefix("scripts/")).startswith(RUN_COMMAND):  # of a checkout
             self.commands += 1
@@ -121,43 +122,48 @@ class PostedBlock:
 
     def title_read(self, title: str, unit: str, better: str) -> None:
         """The title of a table: its metric, unit and direction."""
-        name = title.lower().replace(" ", "_")
         self.title, self.place, self.columns, self.label = title, (), (), ""
-        if name not in self.metrics:
-            self.metrics.append(name)
+        if metric_of(title) not in self.metrics:
+            self.metrics.append(metric_of(title))
         for key, text in (("unit", unit), ("better", better)):
             if self.texts.get((title, key)) != text:  # each part of a table has the title
                 self.store((title, key), text)
+
+    def figures_store(self, row: str, columns: Sequence[str], figures: Sequence[str]) -> None:
+        for column, figure in zip(columns, figures, strict=True):
+            self.store((self.title, row, column), figure)
 
     def table_line_read(self, line: str) -> None:
         columns, cells = self.columns, cells_split(line)
         bare = line.replace("|", " ").lstrip()
         label = TOTAL.match(bare)
-        figures = FIGURE.findall(bare[label.end():]) if label else []
+        totals = FIGURE.findall(bare[label.end():]) if label else []
         if ROUNDS.match(line) and self.title:
             self.below_read((self.title, NO_FIGURES if line.startswith(NO_FIGURES) else "rounds"),
                             line)
-        elif BELOW.match(line):
-            self.below_read((line.partition(":")[0],), line.partition(": ")[2])
+        elif below := BELOW.match(line):
+            self.below_read((below[1],), line[below.end():])
         elif self.title and not columns and (  # these words make it the heads of the columns
                 WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells)
-                or {"change", "95% CI"} <= set(cells)):
+                or {CHANGE, INTERVAL} <= set(cells)):
             self.columns = [f"{before} {head}" if head == WIDTH else head
                             for before, head in zip(cells[-1:] + cells, cells, strict=False)]
-        elif label and 0 < len(figures) < len(columns):  # the row that sums up fills the last ones
-            for column, figure in zip(columns[-len(figures):], figures, strict=True):
-                self.store((self.title, label[0], column), figure)
+        elif label and 0 < len(totals) < len(columns):  # the row that sums up fills the last ones
+            self.figures_store(label[0], columns[-len(totals):], totals)
         elif all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells):
             pass  # the rule below the heads, or its wrapped end
         elif columns and len(cells) == len(columns):
             axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
             row = " ".join([*self.place, *map("=".join, zip(columns[:axes], cells, strict=False))])
-            for column, cell in zip(columns[axes:], cells[axes:], strict=True):
-                self.store((self.title, row, column), cell)
+            self.figures_store(row, columns[axes:], cells[axes:])
         else:  # a damaged line, or one from elsewhere
             self.unread += 1
             name = self.title or "block", f"unread line {self.unread}"
             self.store(name, " ".join(line.split()))
+
+
+def metric_of(title: str) -> str:
+    return title.lower().replace(" ", "_")
 
 
 def cells_split(line: str) -> list[str]:
