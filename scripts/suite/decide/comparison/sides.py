@@ -14,16 +14,18 @@ from itertools import combinations
 from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
-from suite.base.words import names_split, word_split, words_split, words_text
+from suite.base.words import names_split, word_split, words_split
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS, Metric, metric_find
 from suite.observe.selection import Selection, cells_select, layout_choose, left_out_text
 
+WordsPair = tuple[Selection, Selection]  # base and new
+
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
     """The values of the baseline's words, except its own, in the cells that narrow selects."""
-    cells = cells_select(matrix, narrow)
-    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in cells)
+    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base)
+                           for cell in cells_select(matrix, narrow))
     return [dict(zip(base, value, strict=True)) for value in values
             if value != tuple(base.values()) and "" not in value]
 
@@ -33,17 +35,13 @@ def words_compared(base: Selection, new: Selection) -> tuple[str, ...]:
     return tuple(key for key, value in base.items() if key in new and new[key] != value)
 
 
-WordsPair = tuple[Selection, Selection]  # base and new
-
-
 def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
     """All words of these selectors; UsageError if they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
-        opposed = words_compared(selector, joined)
-        if opposed:
-            one, two = (words_text({opposed[0]: words[opposed[0]]}) for words in (joined, selector))
-            raise UsageError(f'"{one}" and "{two}": a comparison has two sides, not more')
+        for key in words_compared(selector, joined):
+            raise UsageError(f'"{key}={joined[key]}" and "{key}={selector[key]}": '
+                             "a comparison has two sides, not more")
         joined |= selector
     return joined
 
@@ -52,8 +50,7 @@ def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
     """The first two selectors that give one word two values, each with the words of all others."""
     for one, two in combinations(selectors, 2):
         if words_compared(one, two):
-            narrow = words_join([other for other in selectors if other is not one
-                                 and other is not two])
+            narrow = words_join([other for other in selectors if other not in (one, two)])
             return words_join([one, narrow]), words_join([two, narrow])
     return None
 

@@ -12,8 +12,8 @@ from email.parser import BytesParser
 from suite.contrast.contrast import Unit
 from suite.observe.metrics import METRICS
 from suite.present.comparison.wording import CHANGE, INTERVAL
+from suite.present.mail.block import NO_FIGURES, WIDTH
 from suite.present.mail.command import RESULTS, RUN_COMMAND
-from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS, LABELS_OF_CLAIMS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
