@@ -13,10 +13,10 @@ import pytest
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
-from mails import ODD, Forged, command_run, comparison_random, pasted
+from mails import ODD, Forged, command_run, comparison_random, pasted, verified
 from suite import stats
 from suite.base.errors import Failure, UsageError
-from suite.commands import paste, verify
+from suite.commands import paste
 from suite.contrast.contrast import Unit, Verdict
 from suite.contrast.verdicts import Family
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
@@ -100,7 +100,7 @@ def test_two_builds_are_called_by_their_revisions(nodelay):
     block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]),
                              [["nodelay"]])
     posted, = blocks_read("\n".join(block_lines(block)))
-    assert [side_words(posted.heads[label]) for label in ("base", "new")] == [
+    assert [side_words(posted.head(label)) for label in ("base", "new")] == [
         side.words for side in sides
     ]
 
@@ -195,10 +195,9 @@ def test_two_results_are_called_by_their_kernels_and_verified_in_their_order(
     old, new = kernels["old"], kernels["new"]
     status, text = command_run(paste, capsys, old, new, "place=together")
     golden_check("paste-kernels.txt", text)
-    (tmp_path / "mail").write_text(text)
-    assert status == 0 and command_run(verify, capsys, tmp_path / "mail", old, new)[0] == 0
+    assert status == 0 and verified(capsys, tmp_path, text, old, new)[0] == 0
     for results in ((new, old), (old,), (new, new)):
-        status, said = command_run(verify, capsys, tmp_path / "mail", *results)
+        status, said = verified(capsys, tmp_path, text, *results)
         assert status == 1 and "not the same" in said
 
 
@@ -211,8 +210,7 @@ def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
         status, text = command_run(paste, capsys, *results, *symbols)
         assert status == 0 and names[1] in text.replace("\\\n      ", "")
         for prose in ("", "Gr\u00fc\u00dfe\n\n"):
-            (tmp_path / "mail").write_text(prose + text)
-            assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
+            assert verified(capsys, tmp_path, prose + text, *results)[0] == 0
 
 
 def test_a_block_of_an_emulated_machine_is_verified(nodelay):
@@ -255,12 +253,10 @@ def test_a_block_of_sessions_has_the_command_of_each(kernels, style, tmp_path, c
     for columns in (72, 66, 30):  # as a mail program wraps it
         wrapped = [part for line in text.splitlines() for part in (textwrap.wrap(
             line, columns, break_on_hyphens=False) if "uncork" in line or "-o" in line else [line])]
-        (tmp_path / "mail").write_text("\n".join(wrapped))
-        assert command_run(verify, capsys, tmp_path / "mail", kernels["old"])[0] == 0
-    (tmp_path / "mail").write_text(re.sub("^uncork run", "scripts/uncork run", text, flags=re.M))
-    assert command_run(verify, capsys, tmp_path / "mail", kernels["old"])[0] == 0
-    (tmp_path / "mail").write_text(text.replace(more, "", 1))
-    assert command_run(verify, capsys, tmp_path / "mail", kernels["old"])[0] == 1
+        assert verified(capsys, tmp_path, "\n".join(wrapped), kernels["old"])[0] == 0
+    checkout = re.sub("^uncork run", "scripts/uncork run", text, flags=re.M)
+    assert verified(capsys, tmp_path, checkout, kernels["old"])[0] == 0
+    assert verified(capsys, tmp_path, text.replace(more, "", 1), kernels["old"])[0] == 1
 
 
 def test_a_declared_axis_stands_in_the_block_and_is_verified(kernels, tmp_path, capsys):
@@ -271,10 +267,9 @@ def test_a_declared_axis_stands_in_the_block_and_is_verified(kernels, tmp_path, 
     across = command_run(paste, capsys, old, large, "place=together", "axis=cpu,boot")[1]
     assert "compared: cpu cpus_online 2 -> 64\n" in across
     for posted, results in ((text, (old, new)), (across, (old, large))):
-        (tmp_path / "mail").write_text(posted)
-        assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
-        (tmp_path / "mail").write_text(posted.replace("axis: ", "axis: governor,"))
-        status, said = command_run(verify, capsys, tmp_path / "mail", *results)
+        assert verified(capsys, tmp_path, posted, *results)[0] == 0
+        more = posted.replace("axis: ", "axis: governor,")
+        status, said = verified(capsys, tmp_path, more, *results)
         assert status == 1 and "do not differ in it" in said
 
 
@@ -346,10 +341,8 @@ def test_long_machines_and_differences_are_wrapped_and_verified(
     said = " ".join(text.split())
     assert "Platinum " * 12 + "old," in said and (
         f"{long} old -> {long} new; and 1 other setting") in said
-    (tmp_path / "mail").write_text(text)
-    assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 0
-    (tmp_path / "mail").write_text(text.replace("number 17", "number 71"))
-    assert command_run(verify, capsys, tmp_path / "mail", *results)[0] == 1
+    assert verified(capsys, tmp_path, text, *results)[0] == 0
+    assert verified(capsys, tmp_path, text.replace("number 17", "number 71"), *results)[0] == 1
 
 
 @pytest.mark.parametrize("told, said", [
@@ -438,8 +431,7 @@ def test_netdev_shows_throughput_cpu_of_both_ends_and_retransmits(made, tmp_path
     assert status == 0 and titles_of(text.splitlines()) == [
         "Messages per second", "Client cpu per message", "Server cpu per message",
         "Retransmits per message"]
-    (tmp_path / "mail").write_text(text)
-    assert command_run(verify, capsys, tmp_path / "mail", NODELAY)[0] == 0
+    assert verified(capsys, tmp_path, text, NODELAY)[0] == 0
     stream = command_run(paste, capsys, made["sizes-2-6"], "--netdev")[1]
     assert titles_of(stream.splitlines())[0] == "Bandwidth"
     said = uncork("paste", made["buffers"], "--netdev").stderr

@@ -38,18 +38,17 @@ def text_read(name: str) -> str:
 def block_recompute(posted: PostedBlock, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
     metrics = [METRICS[name] for name in posted.metrics]
-    if "cells" in posted.heads:
-        return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
-    sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
-    axis = posted.heads.get("axis")
-    return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else (),
+    if cells := posted.head("cells"):
+        return cells_block(matrices[0], side_words(cells), metrics)
+    base, new = (side_words(posted.head(label)) for label in ("base", "new"))
+    axis = posted.head("axis")
+    return pair_block(matrices, base, new, metrics, axis.split(",") if axis else (),
                       posted.geomean_all)
 
 
 def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
     """Prints whether a block is the same, and what is not; with symbols or without."""
-    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
-                             if label in posted.heads)
+    sides = " against ".join(filter(None, map(posted.head, ("new", "base", "cells"))))
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:
@@ -58,7 +57,7 @@ def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
     deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
                       for utf8 in (False, True)), key=len)
     print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
-          f"the same: all {len(posted.named_texts)} figures and texts of {sides}", sep="\n")
+          f"the same: all {len(posted.texts)} figures and texts of {sides}", sep="\n")
     return not deviations
 
 
