@@ -128,5 +128,5 @@ def comparison_random(matrix, seed):
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
         {metric.name: chance.choice([None, mean_random(chance, len(rows))]) for metric in metrics},
-        {metric.name: Family({}) for metric in metrics}, differences,
+        differences,
         tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))

@@ -403,7 +403,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     comparison = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
     assert comparison.paired and comparison.axes == ("place",)
     assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
-    change, family = comparison.rows[0].changes[TIME.name], comparison.families[TIME.name]
+    change, family = comparison.rows[0].changes[TIME.name], comparison.family(TIME.name)
     values = [nodelay.series(cell.name, "time_per_message").values
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
     assert change.ratio == stats.ratio_estimate(*values, True, family.alpha)

@@ -148,7 +148,8 @@ def test_a_limit_of_figures_needs_no_second_side(tmp_path):
     folder = truth_write("alone", Truth(sweep={"write": ["more"]}, segments={"write=more": 15}),
                          tmp_path)
     assert " exact " in gated(folder, "--fail-if", "segments_per_message > 1", status=5)
-    gated(folder, "--fail-if", "segments_per_message > 15", status=0)
+    within = gated(folder, "--fail-if", "segments_per_message > 15", "--json", status=0)
+    assert [row["verdict"] for row in json.loads(within)["gates"]] == ["within"]
     assert "nothing to compare" in refused("compare", folder, "--fail-if", "time > 3%")
 
 
@@ -237,7 +238,7 @@ def identical_fail(noise, gates, rounds, seed):
         tuple(Row(pair[1].axes, *pair, {
             METRIC: change_make((matrix, matrix), pair, TIME, Judged(
                 contrast_of(matrix, *pair, METRIC), Family({})))})
-            for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, {}, (), ())],
+            for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, (), ())],
         [gate]).status == 5
         for first in range(0, len(pairs), ROWS))
 

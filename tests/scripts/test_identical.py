@@ -155,7 +155,7 @@ def test_every_command_says_the_same_of_a_row() -> None:
                            [METRICS[METRIC]])
         assert one.rows[0].changes[METRIC].verdict is verdicts[cell_name(group, 1)]
         assert one.rows[0].changes[METRIC].ratio == intervals[cell_name(group, 1)]
-        assert one.families[METRIC].tested == 28, "two rows have no interval to decide"
+        assert one.family(METRIC).tested == 28, "two rows have no interval to decide"
 
 
 def test_medians_of_a_comparison_are_those_of_the_table_and_its_ratio_is_theirs() -> None:

@@ -18,7 +18,6 @@ from suite import stats
 from suite.base.errors import Failure, UsageError
 from suite.commands import paste
 from suite.contrast.contrast import Unit, Verdict
-from suite.contrast.verdicts import Family
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
@@ -155,7 +154,7 @@ def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     def lines_of(axes):
         row = Row(axes, None, None, {metric.name: change})
         one = Comparison(comparison.base, comparison.new, tuple(axes), (metric,), (row,),
-                         Unit.ROUND, {}, {metric.name: Family({})}, (), ())
+                         Unit.ROUND, {}, (), ())
         return block_lines(comparison_block(one, [["nodelay"]]))
     message = "32/2x4K/2x4K/2x4K/2x4K/2x4K"
     titles = [line for line in lines_of({"message": message}) if "better" in line]
@@ -233,8 +232,7 @@ def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
     mean = Mean(stats.Estimate(0.5, stats.Interval(0.4, 0.6, 0.97), 7), 1,
                 {1: "exact counts", 2: "no ratio"})
     comparison = replace(comparison_random(nodelay, 3), axes=("place",), metrics=(metric,),
-                         rows=rows, geomeans={metric.name: mean},
-                         families={metric.name: Family({})})
+                         rows=rows, geomeans={metric.name: mean})
     assert mean_text(comparison, metric) == (
         "geomean of 1 of 3 cells, n=7, without two (exact counts), three (no ratio)")
     (table,) = comparison_tables(comparison)

@@ -28,7 +28,15 @@ from suite.decide.comparison.differences import (
     plan_facts,
     refusals_check,
 )
-from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
+from suite.decide.comparison.model import (
+    Change,
+    Comparison,
+    Difference,
+    Mean,
+    Row,
+    Side,
+    judged_rows,
+)
 from suite.decide.comparison.sides import baseline_others, words_compared
 from suite.decide.summary import figure_make
 from suite.observe.frame import Cell, Matrix, rounds_common
@@ -122,9 +130,8 @@ def change_make(matrices: MatrixPair, cells: CellPair, metric: Metric, judged: J
                   any(waits_for_timer(*side) for side in sides))
 
 
-def changes_make(matrices: MatrixPair, rows: Sequence[Row], metric: Metric
-                 ) -> tuple[list[Change | None], Family]:
-    """The change of each row, None if a side has no value, and their family. Within one result the
+def changes_make(matrices: MatrixPair, rows: Sequence[Row], metric: Metric) -> dict[int, Change]:
+    """The changes of the rows of which both sides have values, by index. Within one result their
     family has all its pairs of cells, even if the comparison has few of them
     (contrast/verdicts.py). Contrasts between results are a family of their own."""
     pairs = {index: row.pair for index, row in enumerate(rows) if row.pair and all(
@@ -133,15 +140,14 @@ def changes_make(matrices: MatrixPair, rows: Sequence[Row], metric: Metric
     if matrices[0] is matrices[1]:
         judged = {index: pair_judged(matrices[0], *pair, metric.name)
                   for index, pair in pairs.items()}
-        family = next((one.family for one in judged.values()), Family({}))
     else:
         samples = {index: [contrasts.sample_of(matrix, cell, metric.name) for matrix, cell in zip(
             matrices, pair, strict=True)] for index, pair in pairs.items()}
         family = Family({index: contrasts.contrast_make(base, new, Unit.SESSION)
                          for index, (base, new) in samples.items()}, margin=matrices[0].margin)
         judged = {index: Judged(one, family) for index, one in family.members.items()}
-    return [change_make(matrices, pairs[index], metric, judged[index]) if index in pairs else None
-            for index in range(len(rows))], family
+    return {index: change_make(matrices, pairs[index], metric, one)
+            for index, one in judged.items()}
 
 
 def exclusion_text(change: Change | None, most: int, every: bool) -> str:
@@ -162,10 +168,11 @@ def exclusion_text(change: Change | None, most: int, every: bool) -> str:
     return f"n={contrast.size}" if contrast.size < needed <= most else ""
 
 
-def changes_geomean(changes: Sequence[Change | None], every: bool = False) -> Mean | None:
-    """The geometric mean of new / base: its value is that of the printed ratios. changes: of all
-    rows. every: of all rows with a ratio. None if fewer than two are usable, or if no round or
-    session is in all of them."""
+def geomean_make(rows: Sequence[Row], metric: Metric, every: bool = False) -> Mean | None:
+    """The geometric mean of new / base: its value is that of the printed ratios. every: of all rows
+    with a ratio. None if fewer than two rows are usable, or no round or session is in all of
+    them."""
+    changes = [row.changes.get(metric.name) for row in rows]
     most = max((one.contrast.size for one in changes if one and one.contrast.ratio), default=0)
     left_out = {index: why for index, one in enumerate(changes)
                 if (why := exclusion_text(one, most, every))}
@@ -187,18 +194,17 @@ def changes_geomean(changes: Sequence[Change | None], every: bool = False) -> Me
     return Mean(ratio, len(usable), left_out, every)
 
 
-def mean_make(rows: Sequence[Row], changes: Sequence[Change | None], metric: Metric) -> Mean | None:
-    """The geometric mean of a metric, if some row changed and no two to opposite sides."""
-    opposed = any(rows_opposed(((row.axes, change.judged if change else None)
-                                for row, change in zip(rows, changes, strict=True)), metric))
-    changed = any(change and change.verdict is Verdict.CHANGED for change in changes)
-    return changes_geomean(changes) if changed and not opposed else None
+def geomean_of_changed(rows: Sequence[Row], metric: Metric) -> Mean | None:
+    """The geometric mean, if some row changed and no two to opposite sides."""
+    judged = judged_rows(rows, metric)
+    changed = any(one.verdict is Verdict.CHANGED for _, one in judged)
+    return geomean_make(rows, metric) if changed and not any(rows_opposed(judged, metric)) else None
 
 
 def geomeans_every(comparison: Comparison) -> Comparison:
     """The comparison with geometric means of all rows that have a ratio (geomean=all)."""
-    return replace(comparison, geomeans={metric.name: changes_geomean(
-        [row.changes.get(metric.name) for row in comparison.rows], every=True)
+    return replace(comparison, geomeans={
+        metric.name: geomean_make(comparison.rows, metric, every=True)
         for metric in comparison.metrics})
 
 
@@ -275,17 +281,15 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
              *unshared, *fixed_differences(rows, known)), {*declared, *compared})
         notes = results_notes((one, other))
     changes = {metric.name: changes_make(pair, rows, metric) for metric in allowed}
+    changed_rows = tuple(
+        replace(row, changes={name: found[index] for name, found in changes.items()
+                              if index in found}) for index, row in enumerate(rows))
+    geomeans = {metric.name: geomean_of_changed(changed_rows, metric) for metric in allowed}
     unpaired = sum(row.pair is None for row in rows)
     remarks = {TIMES_INVALID: len(allowed) < len(metrics),
                f"{unpaired} of {len(rows)} rows have a cell on one side only": unpaired > 0}
-    return Comparison(
-        one, other, axes, allowed,
-        tuple(replace(row, changes={name: change for name, (found, _) in changes.items()
-                                    if (change := found[index])})
-              for index, row in enumerate(rows)),
-        unit, {metric.name: mean_make(rows, changes[metric.name][0], metric) for metric in allowed},
-        {name: family for name, (_, family) in changes.items()}, differences,
-        (*(remark for remark, holds in remarks.items() if holds), *notes))
+    return Comparison(one, other, axes, allowed, changed_rows, unit, geomeans, differences,
+                      (*(remark for remark, holds in remarks.items() if holds), *notes))
 
 
 def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:
@@ -304,4 +308,4 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
                   or not all(cell.emulated for cell in cells))
     notes = ([TIMES_INVALID] if len(known) < len(metrics) else []) + [*matrix.result.notes]
     return Comparison(side, side, matrix.axes, known, tuple(
-        Row(cell.axes, None, cell) for cell in cells), Unit.ROUND, {}, {}, (), tuple(notes))
+        Row(cell.axes, None, cell) for cell in cells), Unit.ROUND, {}, (), tuple(notes))

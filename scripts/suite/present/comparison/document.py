@@ -247,9 +247,10 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
                       f"geometric mean of new / base over rows, within each {units[0].value}"
                       + f"; {wording.EVERY}" * any(mean.every for mean in means)))
     hopeless = [
-        f"with so few {one.unit.value}s a change of {name} in so few of {family.tested} rows "
-        f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"
-        for one in comparisons for name, family in one.families.items() if family.hopeless]
+        f"with so few {one.unit.value}s a change of {metric.name} in so few of "
+        f"{one.family(metric.name).tested} rows cannot survive the correction: "
+        f"more {one.unit.value}s, or fewer rows, are needed"
+        for one in comparisons for metric in one.metrics if one.family(metric.name).hopeless]
     remarks = [note for one in comparisons for note in one.notes]
     return [*pairs, *notes.lines(),
             *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]

@@ -100,8 +100,8 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
             "noise_floor": wording.floor_fraction(comparison.same_widest(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "opposed": wording.opposed_of(comparison, metric) or None,
-            "tested": comparison.families[metric.name].tested,
-            "hopeless": comparison.families[metric.name].hopeless}
+            "tested": comparison.family(metric.name).tested,
+            "hopeless": comparison.family(metric.name).hopeless}
             for metric in comparison.metrics},
         "rows": [row_json(row) | {"changes": {name: change_json(change) for name, change in
                                               row.changes.items()}} for row in comparison.rows],

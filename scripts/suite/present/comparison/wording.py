@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit, Verdict
-from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side, judged_rows
 from suite.observe.metrics import Metric
 from suite.present.answers import opposed_text
 from suite.present.judged import judged_marked, marked
@@ -71,8 +71,7 @@ def mean_size(comparison: Comparison, mean: Mean) -> str:
 
 def opposed_of(comparison: Comparison, metric: Metric) -> str:
     """The words on which it depends whether rows got better or worse; empty without such rows."""
-    return opposed_text(((row.axes, change.judged) for row in comparison.rows
-                         if (change := row.changes.get(metric.name))), metric)
+    return opposed_text(judged_rows(comparison.rows, metric), metric)
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
@@ -142,7 +141,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
                   and ratio.correlated), default=None)
     if fewest is not None:
         parts.append(f"as {fewest:.0f} independent")
-    family = comparison.families[metric.name]
+    family = comparison.family(metric.name)
     if family.tested > 1:
         parts.append(f"FCR over {family.tested} rows")
     return ", ".join(parts) + floor_text(metric, comparison.same_widest(metric.name),
