@@ -19,7 +19,7 @@ from suite.decide.summary import summary_build
 from suite.observe.frame import Matrix, matrix_load
 from suite.observe.metrics import Metric
 from suite.observe.selection import layout_choose, left_out_text, matrix_narrow
-from suite.present.mail.command import commands_of
+from suite.present.mail.block import commands_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import Drawing

@@ -20,14 +20,7 @@ from suite.base.words import words_text
 from suite.contrast import contrast as contrasts
 from suite.contrast.contrast import Status, Unit, Verdict
 from suite.contrast.verdicts import Family, Judged, pair_judged, rows_opposed
-from suite.decide.comparison.differences import (
-    builds_compare,
-    cells_compare,
-    differences_declare,
-    facts_compare,
-    plan_facts,
-    refusals_check,
-)
+from suite.decide.comparison import differences
 from suite.decide.comparison.model import (
     Change,
     Comparison,
@@ -64,7 +57,7 @@ def rows_make(cells: Sequence[Sequence[Cell]], axes: Iterable[str], compared: Se
         if len(values[key][side]) > 1:
             raise UsageError(f"{key}={','.join(values[key][side])}: "
                              f"each side must have one value of {key}")
-    names, shared, differences = [], [], []
+    names, shared, unshared = [], [], []
     named_by_new = set()  # words that vary on the new side only
     for axis in (axis for axis in axes if axis not in compared):
         base_values, new_values = values[axis]
@@ -76,7 +69,7 @@ def rows_make(cells: Sequence[Sequence[Cell]], axes: Iterable[str], compared: Se
         if len(new_values) > 1:
             named_by_new.add(axis)
         texts = [",".join(value or "none" for value in side) for side in values[axis]]
-        differences.append(Difference("words", axis, texts[0], texts[1]))
+        unshared.append(Difference("words", axis, texts[0], texts[1]))
 
     def key_of(cell: Cell) -> tuple[str, ...]:
         return tuple(cell.words.get(axis, "") for axis in shared)
@@ -94,7 +87,7 @@ def rows_make(cells: Sequence[Sequence[Cell]], axes: Iterable[str], compared: Se
         naming = {axis: (new or base) if axis in named_by_new else (base or new) for axis in names}
         rows.append(Row({axis: cell.words.get(axis, "") if cell else ""
                          for axis, cell in naming.items()}, base, new))
-    return tuple(names), tuple(rows), differences
+    return tuple(names), tuple(rows), unshared
 
 
 def fixed_differences(rows: Sequence[Row], known: Collection[str]) -> list[Difference]:
@@ -267,28 +260,29 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
     names = ["", ""] if within else result_names(pair, cells)
     one, other = (Side(f"{name} {words_text({key: own[key] for key in compared})}".strip(), matrix,
                        own) for name, matrix, own in zip(names, pair, words, strict=True))
-    machines, builds = cells_compare(pair, good), builds_compare(pair, words)
+    machines = differences.cells_compare(pair, good)
+    builds = differences.builds_compare(pair, words)
     if within:
         unit = Unit.ROUND if all(map(rounds_common, good)) else Unit.BOOT  # the same for all rows
-        differences = (*builds, *differences_declare(machines, compared), *unshared)
+        found = (*builds, *differences.differences_declare(machines, compared), *unshared)
         notes: Sequence[str] = pair[0].result.notes
     else:
         unit = Unit.SESSION
         known = {*compared, *axes, *(one.name for one in unshared)}
-        differences = differences_declare(
-            (*machines, *facts_compare(*map(plan_facts, pair)), *builds,
+        found = differences.differences_declare(
+            (*machines, *differences.facts_compare(*map(differences.plan_facts, pair)), *builds,
              *(Difference("words", key, base[key], new[key]) for key in compared),
              *unshared, *fixed_differences(rows, known)), {*declared, *compared})
         notes = results_notes((one, other))
     changes = {metric.name: changes_make(pair, rows, metric) for metric in allowed}
     changed_rows = tuple(
-        replace(row, changes={name: found[index] for name, found in changes.items()
-                              if index in found}) for index, row in enumerate(rows))
+        replace(row, changes={name: of_rows[index] for name, of_rows in changes.items()
+                              if index in of_rows}) for index, row in enumerate(rows))
     geomeans = {metric.name: geomean_of_changed(changed_rows, metric) for metric in allowed}
     unpaired = sum(row.pair is None for row in rows)
     remarks = {TIMES_INVALID: len(allowed) < len(metrics),
                f"{unpaired} of {len(rows)} rows have a cell on one side only": unpaired > 0}
-    return Comparison(one, other, axes, allowed, changed_rows, unit, geomeans, differences,
+    return Comparison(one, other, axes, allowed, changed_rows, unit, geomeans, found,
                       (*(remark for remark, holds in remarks.items() if holds), *notes))
 
 
@@ -296,7 +290,7 @@ def compare_baseline(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparis
     """Compares the baseline, if a result has one, with each other value of its axis, in order.
     UsageError if a difference refuses ratios."""
     base = matrix.baseline
-    return [refusals_check(compare_pair([matrix], base, other, metrics))
+    return [differences.refusals_check(compare_pair([matrix], base, other, metrics))
             for other in baseline_others(matrix, base, {})]
 
 

@@ -6,6 +6,7 @@ each metric, and below these how and where it was measured. No figure is empty a
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
 from suite.base.text import say
@@ -26,9 +27,11 @@ from suite.present.comparison import wording
 from suite.present.comparison.document import key_columns, row_add, scale_of
 from suite.present.heading import words_common
 from suite.present.mail import foot
-from suite.present.mail.command import commands_join, commands_of
+from suite.present.mail.command import RESULTS, SEED_WORD, command_words, is_derivable
 from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.result.files import SCENARIO
 from suite.result.plan import revision_of
+from suite.scenario.scenario import scenario_load
 
 WIDTH = "+/-"
 NO_FIGURES = "no figures"  # label of the rows without a figure on either side
@@ -170,6 +173,31 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     heads += [("with", words_text(common))] if common else []
     return Document("", [Section(heads, tables)], foot.foot_pairs(matrix, cells, tables, remarks),
                     commands=commands_of(matrix))
+
+
+def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
+    """All commands of each result. If they differ in the seed only, one command without a seed."""
+    unseeded = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
+                for commands in results for words in commands}
+    if len(unseeded) == 1 < len(results):
+        return list(unseeded)
+    return [tuple(words) for commands in results for words in commands]
+
+
+def commands_of(matrix: Matrix) -> list[list[str]]:
+    """For each session of a result the words of `uncork run` that measure it again."""
+    scenario, plan = matrix.result.scenario, matrix.result.plan
+    ships = scenario.name in (*scenario_names(), *claim_names())
+    shipped = scenario_load(scenario_path(scenario.name)) if ships else None
+    if scenario.arms and not (shipped and is_derivable(shipped, scenario)):
+        # A command line cannot define an arm: it names the file.
+        words = [f"{matrix.result.folder.name}/{SCENARIO}"]
+    else:
+        words = command_words(scenario, plan, shipped)
+    if len(plan.sessions) == 1:
+        return [words]
+    folder = ["-o", f"{RESULTS}/{matrix.result.name}"]
+    return [[*words, *folder], *[["--more", *folder] for _ in plan.sessions[1:]]]
 
 
 def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
