@@ -108,16 +108,12 @@ def test_a_gate_prints_its_rows_and_ends_with_what_they_came_to():
     gates = ("--fail-if", "time_per_message > +3%", "--fail-if", "segments_per_message > 1")
     golden_check("gate.txt", gated(NODELAY, *PAIR, *gates, status=5))
     assert "apart" not in gated(NODELAY, *PAIR, "place=together", *gates, status=0)
-    assert "compared by a gate" in gated(NODELAY, *PAIR, "--fail-if", "handshake_p50 > 3%",
-                                         status=4)
-    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +4.5%", status=3)
-    assert "uncork run --more" in tight and "undecided" in tight
-
-
-def test_a_regression_counts_more_than_a_gate_that_compared_nothing():
     missing = ("--fail-if", "handshake_p50 > 3%")
+    assert "compared by a gate" in gated(NODELAY, *PAIR, *missing, status=4)
     gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +3%", *missing, status=5)
     gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +5%", *missing, status=4)
+    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +4.5%", status=3)
+    assert "uncork run --more" in tight and "undecided" in tight
 
 
 def test_all_rows_and_gates_of_a_command_are_one_family():
@@ -174,24 +170,22 @@ def results(tmp_path_factory):
         folder, count) for name, factor in (("old", 1.0), ("new", 1.2)) for count in (1, 3, 4, 6)}
 
 
-def test_two_results_need_four_sessions_a_side_and_the_missing_commands_are_printed(results):
-    gate = ("place=apart", "write=cork", "--fail-if", "time_per_message > +3%")
-    few = gated(results["old1"], results["new3"], *gate, status=3)
-    assert f"uncork run --more {results['old1']}   # 3 times" in few
-    assert f"uncork run --more {results['new3']}   # 1 time\n" in few
-    assert "regression" in gated(results["old4"], results["new4"], *gate, status=5)
+ONE_ROW, TIME_GATE = ("place=apart", "write=cork"), "time_per_message > +3%"
 
 
-def test_more_rows_of_two_results_need_more_sessions(results):
-    gate = ("--fail-if", "time_per_message > +3%")  # six rows
-    few = gated(results["old4"], results["new4"], *gate, status=3)
-    assert f"uncork run --more {results['old4']}   # 1 time\n" in few
-    gated(results["old6"], results["new6"], *gate, status=5)
-
-
-def test_exact_counts_of_two_results_need_one_session(results):
-    gated(results["old1"], results["new1"], "write=cork", "--fail-if", "segments_per_message > 1",
-          status=0)
+@pytest.mark.parametrize("base, new, words, gate, status, more", [
+    ("old1", "new3", ONE_ROW, TIME_GATE, 3, {"old1": "3 times", "new3": "1 time"}),
+    ("old4", "new4", ONE_ROW, TIME_GATE, 5, {}),
+    ("old4", "new4", (), TIME_GATE, 3, {"old4": "1 time"}),  # six rows
+    ("old6", "new6", (), TIME_GATE, 5, {}),
+    ("old1", "new1", ("write=cork",), "segments_per_message > 1", 0, {}),  # exact counts
+])
+def test_two_results_need_sessions_by_their_rows_and_the_missing_commands_are_printed(
+    results, base, new, words, gate, status, more,
+):
+    text = gated(results[base], results[new], *words, "--fail-if", gate, status=status)
+    for name, times in more.items():
+        assert f"uncork run --more {results[name]}   # {times}\n" in text
 
 
 @pytest.fixture(scope="module")
