@@ -17,7 +17,7 @@ from conftest import TOP
 from suite import stats
 from suite.contrast.contrast import Verdict, same_contrasts
 from suite.contrast.verdicts import Family, Judged
-from suite.decide.comparison.build import compare_cells
+from suite.decide.comparison.build import compare_pair
 from suite.decide.comparison.model import Change
 from suite.observe.frame import Matrix, matrix_build
 from suite.observe.metrics import METRICS
@@ -65,7 +65,7 @@ def injected_change(folder: Path) -> tuple[Change, float]:
     matrix = measured(folder / "both", *words, f"spin=0s,{spin_ns}ns", "rounds=10",
                       "duration=500ms")
     spins = list(dict.fromkeys(cell.axes["spin"] for cell in matrix.cells.values()))
-    (row,) = compare_cells(matrix, {"spin": spins[0]}, {"spin": spins[1]}, [TIME]).rows
+    (row,) = compare_pair([matrix], {"spin": spins[0]}, {"spin": spins[1]}, [TIME]).rows
     change = row.changes[TIME.name]
     return change, spin_ns / 1e9 / change.base.median
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from answers import NO_CONTRAST
 from suite import stats
 from suite.base.words import arguments_sort, words_text
-from suite.commands import parser_make
+from suite.commands import parser_make, verify
 from suite.contrast.contrast import Contrast, Status, Unit, Verdict
 from suite.contrast.verdicts import Family
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
@@ -24,6 +24,12 @@ def command_run(module, capsys, *arguments):
     parser = parser_make(module.__name__.rpartition(".")[2])
     status = module.main(parser.parse_args([str(argument) for argument in arguments]))
     return status or 0, capsys.readouterr().out
+
+
+def verified(capsys, folder, text, *results):
+    """command_run() of `uncork verify` on a mail of this text, or of these bytes."""
+    (folder / "mail").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return command_run(verify, capsys, folder / "mail", *results)
 
 
 def pasted(matrix, *words, style="plain", utf8=False):
@@ -122,5 +128,5 @@ def comparison_random(matrix, seed):
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
         {metric.name: chance.choice([None, mean_random(chance, len(rows))]) for metric in metrics},
-        {metric.name: Family({}) for metric in metrics}, differences,
+        differences,
         tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))

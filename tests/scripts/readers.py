@@ -20,7 +20,7 @@ from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.answers import answers_decide
 from suite.decide.claims import claims_decide
-from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.model import Comparison
 from suite.decide.optimum import ALIKE, UNKNOWN, WORSE
 from suite.decide.summary import Summary, summary_build
@@ -327,7 +327,7 @@ def comparisons_of(matrices: Matrices, metric: str) -> list[Comparison]:
     memo = matrices[0].memo
     if key not in memo:
         memo[key] = compare_baseline(matrices[0], [METRICS[metric]]) if len(matrices) == 1 else [
-            compare_results(matrices[0], matrices[1], {}, {}, [METRICS[metric]])]
+            compare_pair(matrices, {}, {}, [METRICS[metric]])]
     return memo[key]
 
 
@@ -386,7 +386,7 @@ def compare_one(matrices: Matrices, metric: str) -> Rows:
     for place in places_of(matrix):
         words = dict(zip(matrix.axes, place, strict=True))
         base = {**words, **matrix.baseline}
-        (row,) = compare_cells(matrix, base, words, [METRICS[metric]]).rows
+        (row,) = compare_pair([matrix], base, words, [METRICS[metric]]).rows
         if metric in row.changes:
             change = row.changes[metric]
             rows[place] = Said(KINDS[change.verdict],

@@ -13,6 +13,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,21 +116,26 @@ def test_the_commit_that_stopped_joining_segments_is_found(
     assert not list(folder_short.iterdir())  # the worktrees are gone
 
 
-@pytest.mark.parametrize("gate", [GATE, ("--fail-if", "unsupported")])
-def test_a_revision_that_cannot_run_what_good_can_is_bad(
-    uncork: Uncork, tree: Callable[..., Path], gate: tuple[str, ...],
+BROKEN = r"  skipped  change [67]: it does not build: "
+WORKS_NOT = r"  bad      change 7: unsupported: write=more does not work"
+CHANGED = r": segments_per_message: 1\d\.\dx, .*, beside > \+100%: regression"
+
+
+@pytest.mark.parametrize("made, words, good, bad, shown", [
+    ({"bad": 7, "whole": 0}, GATE, 6, 8, WORKS_NOT),
+    ({"bad": 7, "whole": 0}, ("--fail-if", "unsupported"), 6, 8, WORKS_NOT),
+    ({"bad": 5, "broken": (6, 7)}, GATE, 4, 9, BROKEN),
+    ({"bad": 12}, ("--fail-if", "segments_per_message > +100%", "rounds=6"), 11, 13, CHANGED),
+], ids=["cannot run what GOOD can", "the same, asked for", "does not build",
+        "a change from GOOD in the same rounds"])
+def test_what_a_step_says_and_that_the_commit_is_found(
+    uncork: Uncork, tree: Callable[..., Path], made: dict[str, Any], words: tuple[str, ...],
+    good: int, bad: int, shown: str,
 ) -> None:
-    done = bisected(uncork, tree(7, whole=0), *gate, *CELL, good="c6", bad="c8")
+    done = bisected(uncork, tree(**made), *words, *CELL, good=f"c{good}", bad=f"c{bad}")
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^# first bad commit: \[\w+\] change 7$", done.stdout, re.MULTILINE)
-    assert "  bad      change 7: unsupported: write=more does not work" in done.stdout
-
-
-def test_a_commit_that_does_not_build_is_skipped(uncork: Uncork, tree: Callable[..., Path]) -> None:
-    done = bisected(uncork, tree(5, broken=(6, 7)), *GATE, *CELL, good="c4", bad="c9")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^# first bad commit: .* change 5$", done.stdout, re.MULTILINE)
-    assert re.search(r"^\w+  skipped  change [67]: it does not build: ", done.stdout, re.MULTILINE)
+    assert re.search(rf"^# first bad commit: .* change {made['bad']}$", done.stdout, re.MULTILINE)
+    assert re.search(shown, done.stdout)
 
 
 def test_skipped_commits_leave_several_and_status_3(uncork: Uncork, tree: Callable[..., Path]
@@ -139,16 +145,6 @@ def test_skipped_commits_leave_several_and_status_3(uncork: Uncork, tree: Callab
     found = re.findall(r"^# possible first bad commit: .* change (\d+)$", done.stdout,
                        re.MULTILINE)
     assert sorted(map(int, found)) == [8, 9, 10]
-
-
-def test_a_change_is_from_good_in_the_same_rounds(uncork: Uncork, tree: Callable[..., Path]
-                                                  ) -> None:
-    done = bisected(uncork, tree(12), "--fail-if", "segments_per_message > +100%", *CELL,
-                    "rounds=6", good="c11", bad="c13")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"^# first bad commit: .* change 12$", done.stdout, re.MULTILINE)
-    assert re.search(r"segments_per_message: 1\d\.\dx, .*, beside > \+100%: regression$",
-                     done.stdout, re.MULTILINE)
 
 
 def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path]) -> None:

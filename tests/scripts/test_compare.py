@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`uncork compare`: every format, byte for byte or read back, and what it refuses."""
+"""What a comparison is built from, and `uncork compare`: every format, byte for byte or read back,
+and what it refuses."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
@@ -19,8 +21,10 @@ from suite import stats
 from suite.__main__ import main
 from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
-from suite.contrast.contrast import Status, Verdict
-from suite.decide.comparison.build import compare_baseline, compare_cells, compare_results
+from suite.contrast.contrast import Contrast, Status, Verdict
+from suite.contrast.verdicts import Family, Judged
+from suite.decide.comparison.build import compare_baseline, compare_pair
+from suite.observe.frame import Series
 from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
@@ -40,10 +44,11 @@ SYSCTL = {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 33554432"}}
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     """Folders by name: old and new have four sessions, once has one, work does a set work, builds
-    has two builds."""
+    has two builds, wide has a third placement and no cork."""
     folder = tmp_path_factory.mktemp("results")
     work = recipe_sessions("work", NEW[:1])
     builds = {"build": ["old", "new"], "write": ["nodelay"]}
+    wide = {"place": ["apart", "free"], "write": ["nodelay", "writev"]}
     paths = (sessions_write(recipe_sessions("old", OLD), folder, 4),
              sessions_write(recipe_sessions("new", NEW), folder, 4,
                             {"kernel": "6.19.0", "cpus_online": 4},
@@ -53,15 +58,21 @@ def folders(tmp_path_factory):
              sessions_write(recipe_sessions("slow", OLD[:1]), folder, 1, {"virtualisation": "tcg"}),
              sessions_write(replace(work, fixed={**work.fixed, "messages": "300"}), folder, 1),
              sessions_write(recipe_sessions("builds", NEW[:1], sweep=builds), folder, 1,
-                            builds=BUILDS))
+                            builds=BUILDS),
+             sessions_write(recipe_sessions("wide", NEW[:1], sweep=wide), folder, 1))
     return {path.name: path for path in paths}
+
+
+@pytest.fixture(scope="module")
+def made(folders):
+    return {name: matrix_of(folder) for name, folder in folders.items()}
 
 
 @pytest.fixture(scope="module")
 def corked():
     """nodelay against cork in the stored result, times and counts."""
-    return [compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"},
-                          [TIME, SEGMENTS])]
+    return [compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "cork"},
+                         [TIME, SEGMENTS])]
 
 
 def between(folders, base: str, new: str, *metrics, **words):
@@ -70,7 +81,7 @@ def between(folders, base: str, new: str, *metrics, **words):
     for name in (base, new):
         matrix = matrix_of(folders[name])
         sides.append(replace(matrix, result=replace(matrix.result, folder=Path(name))))
-    return compare_results(*sides, {}, {}, metrics or (TIME,), **words)
+    return compare_pair(sides, {}, {}, metrics or (TIME,), **words)
 
 
 def said(capsys, *arguments) -> str:
@@ -127,8 +138,8 @@ def test_csv_and_json_have_what_the_model_has(folders):
 
 
 def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
-    comparison = compare_cells(corked[0].base.matrix, {"write": "nodelay"},
-                               {"write": "cork", "place": "apart"}, [TIME])
+    comparison = compare_pair([corked[0].base.matrix], {"write": "nodelay"},
+                              {"write": "cork", "place": "apart"}, [TIME])
     lines = compared_text([comparison], 100)
     assert re.search(r"^together +35\.6 +2\.0% +- +- +-$", lines, re.MULTILINE)
     assert "1 of 2 rows have a cell on one side only" in lines
@@ -137,8 +148,8 @@ def test_a_row_of_one_side_only_is_shown_and_has_no_change(corked):
 
 
 def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
-    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "writev"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "writev"},
+                              [TIME])
     wide, narrow = compared_text([comparison], 72), compared_text([comparison], 71)
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
     assert re.search(r"^apart .* ~ .*x\]$", narrow, re.MULTILINE)
@@ -210,8 +221,8 @@ def test_a_base_that_all_share_stands_in_hgrm_and_hyperfine_once(folders):
 
 
 def test_hyperfine_has_the_times_of_runs_that_do_a_set_work(folders):
-    comparison = compare_cells(matrix_of(folders["work"]), {"write": "nodelay"}, {"write": "cork"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(folders["work"])], {"write": "nodelay"}, {"write": "cork"},
+                              [TIME])
     entry = json.loads(hyperfine.render([comparison]))["results"][0]
     times = comparison.base.matrix.series(comparison.rows[0].base.name, "time").values.tolist()
     assert entry["times"] == times and entry["exit_codes"] == [
@@ -227,8 +238,8 @@ def test_hyperfine_refuses_what_runs_for_a_set_time(corked):
 
 
 def test_two_builds_tell_their_revisions_and_are_what_is_compared(folders):
-    comparison = compare_cells(matrix_of(folders["builds"]), {"build": "old"}, {"build": "new"},
-                               [TIME])
+    comparison = compare_pair([matrix_of(folders["builds"])], {"build": "old"}, {"build": "new"},
+                              [TIME])
     assert [(one.kind, one.name, one.base, one.new, one.declared)
             for one in comparison.differences] == [
         ("binaries", "revision", "vold", "vnew", True),
@@ -327,7 +338,7 @@ OPPOSED = "depends on place: faster together, slower apart"
 
 
 def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
-    comparison = compare_cells(matrix_of(NODELAY), {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     assert comparison.geomeans == {TIME.name: None}
     assert f"no geomean: {OPPOSED}" in compared_text([comparison], 100)
     told = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]["metrics"]
@@ -375,3 +386,135 @@ def test_geomean_all_is_of_exact_counts_and_timers_too_and_says_so(tmp_path):
 def test_geomean_has_no_other_value(command):
     assert refused(command, NODELAY, "geomean=some").startswith(
         '"geomean=some": geomean=all is the only value')
+
+
+def test_exact_counts_have_no_interval_on_either_side_nor_as_ratio(nodelay, made):
+    across = compare_pair([made["old"], made["new"]], {}, {}, [SEGMENTS])
+    within = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [SEGMENTS])
+    changes = [row.changes[SEGMENTS.name] for one in (across, within) for row in one.rows]
+    assert any(change.base.exact and len(across.base.sessions) == 4 for change in changes)
+    for change in changes:
+        for figure in (change.base, change.new):
+            assert (figure.interval is None) == figure.exact
+        assert (change.ratio.interval is None) == (change.base.exact and change.new.exact)
+
+
+def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
+    comparison = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"}, [TIME, SEGMENTS])
+    assert comparison.paired and comparison.axes == ("place",)
+    assert [row.axes for row in comparison.rows] == [{"place": "together"}, {"place": "apart"}]
+    change, family = comparison.rows[0].changes[TIME.name], comparison.family(TIME.name)
+    values = [nodelay.series(cell.name, "time_per_message").values
+              for cell in (comparison.rows[0].new, comparison.rows[0].base)]
+    assert change.ratio == stats.ratio_estimate(*values, True, family.alpha)
+    assert change.ratio.value == pytest.approx(change.new.median / change.base.median)
+    assert change.verdict is Verdict.CHANGED and family.tested == 10
+    assert comparison.same_widest("time_per_message") == pytest.approx(1.0137, abs=1e-4)
+
+
+def test_a_ratio_is_new_over_base_whichever_way_is_better(nodelay):
+    forth = compare_pair([nodelay], {"write": "nodelay"}, {"write": "cork"},
+                         [TIME]).rows[0].changes[TIME.name]
+    back = compare_pair([nodelay], {"write": "cork"}, {"write": "nodelay"},
+                        [TIME]).rows[0].changes[TIME.name]
+    assert forth.ratio.value == pytest.approx(forth.new.median / forth.base.median)
+    assert forth.ratio.value * back.ratio.value == pytest.approx(1)
+
+
+def test_a_word_that_both_selectors_have_selects_rows(nodelay):
+    comparison = compare_pair([nodelay], {"write": "nodelay", "place": "apart"},
+                              {"write": "cork", "place": "apart"},
+                               [TIME])
+    assert comparison.axes == () and len(comparison.rows) == 1
+    assert (comparison.base.name, comparison.new.name) == ("write=nodelay", "write=cork")
+
+
+@pytest.mark.parametrize("base, new, says", [
+    ("write=nodelay", "write=nodelay", "differ in no word"),
+    ("write=nodelay", "place=apart", "differ in no word"),
+    ("write=nodelay", "write=cork,more",
+     "write=cork,more: each side must have one value of write"),
+    ("write=nodelay place=apart", "write=cork place=nowhere",
+     "no cell of nodelay has place=nowhere"),
+])
+def test_selectors_that_say_nothing_are_refused(nodelay, base, new, says):
+    words = [dict(word.split("=") for word in text.split()) for text in (base, new)]
+    with pytest.raises(UsageError, match=says.replace("?", "[?]")):
+        compare_pair([nodelay], *words, [TIME])
+
+
+def test_between_two_results_a_session_is_the_unit(made):
+    comparison = compare_pair([made["old"], made["new"]], {}, {}, [TIME])
+    change = comparison.rows[0].changes["time_per_message"]
+    assert not comparison.paired and comparison.axes == ("place", "write")
+    assert change.base.rounds == change.new.rounds == change.ratio.pairs == 4
+    assert change.verdict is Verdict.CHANGED and change.ratio.interval.contains(0.92)
+    medians = [[made[name].series(row.name, TIME.name).by_round.loc[first:first + 5].median()
+                for first in (1, 7, 13, 19)]
+               for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
+    assert change.ratio == stats.ratio_estimate(*medians, False, change.judged.family.alpha)
+    assert comparison.geomeans["time_per_message"].ratio.value == pytest.approx(0.92, abs=0.01)
+    assert comparison.notes == ()
+
+
+def test_words_that_differ_between_results_and_are_no_rows_are_told(made):
+    comparison = compare_pair([made["old"], made["new"]], {"write": "nodelay"}, {"write": "cork"},
+                              [TIME])
+    told = {one.name: one for one in comparison.differences if one.kind == "words"}
+    assert told["write"].declared and (told["write"].base, told["write"].new) == ("nodelay", "cork")
+    assert comparison.new.name == "6.19.0 write=cork"
+
+
+def test_cells_of_one_result_only_stand_in_rows_of_their_own(made):
+    comparison = compare_pair([made["old"], made["wide"]], {}, {}, [TIME])
+    rows = [(*row.axes.values(), row.base is not None, row.new is not None)
+            for row in comparison.rows]
+    assert ("apart", "nodelay", True, True) in rows and ("apart", "cork", True, False) in rows
+    assert rows[-1] == ("free", "writev", False, True) and len(rows) == 8
+
+
+def test_an_axis_with_one_value_that_the_other_side_lacks_is_told_and_not_merged(made):
+    comparison = compare_pair([made["old"], made["wide"]], {}, {"place": "free"}, [TIME])
+    assert [tuple(row.axes.values()) for row in comparison.rows if row.base and row.new] == [
+        ("together", "nodelay"), ("together", "writev"), ("apart", "nodelay"), ("apart", "writev")]
+    told = next(one for one in comparison.differences if one.name == "place")
+    assert (told.base, told.new, told.declared) == ("together,apart", "free", False)
+
+
+def test_of_an_emulated_machine_only_counts_are_compared(made):
+    comparison = compare_pair([made["once"], made["slow"]], {}, {}, [TIME, SEGMENTS])
+    assert comparison.metrics == (SEGMENTS,) and comparison.notes[0] == TIMES_INVALID
+    with pytest.raises(UsageError, match=TIMES_INVALID):
+        compare_pair([made["slow"]], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+
+
+def family_of(*factors: float, rounds: int = 10) -> Family:
+    """The family of rows that became slower by these factors, with 2 % of noise, the same in each,
+    of rounds that do not depend on each other."""
+    base, noise = np.ones(rounds), np.linspace(0, 0.02, rounds + 1)[1:] * np.resize([1, -1], rounds)
+    series = [Series(np.arange(rounds), values, values) for values in (
+        base, *(np.exp(noise) * factor for factor in factors))]
+    return Family({place: Contrast(series[0], new, Status.OK, ratio=stats.ratio_make(
+        new.values, base, True)) for place, new in enumerate(series[1:])})
+
+
+def test_the_interval_of_a_row_among_many_is_wider_and_decides():
+    alone, many = (Judged(family.members[0], family) for family in (
+        family_of(1.015), family_of(1.015, *[1.0] * 9)))
+    assert alone.verdict is Verdict.CHANGED and many.verdict is Verdict.UNDECIDED
+    assert not alone.estimate.interval.contains(1) and many.estimate.interval.contains(1)
+    assert many.family.alpha == pytest.approx(stats.ALPHA / 10)
+    assert alone.detectable is None and many.detectable > 0.015
+
+
+def test_a_family_in_which_more_rows_change_has_narrower_intervals():
+    few, many = family_of(1.1, *[1.0] * 9), family_of(*[1.1] * 8, 1.0, 1.0)
+    assert (few.alpha, many.alpha) == (pytest.approx(0.005), pytest.approx(0.04))
+
+
+def test_where_no_p_could_survive_that_is_known():
+    def is_hopeless(*factors: float, rounds: int) -> bool:
+        return family_of(*factors, rounds=rounds).hopeless
+    assert is_hopeless(1.1, *[1.0] * 4, rounds=6) and not is_hopeless(*[1.1] * 4, 1.0, rounds=6)
+    assert is_hopeless(1.0, 1.0, rounds=6) and not is_hopeless(1.0, rounds=6)
+    assert not is_hopeless(1.1, *[1.0] * 9, rounds=10)

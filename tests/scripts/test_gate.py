@@ -10,7 +10,6 @@ import json
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
@@ -20,10 +19,9 @@ from simulated import METRIC, NOISES, matrix_identical
 from suite import stats
 from suite.contrast.contrast import Unit, Verdict, contrast_of
 from suite.contrast.verdicts import Family, Judged
-from suite.decide.comparison.build import compare_baseline
+from suite.decide.comparison.build import change_make, compare_baseline
 from suite.decide.comparison.model import Comparison, Row, Side
-from suite.decide.comparison.samples import change_make
-from suite.decide.gate import GateVerdict, gate_parse, gates_decide, limit_verdict
+from suite.decide.gate import REGRESSION, UNDECIDED, gate_parse, gates_decide, limit_verdict
 from suite.observe.metrics import METRICS
 from test_truth import RESULTS
 from truth import Truth, truth_write
@@ -100,26 +98,22 @@ def estimate(low, value, high):
     (stats.Estimate(1.2, None, 3), 1.03, True, "undecided"),
 ])
 def test_the_interval_beside_the_limit_decides(figure, limit, above, verdict):
-    assert limit_verdict(figure, limit, above).value == verdict
+    assert limit_verdict(figure.interval, limit, above) == verdict
     if figure.interval and limit:  # the same of the reciprocals
         turned = estimate(1 / figure.interval.high, 1 / figure.value, 1 / figure.interval.low)
-        assert limit_verdict(turned, 1 / limit, not above).value == verdict
+        assert limit_verdict(turned.interval, 1 / limit, not above) == verdict
 
 
 def test_a_gate_prints_its_rows_and_ends_with_what_they_came_to():
     gates = ("--fail-if", "time_per_message > +3%", "--fail-if", "segments_per_message > 1")
     golden_check("gate.txt", gated(NODELAY, *PAIR, *gates, status=5))
     assert "apart" not in gated(NODELAY, *PAIR, "place=together", *gates, status=0)
-    assert "compared by a gate" in gated(NODELAY, *PAIR, "--fail-if", "handshake_p50 > 3%",
-                                         status=4)
-    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +4.5%", status=3)
-    assert "uncork run --more" in tight and "undecided" in tight
-
-
-def test_a_regression_counts_more_than_a_gate_that_compared_nothing():
     missing = ("--fail-if", "handshake_p50 > 3%")
+    assert "compared by a gate" in gated(NODELAY, *PAIR, *missing, status=4)
     gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +3%", *missing, status=5)
     gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +5%", *missing, status=4)
+    tight = gated(NODELAY, *PAIR, "--fail-if", "time_per_message > +4.5%", status=3)
+    assert "uncork run --more" in tight and "undecided" in tight
 
 
 def test_all_rows_and_gates_of_a_command_are_one_family():
@@ -150,7 +144,8 @@ def test_a_limit_of_figures_needs_no_second_side(tmp_path):
     folder = truth_write("alone", Truth(sweep={"write": ["more"]}, segments={"write=more": 15}),
                          tmp_path)
     assert " exact " in gated(folder, "--fail-if", "segments_per_message > 1", status=5)
-    gated(folder, "--fail-if", "segments_per_message > 15", status=0)
+    within = gated(folder, "--fail-if", "segments_per_message > 15", "--json", status=0)
+    assert [row["verdict"] for row in json.loads(within)["gates"]] == ["within"]
     assert "nothing to compare" in refused("compare", folder, "--fail-if", "time > 3%")
 
 
@@ -162,8 +157,8 @@ def test_a_new_side_that_fails_is_undecided_and_never_within(tmp_path):
 
 def test_a_count_that_begins_at_0_is_beyond_any_change(tmp_path):
     gate = gate_parse("retransmits_per_message > +50%")
-    figure = stats.Estimate(math.inf, None, 0)
-    assert limit_verdict(figure, gate.limit, True, exact=True) is GateVerdict.REGRESSION
+    exact = stats.Interval(math.inf, math.inf, None)
+    assert limit_verdict(exact, gate.limit, gate.above) == REGRESSION
 
 
 @pytest.fixture(scope="module")
@@ -175,24 +170,22 @@ def results(tmp_path_factory):
         folder, count) for name, factor in (("old", 1.0), ("new", 1.2)) for count in (1, 3, 4, 6)}
 
 
-def test_two_results_need_four_sessions_a_side_and_the_missing_commands_are_printed(results):
-    gate = ("place=apart", "write=cork", "--fail-if", "time_per_message > +3%")
-    few = gated(results["old1"], results["new3"], *gate, status=3)
-    assert f"uncork run --more {results['old1']}   # 3 times" in few
-    assert f"uncork run --more {results['new3']}   # 1 time\n" in few
-    assert "regression" in gated(results["old4"], results["new4"], *gate, status=5)
+ONE_ROW, TIME_GATE = ("place=apart", "write=cork"), "time_per_message > +3%"
 
 
-def test_more_rows_of_two_results_need_more_sessions(results):
-    gate = ("--fail-if", "time_per_message > +3%")  # six rows
-    few = gated(results["old4"], results["new4"], *gate, status=3)
-    assert f"uncork run --more {results['old4']}   # 1 time\n" in few
-    gated(results["old6"], results["new6"], *gate, status=5)
-
-
-def test_exact_counts_of_two_results_need_one_session(results):
-    gated(results["old1"], results["new1"], "write=cork", "--fail-if", "segments_per_message > 1",
-          status=0)
+@pytest.mark.parametrize("base, new, words, gate, status, more", [
+    ("old1", "new3", ONE_ROW, TIME_GATE, 3, {"old1": "3 times", "new3": "1 time"}),
+    ("old4", "new4", ONE_ROW, TIME_GATE, 5, {}),
+    ("old4", "new4", (), TIME_GATE, 3, {"old4": "1 time"}),  # six rows
+    ("old6", "new6", (), TIME_GATE, 5, {}),
+    ("old1", "new1", ("write=cork",), "segments_per_message > 1", 0, {}),  # exact counts
+])
+def test_two_results_need_sessions_by_their_rows_and_the_missing_commands_are_printed(
+    results, base, new, words, gate, status, more,
+):
+    text = gated(results[base], results[new], *words, "--fail-if", gate, status=status)
+    for name, times in more.items():
+        assert f"uncork run --more {results[name]}   # {times}\n" in text
 
 
 @pytest.fixture(scope="module")
@@ -218,13 +211,13 @@ def test_a_regression_is_a_change_to_all_other_readers(made):
                 gate = gate_parse(f"{metric} {way} 0%")
                 for row in gates_decide(comparisons, [gate]).rows:
                     change = row.row.changes.get(metric)
-                    if row.verdict is GateVerdict.REGRESSION:
+                    if row.verdict == REGRESSION:
                         assert change.verdict in (Verdict.CHANGED, Verdict.EXACT), (name, row)
                         assert (change.ratio.value > 1) == gate.above, (name, row)
                     found.add((row.verdict, change.verdict if change else None))
-                    assert row.verdict is GateVerdict.UNDECIDED or change.verdict.claims, row
-    assert {(GateVerdict.REGRESSION, Verdict.CHANGED), (GateVerdict.UNDECIDED, Verdict.UNDECIDED),
-            (GateVerdict.UNDECIDED, Verdict.WITHHELD), (GateVerdict.UNDECIDED, Verdict.UNKNOWN)
+                    assert row.verdict == UNDECIDED or change.verdict.claims, row
+    assert {(REGRESSION, Verdict.CHANGED), (UNDECIDED, Verdict.UNDECIDED),
+            (UNDECIDED, Verdict.WITHHELD), (UNDECIDED, Verdict.UNKNOWN)
             } <= found
 
 
@@ -239,7 +232,7 @@ def identical_fail(noise, gates, rounds, seed):
         tuple(Row(pair[1].axes, *pair, {
             METRIC: change_make((matrix, matrix), pair, TIME, Judged(
                 contrast_of(matrix, *pair, METRIC), Family({})))})
-            for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, {}, (), ())],
+            for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, (), ())],
         [gate]).status == 5
         for first in range(0, len(pairs), ROWS))
 
@@ -267,7 +260,7 @@ def planned_found(noise, results, seed):
         if math.isfinite(rounds):
             made = matrix_identical(noise, 1, ROWS + 1, int(rounds), ~(seed + number) & 0xffff, 1.1)
             outcomes.append(gates_decide(compare_baseline(made, [TIME]), gate).rows[0].verdict
-                            is GateVerdict.REGRESSION)
+                            == REGRESSION)
     return sum(outcomes), len(outcomes)
 
 
@@ -314,16 +307,3 @@ def test_the_interval_of_a_gate_holds_that_of_the_comparison():
     alone = replace(one, rows=one.rows[:1])
     (row,) = gates_decide([alone], [gate_parse(f"{METRIC} > 3%")]).rows
     assert row.figure == one.rows[0].changes[METRIC].contrast.estimate()
-
-
-def test_a_corrected_interval_is_the_inversion_of_its_test():
-    values = np.random.default_rng(3).normal(0, 1, 12).tolist()
-    base = [0.0] * 12
-    for alpha in (0.05, 0.01, 0.005):
-        interval = stats.ratio_make(np.exp(values), np.exp(base), True).interval(alpha)
-        shifted = [stats.ratio_make(np.exp(np.array(values) - math.log(end) * (1 - step)),
-                                    np.exp(base), True).p
-                   for end, step in ((interval.low, 1e-6), (interval.high, 1e-6))]
-        assert interval.level >= 1 - alpha
-        assert all(p > alpha for p in shifted)
-    assert stats.ratio_make(np.exp(values[:6]), np.exp(base[:6]), True).interval(0.005) is None

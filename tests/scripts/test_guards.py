@@ -21,7 +21,7 @@ from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY
 from suite.contrast.contrast import Unit, Verdict
 from suite.decide.claims import claim_decide, claims_decide
-from suite.decide.comparison.build import compare_baseline, compare_cells
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
 from suite.decide.comparison.sides import metrics_choose, sides_within
@@ -93,11 +93,11 @@ def test_rounds_are_shared_unless_one_of_two_targets_is_booted(made, one, two, c
 
 
 def test_of_two_kernels_a_boot_is_the_unit_and_within_one_a_round(made):
-    between = compare_cells(made["kernels"], OLD, NEW, [TIME])
+    between = compare_pair([made["kernels"]], OLD, NEW, [TIME])
     assert between.unit is Unit.BOOT and not between.paired and between.within
     change = changes_of(between)[("nodelay",)]
     assert change.ratio == unpaired(made["kernels"], "nodelay") and change.ratio.pairs == 8
-    within = compare_cells(made["kernels"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    within = compare_pair([made["kernels"]], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     assert within.unit is Unit.ROUND and set(changes_of(within)) == {("vng:6.1",), ("vng:6.18",)}
     narrow, wide = (changes_of(one)[key].ratio.interval
                     for one, key in ((within, ("vng:6.1",)), (between, ("cork",))))
@@ -106,7 +106,7 @@ def test_of_two_kernels_a_boot_is_the_unit_and_within_one_a_round(made):
 
 
 def test_systems_of_the_same_rounds_are_paired(made):
-    comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
+    comparison = compare_pair([made["systems"]], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert comparison.unit is Unit.ROUND and changes_of(comparison)[
         ("cork",)].ratio.interval.contains(1.6)
 
@@ -128,7 +128,7 @@ def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(
 def test_three_boots_a_side_say_nothing_and_four_do(tmp_path):
     for boots, known in ((3, False), (4, True)):
         matrix = matrix_of(targets_make.kernels_write(tmp_path / str(boots), boots))
-        change = changes_of(compare_cells(matrix, OLD, NEW, [TIME]))[("cork",)]
+        change = changes_of(compare_pair([matrix], OLD, NEW, [TIME]))[("cork",)]
         assert (change.ratio.interval is not None) is (
             change.verdict is not Verdict.UNKNOWN) is known
 
@@ -300,7 +300,7 @@ def test_a_picture_of_times_that_are_all_emulated_is_left_out_and_says_why(kind,
 
 
 def test_the_times_of_this_machine_beside_emulated_ones_are_shown(made):
-    comparison = compare_cells(made["emulated"], {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_pair([made["emulated"]], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     changes = changes_of(comparison)
     assert changes[("local",)].verdict is Verdict.CHANGED
     assert changes[("vng:6.1",)] is None and changes[("vng:6.18",)] is None
@@ -311,7 +311,7 @@ def test_times_across_emulation_are_refused_and_counts_are_not(folders, made):
     assert f"time_per_message: {TIMES_INVALID}" in refused(
         "compare", *sides, "columns=time_per_message")
     assert TIMES_INVALID in refused("compare", *sides, "--force", "columns=time_per_message")
-    comparison = compare_cells(made["emulated"], {"target": "local"}, NEW, [TIME, SEGMENTS])
+    comparison = compare_pair([made["emulated"]], {"target": "local"}, NEW, [TIME, SEGMENTS])
     assert comparison.metrics == (SEGMENTS,) and comparison.notes[0] == TIMES_INVALID
 
 
@@ -394,13 +394,13 @@ def test_boots_are_one_machine_where_all_their_facts_agree(made):
 
 
 def test_only_what_differs_between_the_machines_of_the_cells_is_told(made):
-    comparison = compare_cells(made["kernels"], OLD, NEW, [TIME])
+    comparison = compare_pair([made["kernels"]], OLD, NEW, [TIME])
     assert [(one.kind, one.name, one.declared)
             for one in comparison.differences] == [("kernel", "kernel", True)]
-    assert compare_cells(made["kernels"], {"write": "nodelay"}, {"write": "cork"},
-                         [TIME]).differences == ()
-    assert compare_cells(made["systems"], {"write": "nodelay"}, {"write": "cork"},
-                         [TIME]).differences == ()
+    assert compare_pair([made["kernels"]], {"write": "nodelay"}, {"write": "cork"},
+                        [TIME]).differences == ()
+    assert compare_pair([made["systems"]], {"write": "nodelay"}, {"write": "cork"},
+                        [TIME]).differences == ()
 
 
 def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folders):
@@ -410,7 +410,7 @@ def test_a_kind_of_fact_of_which_one_side_knows_nothing_is_one_difference(folder
                               facts={**machine.facts, **({} if machine.target else sysctls)})
                 for host, machine in result.machines.items()}
     matrix = matrix_build(replace(result, machines=machines))
-    comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
+    comparison = compare_pair([matrix], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert [(one.name, one.base, one.new) for one in comparison.differences
             if one.kind == "sysctl"] == [
         ("", "20 known", "unknown")]
@@ -422,7 +422,7 @@ def test_of_two_systems_a_kind_with_many_differences_has_one_line(folders):
         f"net.ipv4.tcp_{number}": str(machine.target is not None) for number in range(20)}})
         for host, machine in result.machines.items()}
     matrix = matrix_build(replace(result, machines=machines))
-    comparison = compare_cells(matrix, {"target": "local"}, {"target": "gvisor"}, [TIME])
+    comparison = compare_pair([matrix], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert sum(one.kind == "sysctl" for one in comparison.differences) == 20
     lines = compared_text([comparison], 100)
     assert "sysctl net.ipv4.tcp_0 False -> True; and 19 more of sysctl\n" in lines and lines.count(
@@ -442,7 +442,7 @@ def lonely(matrix: Matrix, pairs: set[tuple[str, str]]) -> Matrix:
 
 def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forced(made):
     matrix = lonely(made["systems"], {("nodelay", "local"), ("cork", "gvisor")})
-    comparison = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [TIME])
+    comparison = compare_pair([matrix], {"write": "nodelay"}, {"write": "cork"}, [TIME])
     with pytest.raises(UsageError,
                        match="virtualisation hypervisor -> gvisor; congestion cubic -> reno: a "
                              "ratio"):
@@ -456,7 +456,7 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
 
 
 def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(made):
-    comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"}, [TIME])
+    comparison = compare_pair([made["systems"]], {"target": "local"}, {"target": "gvisor"}, [TIME])
     assert refusals_check(comparison, (), True, False) is comparison
     assert {one.kind for one in comparison.differences} == {"virtualisation", "congestion",
                                                             "kernel"}
@@ -466,8 +466,8 @@ def test_the_word_target_declares_whatever_its_machines_differ_in_and_says_so(ma
 
 
 def test_what_one_side_does_not_count_stands_on_the_other_without_a_change(made):
-    comparison = compare_cells(made["systems"], {"target": "local"}, {"target": "gvisor"},
-                               [SEGMENTS])
+    comparison = compare_pair([made["systems"]], {"target": "local"}, {"target": "gvisor"},
+                              [SEGMENTS])
     assert not any(row.changes for row in comparison.rows)
     lines = compared_text([comparison], 100)
     assert re.search(r"^nodelay +15\.00 +n/a \[1\] +- +-$", lines, re.MULTILINE)

@@ -24,7 +24,7 @@ from simulated import (
 )
 from suite.contrast.contrast import Contrast, Status, Verdict, same_contrast, same_reach
 from suite.contrast.verdicts import baseline_family, baseline_judged
-from suite.decide.comparison.build import compare_baseline, compare_cells
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.optimum import optima_build
 from suite.decide.summary import summary_build
 from suite.observe.frame import Matrix
@@ -151,11 +151,11 @@ def test_every_command_says_the_same_of_a_row() -> None:
     intervals = {row.new.name: row.changes[METRIC].ratio for row in whole.rows}
     for group in (3, 4, 10, 25):  # however few rows are asked for
         words = {"group": f"{group:05}"}
-        one = compare_cells(matrix, {"write": "w0"} | words, {"write": "w1"} | words,
-                            [METRICS[METRIC]])
+        one = compare_pair([matrix], {"write": "w0"} | words, {"write": "w1"} | words,
+                           [METRICS[METRIC]])
         assert one.rows[0].changes[METRIC].verdict is verdicts[cell_name(group, 1)]
         assert one.rows[0].changes[METRIC].ratio == intervals[cell_name(group, 1)]
-        assert one.families[METRIC].tested == 28, "two rows have no interval to decide"
+        assert one.family(METRIC).tested == 28, "two rows have no interval to decide"
 
 
 def test_medians_of_a_comparison_are_those_of_the_table_and_its_ratio_is_theirs() -> None:

@@ -12,13 +12,8 @@ from answers import ROOT
 from suite.measure.plan import plan_make, scenario_seeded
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
-from suite.present.mail.command import (
-    RUN_COMMAND,
-    axis_text,
-    command_lines,
-    command_words,
-    commands_join,
-)
+from suite.present.mail.block import commands_join
+from suite.present.mail.command import RUN_COMMAND, axis_text, command_lines, command_words
 from suite.present.mail.rules import rules_broken
 from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text

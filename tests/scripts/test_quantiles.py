@@ -19,7 +19,7 @@ from answers import changed, matrix_of, result_make, uncork
 from suite import stats
 from suite.contrast.contrast import Verdict
 from suite.decide.claims import claim_decide
-from suite.decide.comparison.build import compare_cells
+from suite.decide.comparison.build import compare_pair
 from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram, histogram_read, histograms_merge
 from suite.observe.metrics import METRICS
@@ -224,7 +224,7 @@ def test_a_curve_of_a_bound_has_an_arrow_there_and_no_ratio(tmp_path: Path) -> N
 
 def test_a_median_that_is_a_bound_is_the_last_and_its_ratio_is_a_direction(late: Path) -> None:
     matrix = matrix_of(late)
-    (row,) = compare_cells(matrix, {"write": "nodelay"}, {"write": "cork"}, [P50]).rows
+    (row,) = compare_pair([matrix], {"write": "nodelay"}, {"write": "cork"}, [P50]).rows
     change = row.changes[P50.name]
     assert isinstance(change.new.median, Beyond) and change.new.median == pytest.approx(
         50e-6, rel=0.02

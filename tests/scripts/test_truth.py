@@ -43,7 +43,7 @@ from readers import (
 from suite import stats
 from suite.contrast.contrast import Verdict
 from suite.decide.claims import claims_decide
-from suite.decide.comparison.build import compare_cells
+from suite.decide.comparison.build import compare_pair
 from suite.decide.optimum import BEST, WORSE, optima_build
 from suite.decide.optimum import UNKNOWN as FEW_ROUNDS
 from suite.decide.summary import summary_build
@@ -257,7 +257,7 @@ def test_a_best_value_has_too_few_rounds_where_a_comparison_of_the_two_says_so(m
     for name, metric in asked:
         for optimum in optima_build(made[name][0], "write", METRICS[metric]):
             for value in set(optimum.marks) - {optimum.best}:
-                both = compare_cells(made[name][0], *({**optimum.place, "write": one} for one in (
+                both = compare_pair([made[name][0]], *({**optimum.place, "write": one} for one in (
                     value, optimum.best)), [METRICS[metric]])
                 verdict = both.rows[0].changes[metric].verdict
                 few = verdict in (UNKNOWN, Verdict.WITHHELD)
@@ -302,7 +302,7 @@ def pairs_said(matrix, metric):
                 for verdict in claims_decide(scenario_with(matrix, claims=claims))]
     optima = optima_build(matrix, "write", METRICS[metric])
     for number, (one, other) in enumerate(pairs):
-        (row,) = compare_cells(matrix, one.axes, other.axes, [METRICS[metric]]).rows
+        (row,) = compare_pair([matrix], one.axes, other.axes, [METRICS[metric]]).rows
         marks = [optimum.marks[cell.axes["write"]] for optimum in optima for cell in (one, other)
                  if optimum.place.items() <= cell.axes.items()]
         told = {"compare": KINDS[row.changes[metric].verdict] is CLEAR

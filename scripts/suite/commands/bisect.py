@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""`uncork bisect GOOD BAD --fail-if GATE [WORD...]`: runs `git bisect run`, and gates decide.
+"""`uncork bisect GOOD BAD --fail-if GATE [WORD...]`: git bisects, and gates decide.
 
-Revisions are built in worktrees of a temporary folder; the user's tree is not touched. For each
-step `git bisect run` starts this command again, which finds its Bisection in the environment.
+Revisions are built in worktrees of a temporary folder; the user's tree is not touched.
 """
 
 import argparse
-import fcntl
-import json
-import os
+import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +20,7 @@ from suite.base.process import SUITE, process_run
 from suite.base.runner_words import BUILD
 from suite.base.text import say
 from suite.base.words import words_split
-from suite.decide.comparison.build import cells_alone, compare_cells
+from suite.decide.comparison.build import cells_alone, compare_pair
 from suite.decide.gate import STATUS, Gate, gates_decide, gates_parse
 from suite.measure.plan import plan_make
 from suite.measure.resume import folder_name
@@ -35,37 +31,31 @@ from suite.places.targets import Targets
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, file_write, results_folder
 
-FOLDER = "UNCORK_BISECT"  # the environment variable of a step, with its Bisection
 TREE = "{tree}"  # in a word: the worktree of the revision
 UNSUPPORTED = "unsupported"  # a gate without a figure: a cell cannot run, although GOOD can
 OWN_BUILD = ('cmake -S . -B "$UNCORK_BUILD" -DCMAKE_BUILD_TYPE=Release && cmake --build '
              '"$UNCORK_BUILD" --target uncork-client uncork-server -j "$(nproc)"')
-GOOD, BAD, SKIP = 0, 1, 125  # exit statuses that `git bisect run` knows
-OUTCOMES = {GOOD: "good", BAD: "bad", SKIP: "skipped"}
+GOOD, BAD, SKIP = "good", "bad", "skip"  # as `git bisect` calls them
 OF_GATES = {0: GOOD, 5: BAD}  # by the exit status of gates; others decide nothing
+FOUND = re.compile("^# (first bad commit|only skipped commits left)", re.MULTILINE)
 FOREVER_S = 1e6
-Judged = tuple[int, str]  # GOOD, BAD or SKIP; the reason
+Judged = tuple[str, str]  # GOOD, BAD or SKIP; the reason
 
 
 class Bisection(NamedTuple):
     """What a step needs. folder: of the worktrees `step` and `good` and their builds. results: the
-    folder of all results. cwd: where the command was typed. words: of each run."""
+    folder of all results. words: of each run. steps: a line for each step, printed at the end."""
     folder: Path
     results: Path
-    cwd: Path
     words: Sequence[str]
     gates: Sequence[Gate]
     build: str
+    steps: list[str]
 
     @property
     def trees(self) -> Sequence[str]:
         """The worktrees; `good` is needed if a gate limits a change."""
-        return ("good", "step")[not any(gate.relative for gate in self.gates):]
-
-    @property
-    def notes(self) -> Path:
-        """The file with a line for each step, which is printed at the end."""
-        return self.results / "steps.txt"
+        return ("good", "step") if any(gate.relative for gate in self.gates) else ("step",)
 
     def word(self, name: str) -> str:
         """The word that runs the revision of a worktree: the word with {tree}, else `build=`."""
@@ -76,14 +66,13 @@ class Bisection(NamedTuple):
 
 
 def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a folder, without the environment variable of a step."""
-    return process_run(["env", "-C", str(folder), "-u", FOLDER, *command], "", FOREVER_S)
+    return process_run(["env", "-C", str(folder), *command], "", FOREVER_S)
 
 
-def git(tree: Path, *arguments: str) -> str:
-    """The output of git; Failure if it ends with another status than 0."""
+def git(tree: Path, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
+    """The output of git; Failure if it ends with another status than these."""
     done = run_in(tree, "git", *arguments)
-    if done.returncode != 0:
+    if done.returncode not in statuses:
         raise Failure(f"git {arguments[0]}: {complaint_text(done.stderr) or done.returncode}")
     return done.stdout.strip()
 
@@ -111,25 +100,26 @@ def revision_judge(work: Bisection, name: str) -> Judged:
 
 
 def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
+    """Plans the run, for a cell that is unsupported, and runs it if gates are to judge it."""
     sides = [*map(work.word, work.trees)]
     words = [*(word for word in work.words if TREE not in word), *rounds]
     words.append(",".join([sides[0], *(side.partition("=")[2] for side in sides[1:])]))
-    judged = GOOD, "supported"
-    if work.gates:
-        done = run_in(work.cwd, *SUITE, "run", *words, "-o", str(folder))
-        if done.returncode >= 128:
-            raise Failure(f"uncork run: {complaint_text(done.stderr)}")
-        if (folder / RECORDS).exists():
-            return result_judge(folder, work.gates, sides)
-        judged = SKIP, complaint_text(done.stderr)
-    os.chdir(work.cwd)
     try:
         with Targets(client_open()) as targets:
             cells = plan_make(targets, *scenario_choose(words)).plan.cells
     except UncorkError as error:
         return SKIP, str(error)
-    reason = next((cell.unsupported for cell in cells if cell.unsupported is not None), None)
-    return judged if reason is None else (BAD, f"{UNSUPPORTED}: {reason}")
+    for cell in cells:
+        if cell.unsupported is not None:
+            return BAD, f"{UNSUPPORTED}: {cell.unsupported}"
+    if not work.gates:
+        return GOOD, "supported"
+    done = process_run([*SUITE, "run", *words, "-o", str(folder)], "", FOREVER_S)
+    if done.returncode >= 128:
+        raise Failure(f"uncork run: {complaint_text(done.stderr)}")
+    if not (folder / RECORDS).exists():
+        return SKIP, complaint_text(done.stderr)
+    return result_judge(folder, work.gates, sides)
 
 
 def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:
@@ -139,59 +129,54 @@ def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> J
         if cell.status == UNSUPPORTED:
             return BAD, f"{UNSUPPORTED}: {cell.reasons[0]}"
     try:
-        decided = gates_decide([cells_alone(matrix, {}, metrics) if len(sides) < 2 else
-                                compare_cells(matrix, words_split(sides[:1]),
-                                              words_split(sides[1:]), metrics)], gates)
+        compared = cells_alone(matrix, {}, metrics) if len(sides) < 2 else compare_pair(
+            [matrix], words_split(sides[:1]), words_split(sides[1:]), metrics)
     except UsageError as error:
         return SKIP, str(error)
+    decided = gates_decide([compared], gates)
     if not decided.rows:
         return SKIP, "no cell has the metric"
     row = max(decided.rows, key=lambda one: STATUS[one.verdict])
     return OF_GATES.get(decided.status, SKIP), (
         f"{row_text(row)}: {', '.join(figure_texts(row))}, beside {row.gate.limit_text}: "
-        f"{row.why or row.verdict.value}")
+        f"{row.why or row.verdict}")
 
 
 def step_run(work: Bisection) -> Judged:
-    """Judges the revision in the worktree `step`, and writes it to the notes."""
+    """Judges the revision in the worktree `step`, and notes and reports it."""
     commit, subject = git(work.folder / "step", "log", "-1", "--format=%h %s").split(" ", 1)
-    with open(work.notes, "a+") as notes:
-        fcntl.flock(notes, fcntl.LOCK_EX)  # main() waits for it before it removes worktrees
-        notes.seek(0)
-        status, why = revision_judge(work, f"{len(notes.readlines()) + 1:02}-{commit}")
-        print(f"{commit}  {OUTCOMES[status]:7}  {subject}: {why}", file=notes)
-    say(f"{commit} {OUTCOMES[status]}: {why}")
-    return status, why
+    verdict, why = revision_judge(work, f"{len(work.steps) + 1:02}-{commit}")
+    outcome = "skipped" if verdict == SKIP else verdict
+    work.steps.append(f"{commit}  {outcome:7}  {subject}: {why}")
+    file_write(work.results / "steps.txt", "".join(f"{line}\n" for line in work.steps))
+    say(f"{commit} {outcome}: {why}")
+    return verdict, why
 
 
 def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
-    """Judges both ends, then runs `git bisect run` and returns its log. ends: GOOD and BAD, each as
+    """Judges both ends, then bisects and returns git's log of that. ends: GOOD and BAD, each as
     (commit, as typed). Failure unless the gates pass at GOOD and fail at BAD."""
     step = work.folder / "step"
-    for (commit, typed), wanted, name in zip(ends, (GOOD, BAD), ("GOOD", "BAD"), strict=True):
+    for (commit, typed), wanted in zip(ends, (GOOD, BAD), strict=True):
         git(step, "checkout", "--quiet", "--detach", commit)
-        status, why = step_run(work)
-        if status != wanted:
-            verb = {GOOD: "pass", BAD: "fail", SKIP: "decide nothing"}[status]
-            raise Failure(f"the gates {verb} at {name}, {typed}: {why}")
+        verdict, why = step_run(work)
+        if verdict != wanted:
+            verb = {GOOD: "pass", BAD: "fail", SKIP: "decide nothing"}[verdict]
+            raise Failure(f"the gates {verb} at {wanted.upper()}, {typed}: {why}")
     git(step, "bisect", "start", ends[1][0], ends[0][0])
-    state = json.dumps(list(map(str, work[:3])))
-    process_run(["env", "-C", str(step), f"{FOLDER}={state}", "git", "bisect", "run", *SUITE,
-                 *sys.argv[1:]], "", FOREVER_S, stderr=None)  # steps report there
-    return git(step, "bisect", "log")
+    while not FOUND.search(log := git(step, "bisect", "log")):
+        try:
+            verdict, _ = step_run(work)
+        except UncorkError as error:
+            say(str(error))
+            break
+        git(step, "bisect", verdict, statuses=(0, 2))  # 2: only skipped commits are left
+    return log
 
 
 def main(options: argparse.Namespace) -> int:
     signals_handle()
     gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
-    rest = options.words, gates, options.build or OWN_BUILD
-    if FOLDER in os.environ:
-        folder, results, cwd = map(Path, json.loads(os.environ[FOLDER]))
-        try:
-            return step_run(Bisection(folder, results, cwd, *rest))[0]
-        except UncorkError as error:
-            say(str(error))
-            return 255  # ends `git bisect run`
     named = " ".join(options.words).count(TREE)
     if named > 1:
         raise UsageError(f"{TREE} may stand once, in one word: a step runs one tree")
@@ -210,7 +195,8 @@ def main(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.bad} does not come after {options.good}")
     results = Path(options.output or folder_name(results_folder(), "bisect")).absolute()
     results.mkdir(parents=True)
-    work = Bisection(Path(tempfile.mkdtemp(prefix="uncork-bisect-")), results, Path.cwd(), *rest)
+    work = Bisection(Path(tempfile.mkdtemp(prefix="uncork-bisect-")), results, options.words, gates,
+                     options.build or OWN_BUILD, [])
     try:
         for name in work.trees:
             git(tree, "worktree", "add", "--quiet", "--detach", str(work.folder / name), good)
@@ -218,10 +204,7 @@ def main(options: argparse.Namespace) -> int:
             raise Failure(f"at GOOD, {options.good}: {why}")
         log = bisect_run(work, ((good, options.good), (bad, options.bad)))
     finally:
-        with open(work.notes, "a+") as notes:
-            fcntl.flock(notes, fcntl.LOCK_EX)
         shutil.rmtree(work.folder, ignore_errors=True)
         git(tree, "worktree", "prune")
-    print(work.notes.read_text(), end="")
-    print(f"results: {results}\n\n{log}")  # whose last lines name the first bad commit
+    print(*work.steps, f"results: {results}\n", log, sep="\n")  # whose last lines name the commit
     return 0 if "\n# first bad commit: " in log else 3

@@ -11,7 +11,7 @@ from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
 from suite.decide.claims import ClaimVerdict, claims_decide
-from suite.decide.comparison.build import compare_baseline, compare_results
+from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
 from suite.decide.comparison.sides import metrics_choose
@@ -19,7 +19,7 @@ from suite.decide.summary import summary_build
 from suite.observe.frame import Matrix, matrix_load
 from suite.observe.metrics import Metric
 from suite.observe.selection import layout_choose, left_out_text, matrix_narrow
-from suite.present.mail.command import commands_of
+from suite.present.mail.block import commands_of
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import Drawing
@@ -75,8 +75,8 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    comparison = refusals_check(compare_results(base.whole, new.whole, words, words,
-                                                metrics_choose(base, None)))
+    comparison = refusals_check(compare_pair([base.whole, new.whole], words, words,
+                                             metrics_choose(base, None)))
     return pair_page(comparison, [*commands_of(base), *commands_of(new)],
                      forest_drawn([comparison]))
 

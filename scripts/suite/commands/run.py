@@ -280,7 +280,8 @@ def main(options: argparse.Namespace) -> None:
         if options.dry_run and given and not options.more:
             notes.append(runs_left_text(*given))
         if options.fail_if:
-            from suite.decide.gate import gates_parse, plan_lines
+            from suite.decide.gate import gates_parse
+            from suite.present.comparison.gate import plan_lines
             notes += plan_lines(planned.plan, gates_parse(options.fail_if))
         planned = replace(planned, notes=tuple(notes))
         if options.dry_run:

@@ -11,14 +11,8 @@ from suite.base.errors import Failure, UsageError
 from suite.decide.systems import systems_differences, systems_read, verdicts_of
 from suite.observe.frame import Matrix, matrix_load
 from suite.observe.metrics import METRICS
+from suite.present.mail import parse
 from suite.present.mail.block import cells_block, pair_block
-from suite.present.mail.parse import (
-    PostedBlock,
-    blocks_read,
-    deviations_find,
-    mail_text,
-    side_words,
-)
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
 from suite.result.files import result_find
@@ -32,33 +26,32 @@ def text_read(name: str) -> str:
     except IsADirectoryError:
         raise UsageError(
             f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
-    return mail_text(data)
+    return parse.mail_text(data)
 
 
-def block_recompute(posted: PostedBlock, matrices: Sequence[Matrix]) -> Document:
+def block_recompute(posted: parse.PostedBlock, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
     metrics = [METRICS[name] for name in posted.metrics]
-    if "cells" in posted.heads:
-        return cells_block(matrices[0], side_words(posted.heads["cells"]), metrics)
-    sides = [side_words(posted.heads.get(label, "")) for label in ("base", "new")]
-    axis = posted.heads.get("axis")
-    return pair_block(matrices, sides[0], sides[1], metrics, axis.split(",") if axis else (),
+    if cells := posted.head("cells"):
+        return cells_block(matrices[0], parse.side_words(cells), metrics)
+    base, new = (parse.side_words(posted.head(label)) for label in ("base", "new"))
+    axis = posted.head("axis")
+    return pair_block(matrices, base, new, metrics, axis.split(",") if axis else (),
                       posted.geomean_all)
 
 
-def block_verify(posted: PostedBlock, matrices: Sequence[Matrix]) -> bool:
+def block_verify(posted: parse.PostedBlock, matrices: Sequence[Matrix]) -> bool:
     """Prints whether a block is the same, and what is not; with symbols or without."""
-    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
-                             if label in posted.heads)
+    sides = " against ".join(filter(None, map(posted.head, ("new", "base", "cells"))))
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:
         print(f"not the same: {sides} is not of this result: {error}")
         return False
-    deviations = min((deviations_find(posted, block_lines(block, utf8=utf8))
+    deviations = min((parse.deviations_find(posted, block_lines(block, utf8=utf8))
                       for utf8 in (False, True)), key=len)
     print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
-          f"the same: all {len(posted.named_texts)} figures and texts of {sides}", sep="\n")
+          f"the same: all {len(posted.texts)} figures and texts of {sides}", sep="\n")
     return not deviations
 
 
@@ -78,7 +71,7 @@ def main(options: argparse.Namespace) -> int:
     if len(options.results) > 2:
         raise UsageError(f'"{options.results[2]}": a block is of one result or of two')
     text = text_read(options.block)
-    blocks = blocks_read(text)
+    blocks = parse.blocks_read(text)
     if not blocks:
         raise UsageError(f"{options.block}: no block of uncork paste in it "
                          "(it begins with base: and new:, or cells:)")

@@ -14,39 +14,33 @@ run, or has a contrast from which nothing is claimed.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 
 import numpy as np
 
 from suite import stats
 from suite.base.errors import UsageError
-from suite.base.units import counted_text, number_text, percent_text, quantity_parse, units_text
+from suite.base.units import quantity_parse, units_text
 from suite.contrast.contrast import STATUS_WHY, Contrast, Status, Unit, session_medians
+from suite.decide.claims import outcome_of
 from suite.decide.comparison.model import Comparison, Row
 from suite.observe.frame import NO_SERIES, Cell, Matrix, Series
 from suite.observe.metrics import Metric, metric_find
-from suite.result.plan import Plan
 
 GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-zµμ/]*)\s*")
 GRAMMAR = 'METRIC > LIMIT or METRIC < LIMIT, the limit a change (+3%) or a figure (1, 30us)'
 UNITS_NEEDED = ("s", "bit/s")  # base units for which a limit must name its unit
-NOTHING_COMPARED = 4  # exit status
-
-
-class GateVerdict(Enum):
-    """Where a figure is relative to the limit of a gate; the value is its name in JSON and CSV."""
-
-    WITHIN = "within"          # the whole interval is within the limit
-    REGRESSION = "regression"  # the whole interval is beyond it
-    UNDECIDED = "undecided"    # neither
-
-
+# The verdict of a row, as JSON and CSV name it: all of the interval is within the limit, all of it
+# is beyond, or neither. By the outcome of the claim that the figure is within the limit.
+WITHIN, REGRESSION, UNDECIDED = "within", "regression", "undecided"
+VERDICTS = {"ok": WITHIN, "not ok": REGRESSION, "undecided": UNDECIDED}
+NOTHING_COMPARED = 4  # exit status if a gate has no row
 # Exit statuses, the most important first; None: a gate has no row.
-STATUS = {GateVerdict.REGRESSION: 5, None: NOTHING_COMPARED, GateVerdict.UNDECIDED: 3,
-          GateVerdict.WITHIN: 0}
-NOISES = (0.03, 0.1, 0.3)  # noise of the ratio of a round, for which a plan says how many rounds
+STATUS = {REGRESSION: 5, None: NOTHING_COMPARED, UNDECIDED: 3, WITHIN: 0}
+GATE_WHY = STATUS_WHY | {
+    Status.ABSENT: "the two sides share no round",
+    Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
 
 
 @dataclass(frozen=True)
@@ -84,26 +78,25 @@ class GateRow:
     values: Series = NO_SERIES
     exact: bool = False
     why: str = ""
-    verdict: GateVerdict = GateVerdict.UNDECIDED
+    verdict: str = UNDECIDED
     figure: stats.Estimate | None = None
     rounds: float = math.inf
     planned: float | None = None
 
-    @property
-    def paired(self) -> bool:
-        """Whether the values are one sample: of pairs, or of the new side alone."""
-        return self.contrast is None or self.contrast.paired
-
 
 @dataclass(frozen=True)
 class Gates:
-    """All gates, decided. alpha: of each interval. tested: how many rows need an interval. missing:
-    the gates without a row."""
+    """All gates, decided. tested: how many rows need an interval. missing: the gates without a
+    row."""
 
     rows: tuple[GateRow, ...]
-    alpha: float
     tested: int
     missing: tuple[Gate, ...]
+
+    @property
+    def alpha(self) -> float:
+        """1 minus the confidence of each interval."""
+        return stats.ALPHA / max(self.tested, 1)
 
     @property
     def status(self) -> int:
@@ -130,18 +123,13 @@ def gate_parse(text: str) -> Gate:
         raise UsageError(f"{where}: a figure has no sign, and a change needs %: "
                          f"{name} {compare} {sign}{number}%")
     if unit or (value and metric.unit in UNITS_NEEDED):
-        value = value_with_unit(metric, number, unit, where)
+        quantity = quantity_parse(number, unit)
+        if quantity is None or quantity.base != metric.unit:
+            raise UsageError(f"{where}: {metric.name} is " + (
+                "a count and has no unit" if metric.counts else
+                f"in {units_text(metric.unit)}: give the limit one of these units"))
+        value = float(quantity)
     return Gate(metric, compare == ">", value, False, f"{compare} {number} {unit}".rstrip())
-
-
-def value_with_unit(metric: Metric, number: str, unit: str, where: str) -> float:
-    """A figure of a metric in its base unit; UsageError for a unit that is not of the metric."""
-    quantity = quantity_parse(number, unit)
-    if quantity is not None and quantity.base == metric.unit:
-        return float(quantity)
-    raise UsageError(f"{where}: {metric.name} is " + (
-        "a count and has no unit" if metric.counts else
-        f"in {units_text(metric.unit)}: give the limit one of these units"))
 
 
 def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
@@ -153,13 +141,10 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
     return gates
 
 
-GATE_WHY = STATUS_WHY | {
-    Status.ABSENT: "the two sides share no round",
-    Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
-
-
-def unknown_text(matrix: Matrix, cell: Cell, metric: str, rounds: frozenset[int]) -> str:
+def unknown_text(matrix: Matrix, cell: Cell | None, metric: str, rounds: frozenset[int]) -> str:
     """Why a side lacks a figure, or lacks it in some of these rounds; empty if it has all."""
+    if cell is None:
+        return "no such cell"
     if matrix.result.damage_unknown:
         return matrix.result.damage_unknown
     if cell.status != "ok":
@@ -171,114 +156,98 @@ def unknown_text(matrix: Matrix, cell: Cell, metric: str, rounds: frozenset[int]
     return f"{metric} is unknown in {missing} of {len(rounds)} rounds" if missing else ""
 
 
-def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
-    """The figures of a row for a gate; why says what is unknown, and leaves the row undecided."""
-    metric = gate.metric
+def sides_unknown_text(gate: Gate, comparison: Comparison, row: Row) -> str:
+    """Why a side that the gate needs lacks a figure; empty if none does."""
     sides = [("base", comparison.base.matrix, row.base), ("new", comparison.new.matrix, row.new)]
     sides = sides if gate.relative else sides[1:]
     ran = [frozenset(matrix.rounds_of(cell.name)) if cell else frozenset[int]()
            for _, matrix, cell in sides]
-    if gate.relative and comparison.within and comparison.unit is Unit.ROUND:
+    if gate.relative and comparison.within and comparison.paired:
         ran = [ran[0] | ran[1]] * 2
-    texts = [unknown_text(matrix, cell, metric.name, rounds) if cell else "no such cell"
-             for (_, matrix, cell), rounds in zip(sides, ran, strict=True)]
-    whys = [f"{name}: {text}" for (name, *_), text in zip(sides, texts, strict=True) if text]
-    made = GateRow(gate, comparison, row, why="; ".join(whys))
-    if whys:
-        return made
-    if gate.relative:
-        change = row.changes.get(metric.name)
-        if change is None:
-            return replace(made, why=f"{metric.name} is not compared")
+    texts = [(name, unknown_text(matrix, cell, gate.metric.name, rounds))
+             for (name, matrix, cell), rounds in zip(sides, ran, strict=True)]
+    return "; ".join(f"{name}: {text}" for name, text in texts if text)
+
+
+def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
+    """The figures of a row for a gate; why says what is unknown, and leaves the row undecided."""
+    metric, matrix, cell = gate.metric, comparison.new.matrix, row.new
+    change, why = row.changes.get(metric.name), sides_unknown_text(gate, comparison, row)
+    if not why and ((change is None) if gate.relative else (metric not in comparison.metrics)):
+        why = f"{metric.name} is not compared"
+    if why or cell is None:
+        return GateRow(gate, comparison, row, why=why)
+    if gate.relative and change:
         contrast = change.contrast
-        return replace(made, contrast=contrast, exact=contrast.exact,
+        return GateRow(gate, comparison, row, contrast, exact=contrast.exact,
                        why="" if contrast.exact else GATE_WHY.get(contrast.status, ""))
-    matrix, cell = comparison.new.matrix, row.new
-    if cell is None:
-        return made
-    if metric not in comparison.metrics:
-        return replace(made, why=f"{metric.name} is not compared")
-    series, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
+    values, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
     if cell.emulated and metric.whole and not exact:
-        return replace(made, why=GATE_WHY[Status.TIMING])
-    values = series if comparison.unit is not Unit.SESSION or exact else session_medians(
-        matrix, series)
-    return replace(made, values=values, exact=exact)
+        return GateRow(gate, comparison, row, why=GATE_WHY[Status.TIMING])
+    if comparison.unit is Unit.SESSION and not exact:
+        values = session_medians(matrix, values)
+    return GateRow(gate, comparison, row, values=values, exact=exact)
 
 
-def exact_figure(row: GateRow) -> stats.Estimate:
-    """The exact count of the new side, or its ratio to that of the base, which may be infinite."""
-    if row.contrast is None:
-        return stats.Estimate(row.values.median, None, 0)
-    return row.contrast.estimate() or stats.Estimate(math.inf, None, 0)
+def change_figure(contrast: Contrast, limit: float, alpha: float) -> stats.Estimate:
+    """The ratio with its interval of confidence 1 - alpha. That of exact counts may be infinite.
+    Censored values have no ratio, only a direction relative to the limit."""
+    base, new = contrast.base, contrast.new
+    if contrast.censored and not contrast.exact:
+        return stats.ratio_directed((new.bounds, new.values),
+                                    (base.bounds * limit, base.values * limit), contrast.paired,
+                                    alpha)
+    return contrast.estimate(alpha) or stats.Estimate(
+        math.inf if contrast.exact else math.nan, None, 0)
 
 
-def figure_of(row: GateRow, alpha: float) -> stats.Estimate:
-    """The ratio, or the median, with its interval of confidence 1 - alpha. Censored values have no
-    ratio, only a direction relative to the limit."""
-    if row.contrast:
-        limit, new, base = row.gate.limit, row.contrast.new, row.contrast.base
-        if row.contrast.censored:
-            return stats.ratio_directed((new.bounds, new.values),
-                                        (base.bounds * limit, base.values * limit), row.paired,
-                                        alpha)
-        return row.contrast.estimate(alpha) or stats.Estimate(math.nan, None, 0)
-    new = row.values
-    interval = stats.median_interval(new.values, new.bounds, alpha)
+def median_figure(values: Series, alpha: float) -> stats.Estimate:
+    """The median with its interval of confidence 1 - alpha."""
+    interval = stats.median_interval(values.values, values.bounds, alpha)
     sure = interval if interval and interval.level is not None else None
-    if sure and not new.censored:  # dependent rounds know the median less well
-        wider = stats.widening_of(new.values)
-        sure = stats.Interval(new.median - wider * (new.median - sure.low),
-                              new.median + wider * (sure.high - new.median), sure.level)
-    return stats.Estimate(new.median, sure, len(new))
+    if sure and not values.censored:  # dependent rounds know the median less well
+        wider, middle = stats.widening_of(values.values), values.median
+        sure = stats.Interval(middle - wider * (middle - sure.low),
+                              middle + wider * (sure.high - middle), sure.level)
+    return stats.Estimate(values.median, sure, len(values))
 
 
-def limit_verdict(figure: stats.Estimate, limit: float, above: bool, exact: bool = False
-                  ) -> GateVerdict:
-    """The verdict of a figure that must not be above a limit (or below: above is False). exact: a
-    count that was the same in every run."""
-    if exact:
-        low, high = figure.value, figure.value
-    elif figure.interval is None:
-        return GateVerdict.UNDECIDED
-    else:
-        low, high = figure.interval[:2]
-    if (high <= limit) if above else (low >= limit):
-        return GateVerdict.WITHIN
-    return GateVerdict.REGRESSION if (low > limit if above else high < limit) else (
-        GateVerdict.UNDECIDED)
+def limit_ratio(values: Series, limit: float) -> stats.Ratio | None:
+    """The ratio of values to a limit; None if a value is censored, or not above 0."""
+    if values.censored or not values.positive or limit <= 0:
+        return None
+    return stats.ratio_make(values.values, np.full(len(values), limit), True)
 
 
-def ratio_to_limit(row: GateRow) -> tuple[stats.Ratio | None, float]:
-    """The ratio whose width plans more rounds, and how far it is from the limit, a logarithm. None
-    if a value is censored, or not above 0."""
-    limit = row.gate.limit
-    if row.contrast:
-        ratio = row.contrast.ratio
-        return ratio, ratio.centre - math.log(limit) if ratio else 0.0
-    if row.values.censored or not row.values.positive or limit <= 0:
-        return None, 0.0
-    ratio = stats.ratio_make(row.values.values, np.full(len(row.values), limit), True)
-    return ratio, ratio.centre
+def limit_verdict(interval: stats.Interval | None, limit: float, above: bool) -> str:
+    """The verdict of an interval that must not be above a limit (or below: above is False)."""
+    return VERDICTS[outcome_of("<=" if above else ">=", interval, limit)]
 
 
 def row_decide(row: GateRow, tested: int) -> GateRow:
     """The row with its verdict. tested: the number of rows of the family."""
     if row.why:
         return row
-    figure = exact_figure(row) if row.exact else figure_of(row, stats.ALPHA / tested)
-    limit = 1.0 if figure.directed else row.gate.limit
-    decided = replace(row, figure=figure, verdict=limit_verdict(
-        figure, limit, row.gate.above, row.exact))
-    ratio, shift = ratio_to_limit(row) if not row.exact else (None, 0.0)
-    if ratio is None:
+    gate, contrast, alpha = row.gate, row.contrast, stats.ALPHA / tested
+    figure = change_figure(contrast, gate.limit, alpha) if contrast else (
+        median_figure(row.values, alpha))
+    if row.exact:
+        figure = stats.Estimate(figure.value, None, 0)
+    interval = stats.Interval(figure.value, figure.value, None) if row.exact else figure.interval
+    limit = 1.0 if figure.directed else gate.limit
+    decided = replace(row, figure=figure, verdict=limit_verdict(interval, limit, gate.above))
+    ratio = contrast.ratio if contrast else limit_ratio(row.values, gate.limit)
+    if ratio is None or row.exact:
         return decided
-    rounds: float = stats.rounds_deciding(tested, row.paired)
+    # The ratio whose width plans more rounds, and how far it is from the limit, a logarithm.
+    shift = ratio.centre - math.log(gate.limit) if contrast else ratio.centre
+    paired = contrast is None or contrast.paired  # one sample: of pairs, or of the new side alone
+    rounds: float = stats.rounds_deciding(tested, paired)
     if ratio.interval() is not None:
         rounds = max(ratio.pairs + 1, stats.rounds_to_find(ratio, tested, shift))
     noise = stats.noise_measured(ratio)
     return replace(decided, rounds=rounds, planned=None if noise is None else (
-        stats.rounds_planned(noise, tested, row.paired)))
+        stats.rounds_planned(noise, tested, paired)))
 
 
 def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Gates:
@@ -286,26 +255,6 @@ def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Ga
     compares nothing."""
     known = [gate for gate in gates if any(one.is_known(gate.metric) for one in comparisons)]
     rows = [row_make(gate, one, row) for gate in known for one in comparisons for row in one.rows]
-    tested = max(sum(not row.exact for row in rows), 1)
-    return Gates(tuple(row_decide(row, tested) for row in rows), stats.ALPHA / tested,
-                 sum(not row.exact for row in rows),
+    tested = sum(not row.exact for row in rows)
+    return Gates(tuple(row_decide(row, max(tested, 1)) for row in rows), tested,
                  tuple(gate for gate in gates if gate not in known))
-
-
-def planned_text() -> str:
-    """The beginning of a sentence that ends with a number of rounds."""
-    return (f"a row {percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
-            f"{number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of")
-
-
-def plan_lines(plan: Plan, gates: Iterable[Gate]) -> list[str]:
-    """How many rounds gates need on the cells of a plan, for `uncork run -n`."""
-    rows = sum(len(plan.compared if gate.relative else plan.runnable)
-               for gate in gates if not gate.metric.whole)
-    if not rows:
-        return ["gate: counts that are the same in every run are decided by 2 rounds"]
-    texts = [f"{needed} rounds where ratios of rounds vary by {percent_text(noise)}"
-             for noise in NOISES if math.isfinite(needed := stats.rounds_planned(noise, rows))]
-    return [f"gate: {stats.rounds_deciding(rows)} rounds are the fewest that decide "
-            f"{counted_text(rows, 'row')}",
-            f"gate: {planned_text()} {', '.join(texts)}"]

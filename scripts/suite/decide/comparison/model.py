@@ -2,7 +2,7 @@
 """The data of a comparison, in base units; no texts for readers. A ratio is always new / base, and
 a change is the ratio - 1, whether higher or lower is better."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from suite import stats
@@ -56,11 +56,6 @@ class Change:
     def verdict(self) -> Verdict:
         return self.judged.verdict
 
-    @property
-    def exact(self) -> bool:
-        """Whether both sides counted the same in every run."""
-        return self.contrast.exact
-
 
 @dataclass(frozen=True)
 class Row:
@@ -75,6 +70,12 @@ class Row:
     @property
     def pair(self) -> tuple[Cell, Cell] | None:
         return (self.base, self.new) if self.base and self.new else None
+
+
+def judged_rows(rows: Sequence[Row], metric: Metric) -> list[tuple[Mapping[str, str], Judged]]:
+    """The words of each row that has a change of a metric, and that change with its family."""
+    return [(row.axes, row.changes[metric.name].judged) for row in rows
+            if metric.name in row.changes]
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,6 @@ class Comparison:
     axes: the words of the rows. unit: of the independent values.
     geomeans: by metric; None if no row changed, if rows changed to opposite sides, or with too few
     rounds or rows.
-    families: by metric.
     """
 
     base: Side
@@ -136,7 +136,6 @@ class Comparison:
     rows: tuple[Row, ...]
     unit: Unit
     geomeans: Mapping[str, Mean | None]
-    families: Mapping[str, Family]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
 
@@ -149,6 +148,10 @@ class Comparison:
         """The known changes of a metric, or of all metrics, row by row."""
         return [change for row in self.rows for name, change in row.changes.items()
                 if metric in (name, None)]
+
+    def family(self, metric: str) -> Family:
+        """The family of the changes of a metric; an empty one without changes."""
+        return next((change.judged.family for change in self.changes(metric)), Family({}))
 
     def figures(self, row: Row, metric: Metric) -> tuple[Figure | None, Figure | None]:
         """The figures of base and new in a row, from the change or, without one, from each cell."""

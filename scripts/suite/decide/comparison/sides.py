@@ -1,60 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""The cells of each side of a comparison, and the pairs that they form.
+"""The sides of a comparison, from the words of a command line, and its metrics.
 
-The words that differ between the two selectors are compared. Every other word that varies names a
-row, and two cells are partners if they agree in all of these. If a word has one value on one side
-that the other side does not have, it cannot name partners: it is reported as a difference.
-
-Selectors come from the words of the command line. Two selectors that give one word two values are
-the two sides. One that gives a word of the baseline another value is compared with the baseline.
-All others narrow both sides. Without the first two kinds, the baseline is compared with each other
-value of its words, or in a result of several systems the first system with each other one.
+Two selectors that give one word two values are the two sides. One that gives a word of the baseline
+another value is compared with the baseline. All others narrow both sides. Without the first two
+kinds, the baseline is compared with each other value of its words, or in a result of several
+systems the first system with each other one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import combinations, product
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
 
 from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
-from suite.base.words import names_split, word_split, words_split, words_text
-from suite.decide.comparison.model import Difference, Row
-from suite.observe.frame import Cell, Matrix
+from suite.base.words import names_split, word_split, words_split
+from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS, Metric, metric_find
 from suite.observe.selection import Selection, cells_select, layout_choose, left_out_text
 
-
-@dataclass(frozen=True)
-class Pairing:
-    """axes: the words that name the rows. rows: in the order of the plan, without changes.
-    differences: other words that differ and are not compared."""
-
-    axes: tuple[str, ...]
-    rows: tuple[Row, ...]
-    differences: tuple[Difference, ...]
-
-    @property
-    def good_pairs(self) -> list[tuple[Cell, Cell]]:
-        """The pairs in which both cells have a good run."""
-        return [row.pair for row in self.rows
-                if row.pair and row.pair[0].runs_ok and row.pair[1].runs_ok]
-
-    def fixed_differences(self, compared: Sequence[str]) -> tuple[Difference, ...]:
-        """The other words in which partners differ: fixed words and defaults, which are no axes."""
-        known = {*compared, *self.axes, *(difference.name for difference in self.differences)}
-        found = grouped((key, (base.words[key], new.words[key]))
-                        for base, new in (row.pair for row in self.rows if row.pair)
-                        for key in words_compared(base.words, new.words) if key not in known)
-        return tuple(Difference("words", key, ",".join(dict.fromkeys(base for base, _ in pairs)),
-                                ",".join(dict.fromkeys(new for _, new in pairs)))
-                     for key, pairs in sorted(found.items()))
+WordsPair = tuple[Selection, Selection]  # base and new
 
 
 def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
     """The values of the baseline's words, except its own, in the cells that narrow selects."""
-    cells = cells_select(matrix, narrow)
-    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base) for cell in cells)
+    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base)
+                           for cell in cells_select(matrix, narrow))
     return [dict(zip(base, value, strict=True)) for value in values
             if value != tuple(base.values()) and "" not in value]
 
@@ -64,67 +35,13 @@ def words_compared(base: Selection, new: Selection) -> tuple[str, ...]:
     return tuple(key for key, value in base.items() if key in new and new[key] != value)
 
 
-def cells_values(cells: Iterable[Cell], key: str) -> tuple[str, ...]:
-    """The values of a word over these cells, in order; "" for a cell that does not use it."""
-    return tuple(dict.fromkeys(cell.words.get(key, "") for cell in cells))
-
-
-def rows_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-              shared: Sequence[str], varying: Selection) -> Iterator[Row]:
-    """Every cell of the base with its partners, in order, then cells that only the new side has.
-    varying: for each word that cannot name partners, the side on which it varies."""
-    def key(cell: Cell) -> tuple[str, ...]:
-        return tuple(cell.words.get(axis, "") for axis in shared)
-
-    partners = grouped((key(cell), cell) for cell in new)
-    known = set(map(key, base))
-    pairs: list[tuple[Cell | None, Cell | None]] = [
-        (cell, other) for cell in base for other in partners.get(key(cell), [None])]
-    pairs += [(None, cell) for cell in new if key(cell) not in known]
-    for one, other in pairs:
-        sides = {"base": one or other, "new": other or one}
-        named = {axis: sides[varying.get(axis, "base")] for axis in axes}
-        yield Row({axis: cell.words.get(axis, "") if cell else ""
-                   for axis, cell in named.items()}, one, other)
-
-
-def pairing_make(base: Sequence[Cell], new: Sequence[Cell], axes: Sequence[str],
-                 compared: Sequence[str]) -> Pairing:
-    """The pairs of two selections; axes are the words that vary in either result."""
-    for cells, key in product((base, new), compared):
-        several = cells_values(cells, key)
-        if len(several) > 1:
-            raise UsageError(f"{key}={','.join(several)}: each side must have one value of {key}")
-    rows, shared, differences = [], [], []
-    varying: dict[str, str] = {}
-    for axis in (axis for axis in axes if axis not in compared):
-        values = cells_values(base, axis), cells_values(new, axis)
-        if max(map(len, values)) > 1:
-            rows.append(axis)
-        if set(values[0]) & set(values[1]) or min(map(len, values)) > 1:
-            shared.append(axis)
-        else:  # one side has a single value, which the other does not have
-            varying[axis] = "new" if len(values[1]) > 1 else "base"
-            texts = [",".join(value or "none" for value in side) for side in values]
-            differences.append(Difference("words", axis, texts[0], texts[1]))
-    pairs = tuple(rows_make(base, new, rows, shared, varying))
-    if not any(row.pair for row in pairs):
-        raise UsageError("no cell of one side has a partner on the other: "
-                         f"they share no value of {', '.join(shared)}")
-    return Pairing(tuple(rows), pairs, tuple(differences))
-
-
-WordsPair = tuple[Selection, Selection]  # base and new
-
-
 def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
     """All words of these selectors; UsageError if they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
-        opposed = words_compared(selector, joined)
-        if opposed:
-            one, two = (words_text({opposed[0]: words[opposed[0]]}) for words in (joined, selector))
-            raise UsageError(f'"{one}" and "{two}": a comparison has two sides, not more')
+        for key in words_compared(selector, joined):
+            raise UsageError(f'"{key}={joined[key]}" and "{key}={selector[key]}": '
+                             "a comparison has two sides, not more")
         joined |= selector
     return joined
 
@@ -133,8 +50,7 @@ def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
     """The first two selectors that give one word two values, each with the words of all others."""
     for one, two in combinations(selectors, 2):
         if words_compared(one, two):
-            narrow = words_join([other for other in selectors if other is not one
-                                 and other is not two])
+            narrow = words_join([other for other in selectors if other not in (one, two)])
             return words_join([one, narrow]), words_join([two, narrow])
     return None
 

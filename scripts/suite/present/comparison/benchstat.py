@@ -9,7 +9,6 @@ golang.org/x/perf/benchfmt.
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain
 
 import pandas as pd
 
@@ -46,25 +45,18 @@ def benchmark_name(comparison: Comparison, row: Row, side: str) -> str:
     return "/".join([f"Benchmark{run[0].upper()}{run[1:]}", *parts, f"side={side}"])
 
 
-def side_values(comparison: Comparison, row: Row) -> dict[str, pd.DataFrame]:
-    # A bound is left out: benchstat would take it for a value.
-    changes = {unit_text(metric): change for metric in comparison.metrics
-               if (change := row.changes.get(metric.name)) and not change.contrast.censored}
-    return {side: pd.DataFrame({unit: getattr(one.contrast, side).by_round
-                                for unit, one in changes.items()}) for side in ("base", "new")}
-
-
-def bounds_lines(comparison: Comparison, row: Row) -> Iterator[str]:
-    """A line, which benchstat skips, for each metric of the row that side_values() leaves out."""
-    for metric in comparison.metrics:
-        if (change := row.changes.get(metric.name)) and change.contrast.censored:
+def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
+    """The lines of one row. base and new alternate, as they did in the rounds. A metric with a
+    bound, which benchstat would take for a value, has a line that benchstat skips."""
+    changes = {metric: row.changes[metric.name].contrast for metric in comparison.metrics
+               if metric.name in row.changes}
+    for metric, contrast in changes.items():
+        if contrast.censored:
             yield (f"# left out: {unit_text(metric)} of {benchmark_name(comparison, row, '*')}: "
                    "in some round only a lower bound is known")
-
-
-def row_lines(comparison: Comparison, row: Row) -> Iterator[str]:
-    """The lines of one row. base and new alternate, as they did in the rounds."""
-    values = side_values(comparison, row)
+    values = {side: pd.DataFrame({unit_text(metric): getattr(contrast, side).by_round
+                                  for metric, contrast in changes.items() if not contrast.censored})
+              for side in ("base", "new")}
     for place in range(max(map(len, values.values()))):
         for side, frame in values.items():
             if place < len(frame):
@@ -79,6 +71,5 @@ def render(comparisons: Sequence[Comparison]) -> str:
     for one in comparisons:
         lines += ["", f"base: {one.base.name}", f"new: {one.new.name}",
                   f"each-line: {one.unit.value}", ""]
-        lines += [line for row in one.rows
-                  for line in chain(bounds_lines(one, row), row_lines(one, row))]
+        lines += [line for row in one.rows for line in row_lines(one, row)]
     return "\n".join(lines) + "\n"

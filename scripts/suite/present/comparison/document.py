@@ -60,58 +60,66 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     return [column for column in columns if column.head == side_name or not column.is_empty]
 
 
-def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes
-                   ) -> tuple[list[Column], list[Column]]:
-    """The columns of changes and intervals, then those of MDE and outliers, `1+0` for base and new.
-    The latter two exist only where some row has a value. A change that is withheld has a
-    footnote."""
+def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
+    """The changes, and their intervals. A change that is withheld has a footnote."""
     changes = [row.changes.get(metric.name) for row in comparison.rows]
-    factors = wording.has_factors(comparison, metric)
-    texts = [wording.change_item_texts(change, factors) for change in changes]
+    texts = [wording.change_item_texts(change, wording.has_factors(comparison, metric))
+             for change in changes]
     marks = [notes.mark(withheld_note(change.judged, metric)) if change else ""
              for change in changes]
+    return [Column(wording.CHANGE, tuple(Item(text, mark) for (text, _), mark in
+                                         zip(texts, marks, strict=True))),
+            Column(wording.INTERVAL, tuple(Item(interval) for _, interval in texts))]
+
+
+def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
+    """MDE and outliers, `1+0` for base and new; only those that some row has."""
+    changes = [row.changes.get(metric.name) for row in comparison.rows]
     effects = [change.judged.detectable if change else None for change in changes]
-    detectable = ["" if effect is None else size_of_change(1 + effect) for effect in effects]
-    outliers = ["+".join(map(str, change.outliers)) if change and any(change.outliers) else ""
-                for change in changes]
-    shown = [Column("change", tuple(Item(text, mark) for (text, _), mark in
-                                    zip(texts, marks, strict=True))),
-             Column("95% CI", tuple(Item(interval) for _, interval in texts))]
-    return shown, [Column(head, tuple(map(Item, items)))
-                   for head, items in (("MDE", detectable), ("outliers", outliers)) if any(items)]
+    columns = [
+        Column("MDE", tuple(Item("" if effect is None else size_of_change(1 + effect))
+                            for effect in effects)),
+        Column("outliers", tuple(Item("+".join(map(str, change.outliers)) if change and any(
+            change.outliers) else "") for change in changes))]
+    return [column for column in columns if not column.is_empty]
 
 
-def mean_add(columns: Sequence[Column], items: Mapping[str, Item]) -> tuple[Column, ...]:
-    """The columns with one more row. items: those of the row, by the head of their column."""
-    return tuple(replace(column, items=(*column.items, items.get(column.head, Item(""))))
+def row_add(columns: Iterable[Column], texts: Mapping[str, str]) -> tuple[Column, ...]:
+    """The columns with one more row. texts: those of the row, by the head of their column."""
+    return tuple(replace(column, items=(*column.items, Item(texts.get(column.head, ""))))
                  for column in columns)
+
+
+def key_columns(axes: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple[Column, ...]:
+    """The columns that name the rows. rows: their words."""
+    named = list(rows)
+    return tuple(Column(axis, tuple(Item(words.get(axis, ONLY_CELL) or "none") for words in named),
+                        left=True) for axis in axes or (ONLY_AXIS,))
 
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric, or the reason for its absence: no cell that is compared has it."""
     if not comparison.is_known(metric):
         return Table(title=wording.metric_title(metric, ""), missing="no cell reports it")
-    scale, rows = scale_of(comparison, metric), comparison.rows
-    places = [tuple(row.axes.values())[:-1] for row in rows]
-    breaks = [index for index in range(1, len(rows)) if places[index] != places[index - 1]]
-    keys: Sequence[Column] = [
-        Column(axis, tuple(Item(row.axes.get(axis, ONLY_CELL) or "none") for row in rows), True)
-        for axis in comparison.axes or (ONLY_AXIS,)]
+    scale = scale_of(comparison, metric)
+    keys = key_columns(comparison.axes, [row.axes for row in comparison.rows])
+    places = [tuple(row.axes.values())[:-1] for row in comparison.rows]
+    breaks = [index for index in range(1, len(places)) if places[index] != places[index - 1]]
     sides = [column for side in ("base", "new")
              for column in side_columns(comparison, metric, scale, notes, side)]
-    groups: list[Sequence[Column]] = [sides, *change_columns(comparison, metric, notes)]
+    groups = [Group("", tuple(sides)),
+              Group("", tuple(change_columns(comparison, metric, notes)))]
+    if doubts := doubt_columns(comparison, metric):
+        groups.append(Group("", tuple(doubts), optional=True))
     mean = comparison.geomeans.get(metric.name)
     if mean:
-        keys = mean_add(keys, {keys[0].head: Item(wording.MEAN)})
+        keys = row_add(keys, {keys[0].head: wording.MEAN})
         texts = wording.mean_item_texts(mean, wording.has_factors(comparison, metric))
-        groups = [mean_add(group, dict(zip(("change", "95% CI"), map(Item, texts), strict=True)))
-                  for group in groups]
-        breaks += [len(rows)] if breaks else []
-    *shown, doubts = (Group("", tuple(group)) for group in groups)
-    return Table(tuple(keys),
-                 (*shown, *([replace(doubts, optional=True)] if doubts.columns else [])),
-                 wording.metric_title(metric, scale.unit), tuple(breaks), int(bool(mean)),
-                 wording.rounds_text(comparison, metric), wording.mean_text(comparison, metric))
+        groups = [replace(group, columns=row_add(group.columns, texts)) for group in groups]
+        breaks += [len(places)] if breaks else []
+    return Table(keys, tuple(groups), wording.metric_title(metric, scale.unit), tuple(breaks),
+                 int(bool(mean)), wording.rounds_text(comparison, metric),
+                 wording.mean_text(comparison, metric))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
@@ -239,9 +247,10 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
                       f"geometric mean of new / base over rows, within each {units[0].value}"
                       + f"; {wording.EVERY}" * any(mean.every for mean in means)))
     hopeless = [
-        f"with so few {one.unit.value}s a change of {name} in so few of {family.tested} rows "
-        f"cannot survive the correction: more {one.unit.value}s, or fewer rows, are needed"
-        for one in comparisons for name, family in one.families.items() if family.hopeless]
+        f"with so few {one.unit.value}s a change of {metric.name} in so few of "
+        f"{one.family(metric.name).tested} rows cannot survive the correction: "
+        f"more {one.unit.value}s, or fewer rows, are needed"
+        for one in comparisons for metric in one.metrics if one.family(metric.name).hopeless]
     remarks = [note for one in comparisons for note in one.notes]
     return [*pairs, *notes.lines(),
             *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]

@@ -3,31 +3,33 @@
 
 import math
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite import stats
-from suite.base.units import change_texts, counted_text, interval_text, noise_text, value_text
+from suite.base import units
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit
 from suite.decide.comparison.model import Comparison
-from suite.decide.gate import GateRow, Gates, GateVerdict, planned_text
+from suite.decide.gate import REGRESSION, UNDECIDED, WITHIN, Gate, GateRow, Gates
 from suite.present.answers import labelled
 from suite.present.comparison import wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.comparison.records import comparisons_json
 from suite.present.table import Fields
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.result.plan import Plan
 
 FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
           "verdict", "rounds")
 MEANS = {
-    GateVerdict.WITHIN: "the interval excludes everything beyond the limit",
-    GateVerdict.REGRESSION: "the whole interval is beyond the limit",
-    GateVerdict.UNDECIDED: "the interval holds the limit, or a figure is not known",
+    WITHIN: "the interval excludes everything beyond the limit",
+    REGRESSION: "the whole interval is beyond the limit",
+    UNDECIDED: "the interval holds the limit, or a figure is not known",
 }
 OUTCOMES = {0: "every row is within its limit", 3: "undecided",
             4: "nothing was compared by a gate", 5: "a regression"}
+NOISES = (0.03, 0.1, 0.3)  # noise of the ratio of a round, for which a plan says how many rounds
 
 
 def figure_texts(row: GateRow) -> tuple[str, str]:
@@ -37,10 +39,10 @@ def figure_texts(row: GateRow) -> tuple[str, str]:
     if figure.directed:
         return wording.NOTHING, "bounds only"
     if row.gate.relative:
-        first, *ends = ["inf"] if math.isinf(figure.value) else change_texts(*figure.span)
+        first, *ends = ["inf"] if math.isinf(figure.value) else units.change_texts(*figure.span)
     else:
-        first, *ends = (value_text(one, row.gate.metric.unit) for one in figure.span)
-    return first, "exact" if row.exact else interval_text([first, *ends]) or wording.NOTHING
+        first, *ends = (units.value_text(one, row.gate.metric.unit) for one in figure.span)
+    return first, "exact" if row.exact else units.interval_text([first, *ends]) or wording.NOTHING
 
 
 def same_of(row: GateRow) -> float | None:
@@ -49,9 +51,14 @@ def same_of(row: GateRow) -> float | None:
     return None if row.exact or change is None else change.same
 
 
+def is_open(row: GateRow) -> bool:
+    """Whether more rounds may decide a row: it is undecided, and its figure is known."""
+    return row.verdict == UNDECIDED and row.figure is not None
+
+
 def rounds_item(row: GateRow) -> str:
-    """The number of rounds that would decide an undecided row."""
-    if row.verdict is not GateVerdict.UNDECIDED or row.figure is None:
+    """The number of rounds that would decide an open row."""
+    if not is_open(row):
         return ""
     return f"> {stats.ROUNDS_ADVISED}" if math.isinf(row.rounds) else str(int(row.rounds))
 
@@ -62,13 +69,13 @@ def confidence_text(gates: Gates) -> str:
 
 def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
     rows = gates.rows
-    axes = list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
     keys = [("gate", [row.gate.metric.name for row in rows])]
     if len(comparisons) > 1:
         keys.append(("new", [row.comparison.new.name for row in rows]))
-    keys += [(axis, [row.row.axes.get(axis, "") or "none" for row in rows]) for axis in axes]
+    keys += [(axis, [row.row.axes.get(axis, "") or "none" for row in rows])
+             for axis in wording.axes_of(comparisons)]
     texts = list(map(figure_texts, rows))
-    floors = [noise_text(floor) if floor else "" for floor in map(same_of, rows)]
+    floors = [units.noise_text(floor) if floor else "" for floor in map(same_of, rows)]
     unit = comparisons[0].unit.value
     heads = {"change" if row.gate.relative else "value" for row in rows}
     columns = [("figure" if len(heads) > 1 else heads.pop(), [first for first, _ in texts]),
@@ -76,7 +83,7 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
                ("A/A", floors), ("limit", [row.gate.limit_text for row in rows]),
                (f"{unit}s", list(map(rounds_item, rows)))]
     shown = [Column(head, tuple(map(Item, items))) for head, items in columns if any(items)]
-    verdicts = Column("verdict", tuple(Item(row.verdict.value) for row in rows), left=True)
+    verdicts = Column("verdict", tuple(Item(row.verdict) for row in rows), left=True)
     breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
     return Table(tuple(Column(head, tuple(map(Item, items)), left=True) for head, items in keys),
                  (Group("", (*shown, verdicts)),), "", tuple(breaks))
@@ -86,14 +93,10 @@ def row_text(row: GateRow) -> str:
     return " ".join(filter(None, (row.gate.metric.name, words_text(row.row.axes))))
 
 
-def undecided_rows(gates: Gates) -> list[GateRow]:
-    return [row for row in gates.rows if row.verdict is GateVerdict.UNDECIDED and row.figure]
-
-
 def more_lines(gates: Gates) -> list[str]:
-    """The commands that add the rounds or sessions which undecided rows need."""
+    """The commands that add the rounds or sessions which open rows need."""
     lines: dict[str, int] = {}
-    for row in undecided_rows(gates):
+    for row in filter(is_open, gates.rows):
         if row.comparison.unit is Unit.SESSION:
             fewest = stats.rounds_deciding(gates.tested, row.gate.relative is False)
             wanted = max(fewest, stats.SIDES_NEEDED, 0 if math.isinf(row.rounds) else row.rounds)
@@ -106,39 +109,51 @@ def more_lines(gates: Gates) -> list[str]:
         for matrix, missing in needs:
             command = f"uncork run --more {shlex.quote(str(matrix.result.folder))}"
             lines[command] = max(lines.get(command, 0), int(missing))
-    return [f"{command}   # {counted_text(times, 'time')}"
+    return [f"{command}   # {units.counted_text(times, 'time')}"
             for command, times in lines.items() if times > 0]
 
 
-def plan_text(gates: Gates) -> str:
-    """How many rounds a gate needs with the noise of these rows; empty if no row knows."""
-    planned = [row.planned for row in gates.rows if row.planned is not None]
-    if not planned:
-        return ""
-    most, unit = max(planned), gates.rows[0].comparison.unit.value
-    rounds = f"more than {stats.ROUNDS_ADVISED}" if math.isinf(most) else str(int(most))
-    return f"{planned_text()} {rounds} {unit}s, by the noise of this one"
+def plan_text(needed: str) -> str:
+    """needed: how many rounds, and of what noise."""
+    return (f"a row {units.percent_text(stats.PLANNED_CHANGE - 1)} beyond its limit is found in "
+            f"{units.number_text(10 * stats.PLANNED_POWER, 1)} of 10 results of {needed}")
+
+
+def plan_lines(plan: Plan, gates: Iterable[Gate]) -> list[str]:
+    """How many rounds gates need on the cells of a plan, for `uncork run -n`."""
+    rows = sum(len(plan.compared if gate.relative else plan.runnable)
+               for gate in gates if not gate.metric.whole)
+    if not rows:
+        return ["gate: counts that are the same in every run are decided by 2 rounds"]
+    needs = [f"{needed} rounds where ratios of rounds vary by {units.percent_text(noise)}"
+             for noise in NOISES if math.isfinite(needed := stats.rounds_planned(noise, rows))]
+    return [f"gate: {stats.rounds_deciding(rows)} rounds are the fewest that decide "
+            f"{units.counted_text(rows, 'row')}", f"gate: {plan_text(', '.join(needs))}"]
 
 
 def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
     verdicts = dict.fromkeys(row.verdict for row in gates.rows)
-    pairs: list[Pair] = [(verdict.value, text) for verdict, text in MEANS.items()
+    pairs: list[Pair] = [(verdict, text) for verdict, text in MEANS.items()
                          if verdict in verdicts]
     if gates.tested:
-        pairs.append(("CI", f"each has a confidence of {confidence_text(gates)}, "
-                            f"so that all {counted_text(gates.tested, 'row')} together have 95% "
-                            "(Bonferroni); exact counts need none"))
-    pairs += [("plan", text) for text in [plan_text(gates)] if text]
+        every = f"all {units.counted_text(gates.tested, 'row')} together"
+        pairs.append(("CI", f"each has a confidence of {confidence_text(gates)}, so that {every} "
+                            "have 95% (Bonferroni); exact counts need none"))
+    planned = max((row.planned for row in gates.rows if row.planned is not None), default=None)
+    if planned is not None:
+        rounds = f"more than {stats.ROUNDS_ADVISED}" if math.isinf(planned) else int(planned)
+        pairs.append(("plan", plan_text(f"{rounds} {gates.rows[0].comparison.unit.value}s, "
+                                        "by the noise of this one")))
     pairs += [("note", f"{row_text(row)}: {row.why}") for row in gates.rows if row.why]
-    if any(row.gate.relative and row.gate.limit == 1 for row in undecided_rows(gates)):
+    if any(row.gate.relative and row.gate.limit == 1 for row in filter(is_open, gates.rows)):
         pairs.append(("note", "a limit of 0% passes only a row that changed to the other side; "
                               "a limit of 3% passes one that is the same"))
     pairs += [("note", text) for text in dict.fromkeys(text for one in comparisons
                                                        for text in one.notes)]
     pairs += [("missing", f"{gate.text}: no row knows this metric") for gate in gates.missing]
     pairs += labelled("to decide", more_lines(gates))
-    counts = [f"{sum(row.verdict is verdict for row in gates.rows)} {verdict.value}"
-              for verdict in GateVerdict if verdict in verdicts]
+    counts = [f"{sum(row.verdict == verdict for row in gates.rows)} {verdict}"
+              for verdict in MEANS if verdict in verdicts]
     return [*pairs, ("gate", f"{OUTCOMES[gates.status]} ({', '.join(counts) or 'no row'}): "
                              f"exit status {gates.status}")]
 
@@ -176,16 +191,15 @@ def row_json(row: GateRow) -> dict[str, Any]:
             "interval": [end - offset if math.isfinite(end) else None for end in ends]
             if ends else None,
             "exact": row.exact, "noise_floor": wording.floor_fraction(same_of(row)),
-            "verdict": row.verdict.value, "why": row.why or None,
+            "verdict": row.verdict, "why": row.why or None,
             "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
 
 
 def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
-    axes = dict.fromkeys(axis for one in comparisons for axis in one.axes)
     tables = [gates_table(gates, comparisons)] if gates.rows else []
     section = Section(sides_heads(comparisons), tables)
     return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
-                    fields=[*FIELDS[:4], *axes, *FIELDS[4:]],
+                    fields=[*FIELDS[:4], *wording.axes_of(comparisons), *FIELDS[4:]],
                     records=lambda: map(row_record, gates.rows),
                     data=lambda: comparisons_json(comparisons) | {
                         "gates": [row_json(row) for row in gates.rows],

@@ -36,7 +36,7 @@ def change_fields(change: Change | None) -> Fields:
 
 def comparison_fields(comparisons: Sequence[Comparison]) -> list[str]:
     return ["metric", "unit", "base_name", "new_name", "row",
-            *dict.fromkeys(axis for one in comparisons for axis in one.axes), *FIELDS]
+            *wording.axes_of(comparisons), *FIELDS]
 
 
 def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Fields]:
@@ -73,10 +73,9 @@ def change_json(change: Change) -> dict[str, Any]:
 
 
 def row_json(row: Row) -> dict[str, Any]:
-    """One row: its axes, its cells by name (null: the side has no such cell), its changes."""
+    """One row: its axes, and its cells by name (null: the side has no such cell)."""
     return {"axes": dict(row.axes), "base": row.base.name if row.base else None,
-            "new": row.new.name if row.new else None,
-            "changes": {name: change_json(change) for name, change in row.changes.items()}}
+            "new": row.new.name if row.new else None}
 
 
 def mean_json(comparison: Comparison, mean: Mean | None) -> dict[str, Any] | None:
@@ -101,10 +100,12 @@ def comparison_json(comparison: Comparison) -> dict[str, Any]:
             "noise_floor": wording.floor_fraction(comparison.same_widest(metric.name)),
             "geomean": mean_json(comparison, comparison.geomeans.get(metric.name)),
             "opposed": wording.opposed_of(comparison, metric) or None,
-            "tested": comparison.families[metric.name].tested,
-            "hopeless": comparison.families[metric.name].hopeless}
+            "tested": comparison.family(metric.name).tested,
+            "hopeless": comparison.family(metric.name).hopeless}
             for metric in comparison.metrics},
-        "rows": [row_json(row) for row in comparison.rows], "notes": list(comparison.notes),
+        "rows": [row_json(row) | {"changes": {name: change_json(change) for name, change in
+                                              row.changes.items()}} for row in comparison.rows],
+        "notes": list(comparison.notes),
     }
 
 

@@ -6,12 +6,13 @@ from collections.abc import Collection, Sequence
 from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit, Verdict
-from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side
+from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side, judged_rows
 from suite.observe.metrics import Metric
 from suite.present.answers import opposed_text
 from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
+CHANGE, INTERVAL = "change", "95% CI"  # heads of columns
 MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
@@ -47,10 +48,15 @@ def change_item_texts(change: Change | None, factors: bool) -> tuple[str, str]:
     return judged_marked(texts[0], change.judged), interval
 
 
-def mean_item_texts(mean: Mean, factors: bool) -> tuple[str, str]:
-    """The same of a geometric mean."""
+def mean_item_texts(mean: Mean, factors: bool) -> dict[str, str]:
+    """The same of a geometric mean, by the head of their column."""
     texts = change_texts(*mean.ratio.span, factors=factors)
-    return marked(texts[0], mean.verdict), interval_text(texts) or NOTHING
+    return {CHANGE: marked(texts[0], mean.verdict), INTERVAL: interval_text(texts) or NOTHING}
+
+
+def axes_of(comparisons: Sequence[Comparison]) -> list[str]:
+    """The words of the rows of all comparisons."""
+    return list(dict.fromkeys(axis for one in comparisons for axis in one.axes))
 
 
 def row_name(row: Row) -> str:
@@ -65,8 +71,7 @@ def mean_size(comparison: Comparison, mean: Mean) -> str:
 
 def opposed_of(comparison: Comparison, metric: Metric) -> str:
     """The words on which it depends whether rows got better or worse; empty without such rows."""
-    return opposed_text(((row.axes, change.judged) for row in comparison.rows
-                         if (change := row.changes.get(metric.name))), metric)
+    return opposed_text(judged_rows(comparison.rows, metric), metric)
 
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
@@ -136,7 +141,7 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
                   and ratio.correlated), default=None)
     if fewest is not None:
         parts.append(f"as {fewest:.0f} independent")
-    family = comparison.families[metric.name]
+    family = comparison.family(metric.name)
     if family.tested > 1:
         parts.append(f"FCR over {family.tested} rows")
     return ", ".join(parts) + floor_text(metric, comparison.same_widest(metric.name),

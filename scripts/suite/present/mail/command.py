@@ -5,23 +5,15 @@ If uncork ships the scenario, the command has its name and the words that differ
 the command has all words; then the names of cells may have their words in another order.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
-from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
-from suite.result.files import SCENARIO
 from suite.result.plan import Plan, baseline_default
-from suite.scenario.scenario import Scenario, scenario_load
-
-if TYPE_CHECKING:  # pandas is slow to import, and `paste --help` needs only the styles
-    from suite.observe.frame import Matrix
+from suite.scenario.scenario import Scenario
 
 RUN_COMMAND = "uncork run"
 INDENT = "  "
@@ -70,15 +62,6 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
     return [*([shipped.name] if shipped else []), *words, *(f"not={text}" for text in left_out)]
 
 
-def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
-    """All commands of each result. If they differ in the seed only, one command without a seed."""
-    unseeded = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
-                for commands in results for words in commands}
-    if len(unseeded) == 1 < len(results):
-        return list(unseeded)
-    return [tuple(words) for commands in results for words in commands]
-
-
 def word_quoted(word: str) -> str:
     """A word quoted for a shell. A value with blanks gets double quotes, which may span lines. A
     path that is not UTF-8 has escapes, which bash and zsh read."""
@@ -121,19 +104,3 @@ def command_lines(words: Sequence[str]) -> list[str]:
             pieces = [f"{lines.pop()} ", INDENT + first, *rest]
             lines += [*(f"{piece}\\" for piece in pieces[:-1]), pieces[-1]]
     return lines
-
-
-def commands_of(matrix: Matrix) -> list[list[str]]:
-    """For each session of a result the words of `uncork run` that measure it again."""
-    scenario, plan = matrix.result.scenario, matrix.result.plan
-    ships = scenario.name in (*scenario_names(), *claim_names())
-    shipped = scenario_load(scenario_path(scenario.name)) if ships else None
-    if scenario.arms and not (shipped and is_derivable(shipped, scenario)):
-        # A command line cannot define an arm: it names the file.
-        words = [f"{matrix.result.folder.name}/{SCENARIO}"]
-    else:
-        words = command_words(scenario, plan, shipped)
-    if len(plan.sessions) == 1:
-        return [words]
-    folder = ["-o", f"{RESULTS}/{matrix.result.name}"]
-    return [[*words, *folder], *[["--more", *folder] for _ in plan.sessions[1:]]]

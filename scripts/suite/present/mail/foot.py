@@ -81,7 +81,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     """What a reader must not overlook, in few words: failed runs, and doubts about figures."""
     sessions = len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
-    few = any(family.hopeless for family in comparison.families.values())
+    few = any(comparison.family(metric.name).hopeless for metric in comparison.metrics)
     geomean_all = any(mean and mean.every for mean in comparison.geomeans.values())
     doubts = {f"{sessions} sessions": comparison.within and sessions > 1,
               "too few rounds for so many rows": few,

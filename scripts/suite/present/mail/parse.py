@@ -11,28 +11,30 @@ from email.parser import BytesParser
 
 from suite.contrast.contrast import Unit
 from suite.observe.metrics import METRICS
+from suite.present.comparison.wording import CHANGE, INTERVAL
+from suite.present.mail.block import NO_FIGURES, WIDTH
 from suite.present.mail.command import RESULTS, RUN_COMMAND
-from suite.present.mail.figures import NO_FIGURES, WIDTH
 from suite.present.mail.foot import LABELS, LABELS_OF_CLAIMS
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
 FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192": "->",
                         "\u00a0": " ", "\r": ""})
-HEAD = re.compile(r"(base|cells): +(\S.*)")
+HEADS = ("base", "cells", "new", "axis", "with", "at")  # labels of the lines above a table
+HEAD = re.compile(r"(base|cells): +(\S.*)")  # with which a block begins
 LABELLED = re.compile(r"(new|axis|with|at): +(\S.*)")
 TITLE = re.compile(r"(\w[\w ]*?)(?:, (\S+))? \((lower|higher) is better\)")
 TYPED = r"[a-z][a-z0-9_.-]*=\S+"
 WORDS_LINE = re.compile(rf"{TYPED}( {TYPED})*")
 COMMAND_LINE = re.compile(rf"(({TYPED}|--more|-o|{RESULTS}/\S+)( |$))+")
-FIGURE = re.compile(r"95% CI|\[[^]\s]+, [^]\s]+\]|\S+")
-FIRST_FIGURES = frozenset(("base", "change", "median"))  # heads with which figures begin
+FIGURE = re.compile(rf"{INTERVAL}|\[[^]\s]+, [^]\s]+\]|\S+")
+FIRST_FIGURES = frozenset(("base", CHANGE, "median"))  # heads with which figures begin
 PIPE = re.compile(r"(?<!\\)\|")
 TOTAL = re.compile(r"geomean(=all)? of \d+( of \d+)? cells(, n=\d+)?")
 BELOW_LABELS = "|".join((*LABELS, *LABELS_OF_CLAIMS))
 BELOW = re.compile(rf"({BELOW_LABELS}): ")
 ROUNDS = re.compile(rf"n=[\d.]+ (and \d|({'|'.join(unit.value for unit in Unit)})s?\b)"
                     f"|no row has it on both sides|{NO_FIGURES}:")
-ITEM = re.compile(rf"- (?=(base|new|axis|cells|with|at|{BELOW_LABELS}): |n=|no row "
+ITEM = re.compile(rf"- (?=({'|'.join(HEADS)}|{BELOW_LABELS}): |n=|no row "
                   f"|{NO_FIGURES}:)")
 BROKEN = re.compile(r"\[\S+,$")  # the end of a line that a mail program broke within an interval
 SIGNATURE = "-- "
@@ -45,21 +47,19 @@ Name = tuple[str, ...]
 class PostedBlock:
     """A posted block, read line by line.
 
-    depth: its quoting depth; lines of another depth are replies between its lines. heads: the lines
-    above the tables, by label. texts: everything below them, by name. unread: the number of lines
-    that are unknown. label, continued: the head, or the name of the text, that the next line may
-    continue: a mail program may have broken it. place: the words that all rows of the table share.
+    depth: its quoting depth; lines of another depth are replies between its lines. texts: all its
+    texts by name, in its order; those above the tables by their label. unread: the number of lines
+    that are unknown. continued: the name of the text that the next line may continue: a mail
+    program may have broken it. place: the words that all rows of the table share.
     """
 
     depth: int
-    heads: dict[str, str] = field(default_factory=dict)
     metrics: list[str] = field(default_factory=list)
     texts: dict[Name, str] = field(default_factory=dict)
     unread: int = 0
     ended: bool = False
     commands: int = 0
-    label: str = ""
-    continued: Name | None = None
+    continued: Name = ()
     title: str = ""
     place: tuple[str, ...] = ()
     columns: Sequence[str] = ()
@@ -69,10 +69,9 @@ class PostedBlock:
         """Whether its geometric means are those of geomean=all."""
         return any(part.startswith("geomean=all") for name in self.texts for part in name)
 
-    @property
-    def named_texts(self) -> dict[Name, str]:
-        """Heads and texts by name, in the order of the block."""
-        return {**{(label,): text for label, text in self.heads.items()}, **self.texts}
+    def head(self, label: str) -> str:
+        """The line above the tables with a label; empty without it."""
+        return self.texts.get((label,), "")
 
     def store(self, name: Name, text: str) -> None:
         """Stores a text; if the name is known already, both texts."""
@@ -82,28 +81,30 @@ class PostedBlock:
     def line_read(self, line: str) -> None:
         labelled, title = LABELLED.fullmatch(line), TITLE.fullmatch(line)
         if not line:
-            self.continued = None
+            self.continued = ()
         elif labelled:
             self.head_read(labelled[1], labelled[2])
-        elif self.label and WORDS_LINE.fullmatch(line):
-            self.head_read(self.label, line)
-        elif title and title[1].lower().replace(" ", "_") in METRICS:
+        elif title and metric_of(title[1]) in METRICS:
             self.title_read(title[1], title[2] or "", title[3])
         elif (command := line.removeprefix("scripts/")).startswith(RUN_COMMAND):  # of a checkout
             self.commands += 1
             self.below_read((f"command {self.commands}",), command)
         elif self.continued and self.is_continuation(line):
-            self.texts[self.continued] += f" {line}"
+            if self.continued[0] in HEADS:
+                self.head_read(self.continued[0], line)
+            else:
+                self.texts[self.continued] += f" {line}"
         elif not line.startswith("```"):
-            self.label = ""
             self.ended = self.commands > 0
             if not self.ended:
                 self.table_line_read(line)
 
     def is_continuation(self, line: str) -> bool:
-        """Whether this line continues the last command, or else the last line below a table."""
+        """Whether this line continues the head, the command, or the line below a table."""
         if self.commands:
             return COMMAND_LINE.fullmatch(line) is not None
+        if self.continued[0] in HEADS:
+            return WORDS_LINE.fullmatch(line) is not None
         return not (line.startswith("```") or ROUNDS.match(line) or BELOW.match(line))
 
     def below_read(self, name: Name, text: str) -> None:
@@ -113,51 +114,56 @@ class PostedBlock:
 
     def head_read(self, label: str, text: str) -> None:
         """A line above a table, or its continuation."""
-        self.label = label
+        self.continued = (label,)
         if label == "at":
             self.place += tuple(text.split())
         else:
-            self.heads[label] = f"{self.heads.get(label, '')} {text}".strip()
+            self.texts[self.continued] = f"{self.head(label)} {text}".strip()
 
     def title_read(self, title: str, unit: str, better: str) -> None:
         """The title of a table: its metric, unit and direction."""
-        name = title.lower().replace(" ", "_")
-        self.title, self.place, self.columns, self.label = title, (), (), ""
-        if name not in self.metrics:
-            self.metrics.append(name)
+        self.title, self.place, self.columns, self.continued = title, (), (), ()
+        if metric_of(title) not in self.metrics:
+            self.metrics.append(metric_of(title))
         for key, text in (("unit", unit), ("better", better)):
             if self.texts.get((title, key)) != text:  # each part of a table has the title
                 self.store((title, key), text)
+
+    def figures_store(self, row: str, columns: Sequence[str], figures: Sequence[str]) -> None:
+        for column, figure in zip(columns, figures, strict=True):
+            self.store((self.title, row, column), figure)
 
     def table_line_read(self, line: str) -> None:
         columns, cells = self.columns, cells_split(line)
         bare = line.replace("|", " ").lstrip()
         label = TOTAL.match(bare)
-        figures = FIGURE.findall(bare[label.end():]) if label else []
+        totals = FIGURE.findall(bare[label.end():]) if label else []
         if ROUNDS.match(line) and self.title:
             self.below_read((self.title, NO_FIGURES if line.startswith(NO_FIGURES) else "rounds"),
                             line)
-        elif BELOW.match(line):
-            self.below_read((line.partition(":")[0],), line.partition(": ")[2])
+        elif below := BELOW.match(line):
+            self.below_read((below[1],), line[below.end():])
         elif self.title and not columns and (  # these words make it the heads of the columns
                 WIDTH in cells and not FIRST_FIGURES.isdisjoint(cells)
-                or {"change", "95% CI"} <= set(cells)):
+                or {CHANGE, INTERVAL} <= set(cells)):
             self.columns = [f"{before} {head}" if head == WIDTH else head
                             for before, head in zip(cells[-1:] + cells, cells, strict=False)]
-        elif label and 0 < len(figures) < len(columns):  # the row that sums up fills the last ones
-            for column, figure in zip(columns[-len(figures):], figures, strict=True):
-                self.store((self.title, label[0], column), figure)
+        elif label and 0 < len(totals) < len(columns):  # the row that sums up fills the last ones
+            self.figures_store(label[0], columns[-len(totals):], totals)
         elif all(re.fullmatch(r"(:?-{3,}:?)?", cell) for cell in cells):
             pass  # the rule below the heads, or its wrapped end
         elif columns and len(cells) == len(columns):
             axes = next(index for index, column in enumerate(columns) if column in FIRST_FIGURES)
             row = " ".join([*self.place, *map("=".join, zip(columns[:axes], cells, strict=False))])
-            for column, cell in zip(columns[axes:], cells[axes:], strict=True):
-                self.store((self.title, row, column), cell)
+            self.figures_store(row, columns[axes:], cells[axes:])
         else:  # a damaged line, or one from elsewhere
             self.unread += 1
             name = self.title or "block", f"unread line {self.unread}"
             self.store(name, " ".join(line.split()))
+
+
+def metric_of(title: str) -> str:
+    return title.lower().replace(" ", "_")
 
 
 def cells_split(line: str) -> list[str]:
@@ -243,12 +249,12 @@ def blocks_read(text: str) -> list[PostedBlock]:
             blocks[-1].head_read(head[1], head[2])
         elif last and not last.ended and depth == last.depth:
             last.line_read(line)
-    return [block for block in blocks if block.metrics and len(block.texts) > 1]
+    return [block for block in blocks if block.metrics]
 
 
 def deviations_find(posted: PostedBlock, lines: Sequence[str]) -> list[str]:
     """A line for each text that differs. lines: those of the recomputed block."""
-    old, new = posted.named_texts, blocks_read("\n".join(lines))[0].named_texts
+    old, new = posted.texts, blocks_read("\n".join(lines))[0].texts
     return [f"{', '.join(name)}: posted {old.get(name, NO_TEXT)}, recomputed "
             f"{new.get(name, NO_TEXT)}"
             for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]

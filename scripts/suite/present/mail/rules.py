@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The rules for text that survives a mailing list: git am, editors, checkpatch and quoting.
 
-RULES are those for a line, BLOCK_RULES those for the whole block. A rule is a test that is true for
-text that breaks it, and the reason. A block that breaks a rule is not printed.
+A rule is a test that is true for a line that breaks it, and the reason. A block with such a line is
+not printed.
 """
 
 import re
@@ -27,13 +27,6 @@ RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (re.compile(r"#").match, "begins with #: editors drop it from a commit message"),
     (re.compile(r">").match, "begins with >: it would look quoted"),
 )
-BLOCK_RULES = (
-    (lambda lines: not lines or not lines[0]
-     or not lines[-1], "begins or ends with an empty line, or has none"),
-    (lambda lines: any(not one and not two for one, two in zip(lines, lines[1:], strict=False)),
-     "has two empty lines in a row: git keeps one"),
-)
-
 
 def words_wrap(text: str, first: str, indent: str) -> list[str]:
     """The words in lines: the first line begins with `first`, the others with `indent`. A word
@@ -56,9 +49,8 @@ def words_wrap(text: str, first: str, indent: str) -> list[str]:
 def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
     """A sentence for each rule that these lines break. utf8: not only ASCII is allowed."""
     rules = RULES if utf8 else (*RULES, (lambda line: not line.isascii(), "is not ASCII"))
-    wrong = [f'line {number} {why}: "{line}"' for number, line in enumerate(lines, start=1)
-             for broken, why in rules if broken(line)]
-    return wrong + [f"the block {why}" for broken, why in BLOCK_RULES if broken(lines)]
+    return [f'line {number} {why}: "{line}"' for number, line in enumerate(lines, start=1)
+            for broken, why in rules if broken(line)]
 
 
 def lines_require(lines: Sequence[str], utf8: bool = False) -> None:

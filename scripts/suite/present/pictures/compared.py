@@ -57,7 +57,7 @@ def absent_text(row: Row, metric: Metric) -> str:
     change = row.changes.get(metric.name)
     if change is None or change.contrast.status is Status.ABSENT:
         return "n/a"
-    return "zero" if change.exact else judged_marked("", change.judged)
+    return "zero" if change.contrast.exact else judged_marked("", change.judged)
 
 
 def absent_signs(texts: Iterable[str]) -> list[Sign]:

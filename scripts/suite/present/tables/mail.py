@@ -3,14 +3,16 @@
 and never the content. A block that breaks a rule of mail/rules.py is not printed at all."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.text import GAP
 from suite.present.mail.command import command_lines
 from suite.present.mail.rules import COLUMNS, lines_require, words_wrap
-from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Document, Item, Table
+from suite.present.tables.markdown import escape
+from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Document, Item, Pair, Table
 
 LABEL_WIDTH = len("base:")
 # A key column of nothing but these is aligned right.
@@ -44,21 +46,20 @@ def texts_of(table: Table) -> list[list[str]]:
 
 def plain_table(table: Table) -> list[str]:
     """Aligned text, as kernel lists have it. The row that sums up fills the last columns only."""
-    lines = texts_of(table)
-    label, *figures = filter(None, lines.pop()) if table.foot else [""]
+    lines, label = texts_of(table), ""
+    if table.foot:
+        label, lines[-1][0] = lines[-1][0], ""
     widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
-    first = len(widths) - len(figures)
-    widths[first:] = map(max, widths[first:], map(len, figures))
-    widths[0] += max(len(label) - sum(widths[:first]) - len(GAP) * (first - 1), 0)
+    if label:
+        empty = [width for width, text in zip(widths, lines[-1], strict=True) if not text]
+        widths[0] += max(len(label) - len(GAP.join(" " * width for width in empty)), 0)
     left = [is_left(table, column) for column in table.columns]
     texts = [GAP.join(text.ljust(width) if names else text.rjust(width)
                       for text, width, names in zip(line, widths, left, strict=True)).rstrip()
              for line in lines]
-    whole = sum(widths) + len(GAP) * (len(widths) - 1)
-    right = GAP.join(text.rjust(width)
-                     for text, width in zip(figures, widths[first:], strict=True))
-    sums = [label.ljust(whole - len(right)) + right] if table.foot else []
-    return [texts[0], "-" * max(4, whole), *texts[1:], *sums]
+    texts[-1] = label + texts[-1][len(label):]
+    whole = len(GAP.join(" " * width for width in widths))
+    return [texts[0], "-" * max(4, whole), *texts[1:]]
 
 
 def plain_labelled(label: str, text: str) -> list[str]:
@@ -68,8 +69,7 @@ def plain_labelled(label: str, text: str) -> list[str]:
 
 
 def pipes(texts: Sequence[str]) -> str:
-    escaped = [text.replace("|", "\\|") for text in texts]
-    return "".join(f"| {text} " if text else "| " for text in escaped) + "|"
+    return "".join(f"| {escape(text)} " if text else "| " for text in texts) + "|"
 
 
 def markdown_table(table: Table) -> list[str]:
@@ -102,22 +102,18 @@ def groups_cut(table: Table) -> list[Table]:
 
 
 def rows_cut(table: Table) -> list[Table]:
-    """A table for each value of the first key; the value becomes a line above the table."""
-    key, end = table.keys[0], table.rows - table.foot
-    values = list(dict.fromkeys(item.text for item in key.items[:end]))
-    parts = []
-    for value in values:
-        last = value == values[-1]
-        sums = range(end, table.rows) if last else range(0)
-        rows = [row for row in range(end) if key.items[row].text == value]
-        part = table.take([*rows, *sums])
-        keys = part.keys[1:] or (Column(ONLY_AXIS, (Item(ONLY_CELL),) * part.rows, left=True),)
-        labelled = (*keys[0].items[:len(rows)], *(key.items[row] for row in sums))
-        parts.append(replace(part, keys=(replace(keys[0], items=labelled), *keys[1:]),
-                             place={**table.place, key.head: value}, foot=len(sums),
-                             below=table.below if last else "",
-                             remark=table.remark if last else ""))
-    return parts
+    """A table for each value of the first key; the value becomes a line above the table. The sums
+    and the lines below stay with the last one."""
+    (key, *others), end = table.keys, table.rows - table.foot
+    first = others[0] if others else (
+        Column(ONLY_AXIS, (Item(ONLY_CELL),) * table.rows, left=True))
+    labelled = replace(first, items=first.items[:end] + key.items[end:])  # the label of the sums
+    whole = replace(table, keys=(labelled, *others[1:]))
+    places = grouped((item.text, row) for row, item in enumerate(key.items[:end]))
+    parts = [replace(whole.take(rows), place={**table.place, key.head: value}, below="", remark="")
+             for value, rows in places.items()]
+    last = [*list(places.values())[-1], *range(end, table.rows)]
+    return [*parts[:-1], replace(whole.take(last), foot=table.foot, place=parts[-1].place)]
 
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
@@ -161,23 +157,22 @@ def metric_lines(table: Table, style: Style) -> list[str]:
     return lines
 
 
-def blank_lines_squeeze(lines: Sequence[str]) -> list[str]:
-    """The lines without repeated empty lines, and without empty lines at both ends."""
-    kept = [line for line, before in zip(lines, ["", *lines], strict=False) if line or before]
-    return kept if not kept or kept[-1] else kept[:-1]
-
-
 def block_lines(document: Document, style: str = "plain", utf8: bool = False) -> list[str]:
     """The block as it is posted; Failure where it would break a rule."""
-    chosen, lines = STYLES[style], []
+    chosen = STYLES[style]
+
+    def labelled(pairs: Iterable[Pair]) -> list[str]:
+        return [line for label, text in pairs
+                for line in chosen.labelled(label or "", line_clean(text, utf8))]
+
+    lines = []
     for section in document.sections:
-        lines += [line for label, text in section.head
-                  for line in chosen.labelled(label or "", line_clean(text, utf8))]
+        lines += labelled(section.head)
         for table in section.tables:
             lines += ["", *metric_lines(table_symbols(table) if utf8 else table, chosen)]
-    lines += [line for label, text in document.foot
-              for line in chosen.labelled(label or "", line_clean(text, utf8))]
+    lines += labelled(document.foot)
     lines += chosen.commands([line for words in document.commands for line in command_lines(words)])
-    lines = blank_lines_squeeze(lines)
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))  # no two empty lines in a row
+    lines = text.strip("\n").split("\n")
     lines_require(lines, utf8)
     return lines
