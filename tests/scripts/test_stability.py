@@ -18,15 +18,7 @@ import pytest
 
 from conftest import ROOT
 from suite.base.client import Client, client_list
-from suite.commands import (
-    CLAIMS_PARTS,
-    COMMANDS,
-    ENVIRONMENT,
-    EXIT,
-    LAB_PARTS,
-    formats_known,
-    parser_make,
-)
+from suite.commands import COMMANDS, ENVIRONMENT, EXIT, formats_known, parser_make
 from suite.observe.metrics import METRICS
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
@@ -34,7 +26,6 @@ from suite.scenario.scenario import PARTS, PICTURES, TOP, Scenario, keys_of, par
 from suite.stats.histogram import HISTOGRAMS
 
 PAGE = ROOT / "docs/stability.md"
-COMMAND_PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 
 
 def code(names: Iterable[str]) -> str:
@@ -61,7 +52,7 @@ def commands_list() -> str:
     """Every command with its options and words."""
     return table(["command", "options", "its own words"], [
         [f"`uncork {name}`",
-         arguments_text(parser_make(name)._actions) or code(COMMAND_PARTS.get(name, ())),
+         arguments_text(parser_make(name)._actions) or code(COMMANDS[name].parts),
          code(f"{key}=" for key in command.own)] for name, command in COMMANDS.items()])
 
 

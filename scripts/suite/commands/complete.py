@@ -182,7 +182,7 @@ class Line:
         if previous is not None and previous.nargs != 0:
             return named(map(str, previous.choices or ()))  # the shell completes files
         if self.last.startswith("-"):
-            return [(name, str(action.help)) for name, action in options.items()]
+            return [(name, str(action.help) % ()) for name, action in options.items()]
         parts = COMMANDS[self.command].parts
         if parts and not self.before:
             return [(part, text) for part, (_, text) in parts.items()]

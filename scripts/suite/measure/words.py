@@ -16,6 +16,8 @@ from suite.scenario.subject import is_parameter, name_check, parameter_values
 WORDS_NAME = "words"  # the name of a run without a scenario
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "10", "duration": "100ms", "warmup": "50ms"}
+QUICK_LIMITS = (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after "
+                f"{QUICK['warmup']} of warm-up")
 # words in place of duration: --quick does not change them, because their time is not known
 FIXED_WORK = ("messages", "bytes")
 PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
@@ -158,11 +160,6 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
 
 
 # ---- `uncork run --quick`: fewer and shorter rounds for a first look. It never lengthens anything.
-
-def quick_limits() -> str:
-    return (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after {QUICK['warmup']} of "
-            "warm-up")
-
 
 def amount(text: str) -> float:
     """A number of rounds, or a duration in seconds, in the client's spelling."""
