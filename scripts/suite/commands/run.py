@@ -47,7 +47,6 @@ from suite.result.files import (
     machines_read,
     plan_read,
     result_find,
-    results_folder,
 )
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
@@ -269,25 +268,25 @@ def main(options: argparse.Namespace) -> None:
     signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
-        notes = [*planned.notes]
-        server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
+        plan, notes = planned.plan, [*planned.notes]
+        server_options_check(server_options, (cell.name.split() for cell in plan.cells))
         if stored:
-            planned = replace(planned, plan=replace(planned.plan, quick=stored[1].quick))
+            plan = replace(plan, quick=stored[1].quick)
         elif path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
-            notes += claims_check(scenario, path, planned.plan, overridden)
+            notes += claims_check(scenario, path, plan, overridden)
         if options.dry_run and given and not options.more:
             notes.append(runs_left_text(*given))
         if options.fail_if:
             from suite.decide.gate import gates_parse, plan_lines
-            notes += plan_lines(planned.plan, gates_parse(options.fail_if))
-        planned = replace(planned, notes=tuple(notes))
+            notes += plan_lines(plan, gates_parse(options.fail_if))
+        planned = replace(planned, plan=plan, notes=tuple(notes))
         if options.dry_run:
             print(plan_text(planned, targets))
             return
-        some_cell_require(planned.plan, {})
-        if planned.plan.timer == TIMER:
+        some_cell_require(plan, {})
+        if plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
         with full_disk_explained(), contextlib.closing(
@@ -327,8 +326,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
-                  intervals_are_wide, runs_stored)
-    journal = journal_open(start, folder, results_folder(), say, options.more, options.new)
+                  options.more, intervals_are_wide, runs_stored)
+    journal = journal_open(start, folder, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
