@@ -431,13 +431,6 @@ def test_every_start_of_the_runner_adds_what_was_found(tmp_path: Path) -> None:
         "new": {"doctor": [three]}}
 
 
-def test_machines_that_cannot_be_read_are_put_aside_and_not_written_over(tmp_path: Path) -> None:
-    (tmp_path / "hosts.json").write_text('{"mine": {"doctor": [1]}}')
-    machines_merge(tmp_path, {"new": {"cpu": "new"}})
-    assert json.loads((tmp_path / "hosts.json").read_text()) == {"new": {"cpu": "new"}}
-    assert (tmp_path / "hosts.json.damaged").read_text() == '{"mine": {"doctor": [1]}}'
-
-
 def test_words_that_are_wrong_are_answered_as_by_run(uncork: Uncork) -> None:
     assert "did you mean quick?" in uncork.refused("doctor", "quik")
 
