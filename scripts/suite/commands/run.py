@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork run [SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
+"""`uncork run [files.SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
 
 import argparse
 import contextlib
@@ -39,15 +39,9 @@ from suite.measure.words import scenario_choose
 from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS, metric_find
 from suite.places.targets import Targets
+from suite.result import files
 from suite.result.checks import Damaged
-from suite.result.files import (
-    SCENARIO,
-    Journal,
-    is_reference,
-    machines_read,
-    plan_read,
-    result_find,
-)
+from suite.result.files import Journal, result_find
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
@@ -211,7 +205,7 @@ def result_named(words: Sequence[str], more: bool) -> str | None:
         if more and not words[0].endswith(".toml"):
             raise
         return None
-    return str(folder) if more or plan_read(folder) else None
+    return str(folder) if more or files.plan_read(folder) else None
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
@@ -221,10 +215,10 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
-    if is_reference(folder):
+    if files.is_reference(folder):
         raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
                          "a run of a scenario writes a result of your own")
-    plan = plan_read(folder)
+    plan = files.plan_read(folder)
     if plan is None and options.more:
         raise UsageError(f"{folder} has no result to add a session to")
     return (folder, plan) if plan else None
@@ -261,7 +255,7 @@ def main(options: argparse.Namespace) -> None:
     given = result_given(options)
     stored = None if options.words or options.quick else given  # its scenario is taken
     scenario, path, words = scenario_choose(
-        [str(stored[0] / SCENARIO)] if stored else options.words)
+        [str(stored[0] / files.SCENARIO)] if stored else options.words)
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
@@ -300,7 +294,7 @@ def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
     """A line for each target whose kernel is none of those of the earlier sessions of a result.
     hosts: the machines of the new session."""
     try:
-        before = machines_read(folder).values()
+        before = files.machines_read(folder).values()
     except (OSError, Damaged):
         return []
     lines = []

@@ -71,12 +71,11 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     known = [word for word in words if word.key not in (ARM, "baseline")]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
-    except UsageError:
-        for word in known:
-            try:
-                client_expand(client, [word.argument])
-            except UsageError as error:
-                raise UsageError(f"{word.where}{error}") from None
+    except UsageError as error:
+        if len(known) == 1:
+            raise UsageError(f"{known[0].where}{error}") from None
+        for word in known:  # which of them is wrong?
+            words_expand(client, [word])
         raise
     expanded = []
     for word in words:
