@@ -158,7 +158,6 @@ class Shell:
 
 @contextmanager
 def shell_start(argv: list[str], lines: list[str], environment: dict[str, str]) -> Iterator[Shell]:
-    """A shell that has read these lines."""
     process, terminal = pty.fork()
     if process == 0:
         os.execvpe(argv[0], argv, environment)

@@ -71,7 +71,6 @@ class Case:
 
 
 def sysctl(name: str, value: str | None) -> dict[str, str | None]:
-    """The file of a sysctl."""
     return {f"proc/sys/{name.replace('.', '/')}": value}
 
 

@@ -33,7 +33,6 @@ Fake = Callable[[str], Client]
 
 
 def plan_timed(client: Client, *words: str) -> Plan:
-    """A plan of runs that hyperfine times."""
     return plan_make(Targets(client), Scenario("words"), None, [*TIMED, *words]).plan
 
 

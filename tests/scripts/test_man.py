@@ -48,13 +48,11 @@ def plain(text: str) -> str:
 
 
 def section(page: str, name: str, macro: str = "Sh") -> str:
-    """What stands below a heading."""
     return page.partition(f"\n.{macro} {name}\n")[2].partition(f"\n.{macro} ")[0].partition(
         "\n.Sh ")[0]
 
 
 def tags(text: str, macro: str) -> list[str]:
-    """The names of a tagged list."""
     return [name.strip('"') for name in re.findall(rf"^\.It {macro} (.*)$", text, re.MULTILINE)]
 
 

@@ -25,23 +25,19 @@ SCENE = Scenario(
 
 
 def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Plan:
-    """The plan of a scenario and words."""
     return planned_of(binaries, *words, scenario=scenario).plan
 
 
 def planned_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Planned:
-    """The same, as a scenario and with what a user is told."""
     return plan_make(Targets(binaries), scenario,
                      Path("scene.toml") if scenario is SCENE else None, words)
 
 
 def values_of(plan: Plan, key: str) -> list[str | None]:
-    """What each cell has for a key."""
     return [cell.given.get(key) for cell in plan.cells]
 
 
 def refused(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> str:
-    """The message with which words are refused, in one line."""
     with pytest.raises(UsageError) as error:
         plan_of(binaries, *words, scenario=scenario)
     assert "\n" not in str(error.value)

@@ -33,12 +33,10 @@ RUNS = 7 * 4  # warm-up and 6 rounds of three cells, one of them twice
 
 
 def plan_read(folder: Path) -> dict[str, Any]:
-    """plan.json of a result."""
     return json.loads((folder / "plan.json").read_text())
 
 
 def plan_change(folder: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    """Edits plan.json."""
     document = plan_read(folder)
     change(document)
     (folder / "plan.json").write_text(json.dumps(document))

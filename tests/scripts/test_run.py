@@ -31,12 +31,10 @@ SHORT = ("duration=10ms", "warmup=0s")
 
 
 def plan_short(client: Client, *words: str) -> Plan:
-    """A plan of short runs."""
     return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).plan
 
 
 def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
-    """The record of one run with a client that misbehaves."""
     client = Client(uncork.bin, None)
     ((number, record),) = cells_run(client, plan_short(client, "place=free").cells[:1], limit_s)
     assert number == 0
@@ -202,7 +200,6 @@ def test_a_cell_of_which_only_the_warm_up_was_good_has_failed(misbehave: Misbeha
 
 
 def wait_for_records(process: subprocess.Popen[str], uncork: Uncork, count: int) -> Path:
-    """Waits until a matrix has stored so many records."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         for path in uncork.results.glob("*/records.jsonl"):

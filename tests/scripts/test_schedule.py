@@ -21,12 +21,10 @@ POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
 
 
 def names_of(runs: list[Run]) -> list[tuple[str, str]]:
-    """PlannedCell and label of each run."""
     return [(run.cell.name, run.label) for run in runs]
 
 
 def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
-    """The runs of a session with so many rounds."""
     session = Session("", Boots(""), 0, 1, rounds)
     plan = Plan("x", (), tuple(cells), rounds=rounds, seed=seed)
     return list(session_schedule(plan, session))

@@ -195,7 +195,6 @@ def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(
 
 
 def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:
-    """The plan of a quick look."""
     return plan_make(Targets(binaries), scenario, None, words, quick=True)
 
 

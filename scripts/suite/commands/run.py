@@ -125,9 +125,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
     try:
-        with MatrixProgress(
-                len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
-                plan.session.last, sys.stderr, plan.axes, record_figure) as watch:
+        with MatrixProgress(journal, len(runs), None if unknown else seconds / max(len(planned), 1),
+                            sys.stderr, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
