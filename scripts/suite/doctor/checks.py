@@ -1,25 +1,21 @@
 # SPDX-License-Identifier: MIT
 """The list of all checks, and how they run. Their names stay: --json and hosts.json have them."""
 
-import functools
 import sys
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from suite.doctor import kernel, limits, load, network, processor
 from suite.doctor.facts import SystemFacts, facts_collect
-from suite.doctor.finding import CellWords, Finding, Seen, Status, Unknown
+from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
 
 @dataclass(frozen=True)
 class Check:
-    """One check: what it sees in facts, and which planned runs it concerns."""
+    """One check: what it finds in facts, and which planned runs it concerns."""
 
     name: str
-    see: Callable[[SystemFacts], Seen]
+    finding: Callable[[SystemFacts], Finding]
     concerns: Callable[[CellWords], bool] = lambda words: True
 
 
@@ -73,26 +69,14 @@ CHECKS = (
 )
 
 
-@functools.cache
-def texts_read() -> dict[str, dict[str, Any]]:
-    return tomllib.loads((Path(__file__).parent / "texts.toml").read_text("utf-8"))
-
-
 def finding_make(check: Check, facts: SystemFacts) -> Finding:
     """The finding of a check; `unknown`, with a reason, where a fact is missing or malformed."""
     try:
-        seen = check.see(facts)
+        return check.finding(facts)
     except Unknown as error:
         return Finding(Status.UNKNOWN, str(error))
     except (ValueError, IndexError, KeyError) as error:
         return Finding(Status.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
-    if seen.status is Status.FINE:
-        return Finding(Status.FINE, seen.seen)
-    of_check = texts_read()[check.name]
-    texts = of_check | of_check.get(seen.case, {})
-    return Finding(seen.status, seen.seen, **{
-        label: " ".join(text.split()).format(**seen.values)
-        for label, text in texts.items() if isinstance(text, str)})
 
 
 def findings_make(facts: SystemFacts) -> dict[str, Finding]:

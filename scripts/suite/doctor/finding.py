@@ -2,12 +2,16 @@
 """What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
 
 import contextlib
+import functools
 import textwrap
+import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from suite.base.text import GAP, labelled_lines
@@ -39,27 +43,23 @@ class Finding:
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What a check sees. case: which texts of texts.toml its finding has beside those of the check.
-    values: for the `{name}` in these texts."""
-
-    status: Status
-    seen: str
-    case: str
-    values: Mapping[str, object]
+@functools.cache
+def texts_read() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
-def disturbs(seen: str, case: str = "", **values: object) -> Seen:
-    return Seen(Status.DISTURBS, seen, case, values)
+def found(status: Status, texts: str, seen: str, **values: object) -> Finding:
+    """A finding with texts of texts.toml: those of a check, or with `check.case` those of the case
+    too. values: for the `{name}` in them."""
+    check, _, case = texts.partition(".")
+    of_check = texts_read()[check]
+    return Finding(status, seen, **{
+        label: " ".join(text.split()).format(**values)
+        for label, text in (of_check | of_check.get(case, {})).items() if isinstance(text, str)})
 
 
-def note(seen: str, case: str = "", **values: object) -> Seen:
-    return Seen(Status.NOTE, seen, case, values)
-
-
-def fine(seen: str) -> Seen:
-    return Seen(Status.FINE, seen, "", {})
+disturbs, note = partial(found, Status.DISTURBS), partial(found, Status.NOTE)
+fine = partial(Finding, Status.FINE)
 
 
 class Unknown(Exception):
@@ -137,9 +137,10 @@ class CellWords:
         return {value for words in self.cells or () for name, value in words.items()
                 if name.split(".")[-1] in keys}
 
-    def disturbs_if_planned(self, seen: str, case: str = "", **values: object) -> Seen:
-        """What disturbs only the cells that a check concerns: a note where no run is planned."""
-        return Seen(Status.NOTE if self.unplanned else Status.DISTURBS, seen, case, values)
+    @property
+    def status(self) -> Status:
+        """Of what disturbs only the cells that a check concerns."""
+        return Status.NOTE if self.unplanned else Status.DISTURBS
 
     def has(self, keys: str, *beginnings: str) -> bool:
         """Whether a value of some cell begins so. keys: words, separated by blanks."""

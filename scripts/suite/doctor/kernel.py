@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from suite.base.units import counted_text
 from suite.doctor.facts import SystemFacts, fields_read
-from suite.doctor.finding import Seen, Unknown, disturbs, fine, note
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, found, note
 
 # Kconfig options: HEAVY slow every path down, some of them several times; LIGHT cost a little
 HEAVY = (
@@ -32,21 +32,21 @@ TRACING = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 EVENTS_PARTLY = ("X", "?")  # values of events/enable: some events are on; unknown
 
 
-def kernel_debug(facts: SystemFacts) -> Seen:
+def kernel_debug(facts: SystemFacts) -> Finding:
     """Options that check each access or lock: dev-tools and lib/Kconfig.debug of Linux."""
     config, boot_words = facts.kernel_config(), facts.text("proc/cmdline").split()
     built = [name for name in HEAVY + LIGHT
              if config.get(name) == "y" and config.get(SWITCHED_OFF.get(name, "")) != "y"]
     booted = [word for word in boot_words if word.startswith(BOOT_SWITCHES)]
     if heavy := [name for name in built if name in HEAVY] + booted:
-        return disturbs(f"debugging kernel: {', '.join(heavy)}", "heavy",
+        return disturbs("kernel_debug.heavy", f"debugging kernel: {', '.join(heavy)}",
                         or_booted=" or set at boot" if booted else "")
     if built:
-        return note(f"kernel with {', '.join(built)}", "light")
+        return note("kernel_debug.light", f"kernel with {', '.join(built)}")
     return fine("no debugging kernel")
 
 
-def cpu_accounting(facts: SystemFacts) -> Seen:
+def cpu_accounting(facts: SystemFacts) -> Finding:
     """How the kernel splits user and system time: CONFIG_TICK_CPU_ACCOUNTING of init/Kconfig,
     cputime_adjust(). CONFIG_VIRT_CPU_ACCOUNTING_GEN counts switches on CPUs of nohz_full= only."""
     config = facts.kernel_config()
@@ -55,7 +55,7 @@ def cpu_accounting(facts: SystemFacts) -> Seen:
             and any(word.startswith("nohz_full=") for word in facts.text("proc/cmdline").split())):
         return fine("CPU time is counted at each switch")
     tick_hz = int(config.get("HZ", "0")) or 250
-    return note(f"CPU time is split by ticks of {1000 // tick_hz} ms")
+    return note("cpu_accounting", f"CPU time is split by ticks of {1000 // tick_hz} ms")
 
 
 def process_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
@@ -92,7 +92,7 @@ def ftrace_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
                    f"/{folder}/{name}_events lists what was set")
 
 
-def tracers(facts: SystemFacts) -> Seen:
+def tracers(facts: SystemFacts) -> Finding:
     """All tracers: ftrace and its probes, perf(1), strace(1) and others, ptrace(2)."""
     found = list(process_tracers(facts))
     try:
@@ -103,50 +103,53 @@ def tracers(facts: SystemFacts) -> Seen:
     if not found:
         return fine("no tracer")
     seen, fixes, undos, remarks = (list(filter(None, texts)) for texts in zip(*found, strict=True))
-    return disturbs(f"tracers: {', '.join(seen)}", fixes="; ".join(fixes), undos="; ".join(undos),
-                    remarks="; ".join(remarks))
+    return disturbs("tracers", f"tracers: {', '.join(seen)}", fixes="; ".join(fixes),
+                    undos="; ".join(undos), remarks="; ".join(remarks))
 
 
-def bpf_programs(facts: SystemFacts) -> Seen:
+def bpf_programs(facts: SystemFacts) -> Finding:
     """BPF programs that trace the kernel or inspect packets: bpf(2)."""
     found = facts.probes.programs
     tracing, packets = ([f"{found[kind]} {name}" for kind, name in names.items() if kind in found]
                         for names in (TRACING_PROGRAMS, PACKET_PROGRAMS))
     seen = f"BPF programs: {', '.join(tracing + packets)}"
     if tracing:
-        return disturbs(seen)
-    return note(seen) if packets else fine("no BPF programs")
+        return disturbs("bpf_programs", seen)
+    return note("bpf_programs", seen) if packets else fine("no BPF programs")
 
 
-def realtime_throttle(facts: SystemFacts) -> Seen:
+def realtime_throttle(facts: SystemFacts) -> Finding:
     """sched(7)."""
     name = "kernel.sched_rt_runtime_us"
     runtime_us, period_us = (int(facts.sysctl(each))
                              for each in (name, "kernel.sched_rt_period_us"))
     if runtime_us < 0:
-        return note(f"{name}=-1", "off", wanted=period_us * 95 // 100)
-    return facts.words.disturbs_if_planned(
-        f"real-time threads may use {runtime_us // 1000} ms of each {period_us // 1000} ms", "on",
+        return note("realtime_throttle.off", f"{name}=-1", wanted=period_us * 95 // 100)
+    return found(
+        facts.words.status, "realtime_throttle.on",
+        f"real-time threads may use {runtime_us // 1000} ms of each {period_us // 1000} ms",
         now=runtime_us)
 
 
-def seccomp(facts: SystemFacts) -> Seen:
+def seccomp(facts: SystemFacts) -> Finding:
     """Filters that every system call passes: seccomp(2), proc_pid_status(5)."""
     if facts.field("proc/self/status", "Seccomp") == "0":
         return fine("no seccomp filter")
     count = int(fields_read(facts.text("proc/self/status")).get("Seccomp_filters", "1"))
-    return note(f"{counted_text(count, 'seccomp filter')} on every call")
+    return note("seccomp", f"{counted_text(count, 'seccomp filter')} on every call")
 
 
-def preload(facts: SystemFacts) -> Seen:
+def preload(facts: SystemFacts) -> Finding:
     """Libraries that are loaded before all others: ld.so(8)."""
     now = facts.probes.preload
-    return disturbs(f"LD_PRELOAD={now}", now=now) if now else fine("no LD_PRELOAD")
+    return disturbs("preload", f"LD_PRELOAD={now}", now=now) if now else fine("no LD_PRELOAD")
 
 
-def huge_pages(facts: SystemFacts) -> Seen:
+def huge_pages(facts: SystemFacts) -> Finding:
     """Transparent huge pages: Documentation/admin-guide/mm/transhuge.rst of Linux."""
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     chosen = (facts.find(path) or "[never]").partition("[")[2].partition("]")[0]
     seen = f"transparent huge pages: {chosen}"
-    return note(seen, path=f"/{path}", now=chosen) if chosen == "always" else fine(seen)
+    if chosen == "always":
+        return note("huge_pages", seen, path=f"/{path}", now=chosen)
+    return fine(seen)

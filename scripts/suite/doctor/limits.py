@@ -6,7 +6,7 @@ import resource
 
 from suite.base.units import counted_text, size_text
 from suite.doctor.facts import SystemFacts, sysctl_path
-from suite.doctor.finding import Seen, Unknown, disturbs, fine
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, found
 
 PORTS_LEAST = 20_000  # Linux has 28232 by default
 WAITING_SHARE = 0.5  # of the ports in TIME_WAIT: above it a run may find no free one
@@ -17,20 +17,20 @@ FILES_SPARE = 64  # descriptors that a process has beyond its connections
 FILES_LEAST = 4096
 
 
-def io_uring(facts: SystemFacts) -> Seen:
+def io_uring(facts: SystemFacts) -> Finding:
     """Whether io_uring_setup(2) is permitted; the sysctl: admin-guide/sysctl/kernel.rst."""
     sysctl = "kernel.io_uring_disabled"
     refusal, setting = facts.probes.ring_refusal, facts.find(sysctl_path(sysctl)) or "0"
     if not refusal:
         return fine("io_uring is permitted")
     if setting != "0":
-        return disturbs(f"io_uring is off ({sysctl}={setting})", "off", now=setting)
+        return disturbs("io_uring.off", f"io_uring is off ({sysctl}={setting})", now=setting)
     if facts.field("proc/self/status", "Seccomp") == "0":
-        return disturbs(f"io_uring is refused by the kernel ({refusal})", "missing")
-    return disturbs(f"io_uring is refused by a seccomp filter ({refusal})", "filtered")
+        return disturbs("io_uring.missing", f"io_uring is refused by the kernel ({refusal})")
+    return disturbs("io_uring.filtered", f"io_uring is refused by a seccomp filter ({refusal})")
 
 
-def memlock(facts: SystemFacts) -> Seen:
+def memlock(facts: SystemFacts) -> Finding:
     """The limit of pinned memory, without CAP_IPC_LOCK: getrlimit(2), mm_account_pinned_pages()."""
     limit = facts.probes.hard_limit(resource.RLIMIT_MEMLOCK)
     if (limit is None
@@ -38,20 +38,20 @@ def memlock(facts: SystemFacts) -> Seen:
         return fine("memory may be locked without limit")
     if limit >= MEMLOCK_LEAST_BYTES:
         return fine(f"{size_text(limit)} may be locked")
-    return disturbs(f"only {size_text(limit)} may be locked", now=limit)
+    return disturbs("memlock", f"only {size_text(limit)} may be locked", now=limit)
 
 
-def open_files(facts: SystemFacts) -> Seen:
+def open_files(facts: SystemFacts) -> Finding:
     """Descriptors of one process: getrlimit(2). uncork raises the soft limit to the hard one."""
     limit, words = facts.probes.hard_limit(resource.RLIMIT_NOFILE), facts.words
     needed = FILES_LEAST if words.unplanned else 2 * words.largest("connections") + FILES_SPARE
     if limit is None or limit >= needed:
         return fine("open files without limit" if limit is None else f"{limit} open files")
-    return words.disturbs_if_planned(f"only {limit} open files",
-                                     wanted=max(needed, FILES_LEAST), now=limit)
+    return found(words.status, "open_files", f"only {limit} open files",
+                 wanted=max(needed, FILES_LEAST), now=limit)
 
 
-def ports(facts: SystemFacts) -> Seen:
+def ports(facts: SystemFacts) -> Finding:
     """`tw` of /proc/net/sockstat: ip(7), docs/load.md, "A connection for every request"."""
     limits = facts.sysctl("net.ipv4.ip_local_port_range")
     first, last = map(int, limits.split())
@@ -64,5 +64,5 @@ def ports(facts: SystemFacts) -> Seen:
     seen = f"{counted_text(count, 'port')} for connections, {waiting} in TIME_WAIT"
     if not few and waiting < WAITING_SHARE * count:
         return fine(seen)
-    return disturbs(seen, "few" if few else "waiting", now=limits,
+    return disturbs("ports.few" if few else "ports.waiting", seen, now=limits,
                     reuse=facts.sysctl("net.ipv4.tcp_tw_reuse"))

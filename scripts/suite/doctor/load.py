@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.base.units import counted_text, number_text, percent_text
 from suite.doctor.facts import SystemFacts, fields_read
-from suite.doctor.finding import OWN_SERVER, Seen, Unknown, disturbs, fine, note
+from suite.doctor.finding import OWN_SERVER, Finding, Unknown, disturbs, fine, note
 
 LOAD_LEAST = 0.5  # runnable threads of others: on two CPUs two threads of a run cannot avoid them
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves other threads away
@@ -37,7 +37,7 @@ def ticks_in_watch(facts: SystemFacts) -> list[int]:
     return [max(now - before, 0) for now, before in pairs]
 
 
-def load(facts: SystemFacts) -> Seen:
+def load(facts: SystemFacts) -> Finding:
     """The load average of the last minute (proc_loadavg(5)), and the CPU use during the watch."""
     average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
     times = ticks_in_watch(facts)
@@ -48,17 +48,17 @@ def load(facts: SystemFacts) -> Seen:
         return fine(seen)
     ended = bool(now) and used < BUSY_LEAST * sum(times)  # the average falls later
     heavy = average >= max(LOAD_LEAST, LOAD_PER_CPU * cpus) and not ended
-    return disturbs(seen + now) if heavy else note(seen + now)
+    return (disturbs if heavy else note)("load", seen + now)
 
 
-def steal(facts: SystemFacts) -> Seen:
+def steal(facts: SystemFacts) -> Finding:
     """Time that the hypervisor gave to others (proc_stat(5)): now, or with few ticks since boot."""
     since, now = stat_times(facts.text("proc/stat")), ticks_in_watch(facts)
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
     if now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW:
-        return disturbs(f"steal {percent_text(share_now)} now")
+        return disturbs("steal", f"steal {percent_text(share_now)} now")
     seen = f"steal {percent_text(share)} since boot"
-    return fine(seen) if share < STEAL_SINCE_BOOT else disturbs(seen)
+    return fine(seen) if share < STEAL_SINCE_BOOT else disturbs("steal", seen)
 
 
 def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
@@ -82,7 +82,7 @@ def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
     return found
 
 
-def cpu_quota(facts: SystemFacts) -> Seen:
+def cpu_quota(facts: SystemFacts) -> Finding:
     """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux."""
     quotas = quotas_find(facts)
     # cgroups of version 2 may have no file of the CPU controller
@@ -91,11 +91,11 @@ def cpu_quota(facts: SystemFacts) -> Seen:
     cpus, path, text = min(quotas, key=lambda quota: quota[0], default=(math.inf, "", ""))
     if math.isinf(cpus):
         return fine("no CPU quota")
-    return disturbs(f"quota of {number_text(cpus)} CPUs by a cgroup", path=path, now=text,
-                    unlimited="-1" if path.endswith(QUOTA) else "max")
+    return disturbs("cpu_quota", f"quota of {number_text(cpus)} CPUs by a cgroup", path=path,
+                    now=text, unlimited="-1" if path.endswith(QUOTA) else "max")
 
 
-def swap(facts: SystemFacts) -> Seen:
+def swap(facts: SystemFacts) -> Finding:
     """Pages moved during the watch (pswpin, pswpout of /proc/vmstat), and memory swapped out."""
     memory = fields_read(facts.text("proc/meminfo"))
     now = fields_read(facts.text("proc/vmstat"), " ")
@@ -105,19 +105,21 @@ def swap(facts: SystemFacts) -> Seen:
                                                                             "SwapFree"))
     seen = f"{number_text((total_kib - free_kib) / 1024)} MiB swapped out"
     if moved:
-        return disturbs(f"{seen}, {counted_text(moved, 'page')} moved just now")
-    return note(seen) if total_kib - free_kib >= 1024 else fine("nothing swapped out")
+        return disturbs("swap", f"{seen}, {counted_text(moved, 'page')} moved just now")
+    return note("swap", seen) if total_kib - free_kib >= 1024 else fine("nothing swapped out")
 
 
-def irqbalance(facts: SystemFacts) -> Seen:
+def irqbalance(facts: SystemFacts) -> Finding:
     """irqbalance(1) moves interrupts to other CPUs every 10 s; loopback has none."""
     if "irqbalance" not in facts.processes():
         return fine("no irqbalance")
     outside = facts.words.values("server") - {OWN_SERVER} or facts.words.values("peer")
-    return disturbs("irqbalance runs") if outside else note("irqbalance runs")
+    return (disturbs if outside else note)("irqbalance", "irqbalance runs")
 
 
-def priority(facts: SystemFacts) -> Seen:
+def priority(facts: SystemFacts) -> Finding:
     """nice(2) of this process, which every run inherits."""
     nice = facts.probes.nice
-    return fine(f"nice {nice}") if nice <= 0 else disturbs(f"nice {nice} here", now=nice)
+    if nice > 0:
+        return disturbs("priority", f"nice {nice} here", now=nice)
+    return fine(f"nice {nice}")

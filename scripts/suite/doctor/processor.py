@@ -6,7 +6,7 @@ from collections import Counter
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import counted_text
 from suite.doctor.facts import SystemFacts, fields_read
-from suite.doctor.finding import Seen, Unknown, disturbs, fine, note
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 HIDDEN = "in a virtual machine the host controls this"
 STEADY_GOVERNOR = "performance"
@@ -44,14 +44,14 @@ def emulator(facts: SystemFacts) -> str:
     return ""
 
 
-def emulation(facts: SystemFacts) -> Seen:
+def emulation(facts: SystemFacts) -> Finding:
     """A program that executes instructions or system calls: QEMU's TCG, gVisor."""
     if name := emulator(facts):
-        return disturbs(f"emulated by {name}", comparable=EXACT_ONLY)
+        return disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY)
     return fine(("a hypervisor, " if is_virtual(facts) else "") + "no emulation seen")
 
 
-def governor(facts: SystemFacts) -> Seen:
+def governor(facts: SystemFacts) -> Finding:
     """cpufreq's governors: Documentation/admin-guide/pm/cpufreq.rst of Linux."""
     files = f"{CPU}/cpu*/cpufreq/scaling_governor"
     governors = Counter(facts.matching(files).values())
@@ -63,22 +63,22 @@ def governor(facts: SystemFacts) -> Seen:
     if before is None:
         return fine(seen)
     preferences = set(facts.matching(f"{CPU}/cpu*/cpufreq/energy_performance_preference").values())
-    return disturbs(seen + (f" ({', '.join(sorted(preferences))})" if preferences else ""),
-                    "mixed" if len(governors) > 1 else "",
+    return disturbs("governor.mixed" if len(governors) > 1 else "governor",
+                    seen + (f" ({', '.join(sorted(preferences))})" if preferences else ""),
                     wanted=STEADY_GOVERNOR, now=before, files=f"/{files}")
 
 
-def turbo(facts: SystemFacts) -> Seen:
+def turbo(facts: SystemFacts) -> Finding:
     """Frequencies above the nominal one, by the first switch that exists."""
     for path, on, off in TURBO_SWITCHES:
         value = facts.find(path)
         if value is not None:
-            return (disturbs("turbo on", on=on, off=off, path=f"/{path}") if value == on
+            return (disturbs("turbo", "turbo on", on=on, off=off, path=f"/{path}") if value == on
                     else fine("turbo off"))
     raise Unknown(f"no switch for turbo here: {HIDDEN}, else the firmware")
 
 
-def idle_states(facts: SystemFacts) -> Seen:
+def idle_states(facts: SystemFacts) -> Finding:
     """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of
     Linux."""
     driver = facts.find(f"{CPU}/cpuidle/current_driver") or "none"
@@ -90,52 +90,53 @@ def idle_states(facts: SystemFacts) -> Seen:
             if value >= DEEP_US and facts.find(f"{path}/disable") != "1"}
     if not deep:
         return fine(f"idle driver {driver}, states up to {max(latencies_us.values())} us")
-    return disturbs(f"idle states of up to {max(deep.values())} us ({driver})",
+    return disturbs("idle_states", f"idle states of up to {max(deep.values())} us ({driver})",
                     files=f"/{CPU}/cpu*/cpuidle/state[{''.join(deep)}]/disable")
 
 
-def power(facts: SystemFacts) -> Seen:
+def power(facts: SystemFacts) -> Finding:
     """Battery and platform profile: sysfs-class-power, sysfs-platform_profile of Linux."""
     if set(facts.matching("sys/class/power_supply/*/online").values()) == {"0"}:
-        return disturbs("runs on battery", "battery")
+        return disturbs("power.battery", "runs on battery")
     profile = facts.find(PROFILE)
     if profile not in (None, "performance", "balanced-performance"):
-        return disturbs(f"platform profile {profile}", "profile", path=f"/{PROFILE}", now=profile)
+        return disturbs("power.profile", f"platform profile {profile}", path=f"/{PROFILE}",
+                        now=profile)
     return fine("no power saving by battery or platform profile")
 
 
-def clocksource(facts: SystemFacts) -> Seen:
+def clocksource(facts: SystemFacts) -> Finding:
     """The clock source of clock_gettime(2), which may need a system call: Documentation/timers."""
     path = f"{CLOCKSOURCE}/current_clocksource"
     current = facts.text(path)
     if current in CLOCKS_FAST:
         return fine(f"clocksource {current}")
     better = next((clock for clock in CLOCKS_FAST if clock in clocks_available(facts)), None)
-    return disturbs(f"clocksource {current}", "better" if better else "only",
-                    better=better, now=current, path=f"/{path}")
+    return disturbs("clocksource.better" if better else "clocksource.only",
+                    f"clocksource {current}", better=better, now=current, path=f"/{path}")
 
 
-def smt(facts: SystemFacts) -> Seen:
+def smt(facts: SystemFacts) -> Finding:
     """Two threads of one core: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux."""
     if facts.text(f"{CPU}/smt/active") == "1":
-        return note("SMT on", path=f"/{CPU}/smt/control")
+        return note("smt", "SMT on", path=f"/{CPU}/smt/control")
     if is_virtual(facts):
         raise Unknown(f"no SMT is shown here: {HIDDEN}")
     return fine("SMT off")
 
 
-def thermal(facts: SystemFacts) -> Seen:
+def thermal(facts: SystemFacts) -> Finding:
     """The most throttled core since boot (x86: thermal_throttle/core_throttle_count)."""
     counts = facts.matching(f"{CPU}/cpu*/thermal_throttle/core_throttle_count")
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")
     times = max(map(int, counts.values()))
-    return (note(f"throttled for heat {times} times since boot") if times
+    return (note("thermal", f"throttled for heat {times} times since boot") if times
             else fine("never throttled for heat"))
 
 
-def cpus(facts: SystemFacts) -> Seen:
+def cpus(facts: SystemFacts) -> Finding:
     """How many CPUs this process may use: sched_getaffinity(2)."""
     count = facts.probes.cpus
     seen = counted_text(count, "CPU")
-    return fine(seen) if count > 1 else disturbs(f"{seen} for this process")
+    return fine(seen) if count > 1 else disturbs("cpus", f"{seen} for this process")
