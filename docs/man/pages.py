@@ -17,14 +17,12 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "scripts"))
 
-from suite import commands  # noqa: E402
 from suite.commands import COMMANDS, ENVIRONMENT, EXIT, parser_make  # noqa: E402
 from suite.commands.list import SCENARIO_PARTS, bounds_text  # noqa: E402
 from suite.decide.expressions import BEST_OF, COMPARISONS, OPERATORS  # noqa: E402
 from suite.observe.metrics import METRICS  # noqa: E402
 from suite.scenario.scenario import HISTOGRAMS, TOP, part_keys  # noqa: E402
 
-PARTS = {"lab": commands.LAB_PARTS, "claims": commands.CLAIMS_PARTS}
 TITLES = {"strategy": "Write strategies", "reading": "Values of read"}
 Rows = Iterable[tuple[str, str]]
 
@@ -127,13 +125,13 @@ def command_text(name: str) -> str:
     command, parser = COMMANDS[name], parser_make(name)
     actions = [action for action in parser._actions if action.dest != "help"]
     items = [(flags(action) if action.option_strings else f"Ar {argument(str(action.metavar))}",
-              [sentence(str(action.help))]) for action in actions if action.help]
+              [sentence(str(action.help) % ())]) for action in actions if action.help]
     parts = [f".Ss uncork {name}", *synopsis(name, actions), ".Pp",
              sentence(command.help[:1].upper() + command.help[1:])]
     parts += [listed(items)] if items else []
-    if name in PARTS:
+    if command.parts:
         parts += [named((f"{part} {takes}".strip(), text)
-                        for part, (takes, text) in PARTS[name].items())]
+                        for part, (takes, text) in command.parts.items())]
     example = command.text.strip().split("\n\n")[-1].splitlines()
     for literal, grouped in groupby(example, lambda line: line.startswith("  ")):
         lines = list(grouped)

@@ -47,19 +47,16 @@ metric = "bandwidth"
 
 @pytest.fixture
 def scene(tmp_path: Path) -> Path:
-    """A scenario with two arms."""
     path = tmp_path / "scene.toml"
     path.write_text(SCENE)
     return path
 
 
 def plan_of(client: Client, path: Path, *words: str) -> Plan:
-    """The plan of that scenario and words of the shell."""
     return plan_make(Targets(client), scenario_load(path), path, words).plan
 
 
 def refused(client: Client, path: Path, *words: str) -> str:
-    """The message with which words are refused."""
     with pytest.raises(UsageError) as error:
         plan_of(client, path, *words)
     assert "\n" not in str(error.value)

@@ -41,7 +41,6 @@ def due(record: dict[str, Any]) -> int:
 
 @pytest.fixture
 def folder(uncork: Uncork) -> Path:
-    """A result of two rounds."""
     folder = uncork.results / "mine"
     done = uncork.run("run", *WORDS, "rounds=2", "-o", str(folder))
     assert done.returncode == 0, done.stderr

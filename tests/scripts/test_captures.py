@@ -45,7 +45,6 @@ def way(sizes: list[list[int]], **more: Any) -> Document:
 
 
 def end(drives: bool, sent: int, segments_out: int, segments_in: int, again: int = 0) -> Document:
-    """One end with one thread."""
     tcp = {"data_segs_out": {"sum": segments_out}, "data_segs_in": {"sum": segments_in},
            "retrans_segs": {"sum": again}}
     return {"drives": drives, "threads": [{"messages_sent": sent, "messages_received": sent,

@@ -100,6 +100,11 @@ def test_every_command_scenario_word_metric_and_result_is_offered(
     assert offered(uncork, "uncork table mine-1 write=na") == ["write=nagle"]
 
 
+def test_the_meaning_of_an_option_is_its_help(uncork: Uncork) -> None:
+    said = uncork.run("complete", "uncork compare --fail").stdout
+    assert said.startswith("--fail-if\ta limit for every row") and "> +3%)" in said
+
+
 def test_without_programs_completion_has_all_that_needs_none(
     uncork: Uncork, tmp_path: Path,
 ) -> None:
@@ -153,7 +158,6 @@ class Shell:
 
 @contextmanager
 def shell_start(argv: list[str], lines: list[str], environment: dict[str, str]) -> Iterator[Shell]:
-    """A shell that has read these lines."""
     process, terminal = pty.fork()
     if process == 0:
         os.execvpe(argv[0], argv, environment)

@@ -33,7 +33,6 @@ Fake = Callable[[str], Client]
 
 
 def plan_timed(client: Client, *words: str) -> Plan:
-    """A plan of runs that hyperfine times."""
     return plan_make(Targets(client), Scenario("words"), None, [*TIMED, *words]).plan
 
 
@@ -116,28 +115,20 @@ def test_without_hyperfine_nothing_runs_and_the_package_is_named(
     assert not uncork.results.exists()
 
 
-def test_a_hyperfine_that_is_too_old_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    program = tmp_path / "hyperfine"
-    program.write_text("#!/bin/sh\necho hyperfine 1.12.0\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(Failure, match="hyperfine is 1.12.0, and 1.13 or newer is needed"):
-        version_read()
-
-
-@pytest.mark.parametrize("script",
-                         ["echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600"])
-def test_a_program_of_that_name_that_is_another_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str,
+@pytest.mark.parametrize(("script", "says"), [
+    ("echo hyperfine 1.12.0", "hyperfine is 1.12.0, and 1.13 or newer is needed"),
+    *((script, "hyperfine --version prints") for script in (
+        "echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600")),
+])
+def test_a_hyperfine_that_is_too_old_or_another_program_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str,
 ) -> None:
     program = tmp_path / "hyperfine"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("suite.measure.hyperfine.VERSION_LIMIT_S", 1)
-    with pytest.raises(Failure, match="timer=hyperfine: hyperfine --version"):
+    with pytest.raises(Failure, match=f"timer=hyperfine: {says}"):
         version_read()
 
 

@@ -63,7 +63,6 @@ def subjects_of(folder: Path) -> set[int]:
 
 
 def below(pid: int) -> dict[int, str]:
-    """The descendants of a process, and what they are called."""
     found: dict[int, str] = {}
     for child in descendants_of(pid):
         with contextlib.suppress(OSError):
@@ -93,7 +92,6 @@ def listeners_of(processes: set[int]) -> set[str]:
 
 
 def listening() -> set[str]:
-    """The inodes of all TCP sockets that listen."""
     rows = map(str.split, Path("/proc/net/tcp").read_text().splitlines()[1:])
     return {row[9] for row in rows if row[3] == LISTENS}
 
@@ -137,7 +135,6 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
 
 
 def can_load() -> bool:
-    """Whether a load can be timed here."""
     return bool(program_find("nbdcopy") and program_find("hyperfine"))
 
 

@@ -25,23 +25,19 @@ SCENE = Scenario(
 
 
 def plan_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Plan:
-    """The plan of a scenario and words."""
     return planned_of(binaries, *words, scenario=scenario).plan
 
 
 def planned_of(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> Planned:
-    """The same, as a scenario and with what a user is told."""
     return plan_make(Targets(binaries), scenario,
                      Path("scene.toml") if scenario is SCENE else None, words)
 
 
 def values_of(plan: Plan, key: str) -> list[str | None]:
-    """What each cell has for a key."""
     return [cell.given.get(key) for cell in plan.cells]
 
 
 def refused(binaries: Client, *words: str, scenario: Scenario = Scenario("words")) -> str:
-    """The message with which words are refused, in one line."""
     with pytest.raises(UsageError) as error:
         plan_of(binaries, *words, scenario=scenario)
     assert "\n" not in str(error.value)
@@ -224,11 +220,6 @@ def test_a_cell_leaves_a_word_that_it_does_not_use_out_of_its_name(binaries: Cli
         ("request", None), ("stream", "send"), ("stream", "receive")]
 
 
-def test_a_word_that_no_cell_uses_is_refused(binaries: Client) -> None:
-    message = refused(binaries, scenario=Scenario("x", fixed={"direction": "send"}))
-    assert "no cell uses direction" in message
-
-
 @pytest.mark.parametrize(("words", "says"), [
     (("link_rate=1gbit",), "no cell uses link_rate: it needs lab=on"),
     (("workload=request", "direction=send"), "no cell uses direction with workload=request: "
@@ -259,14 +250,11 @@ def test_a_cell_that_this_machine_cannot_run_keeps_its_reason(binaries: Client) 
 
 
 @pytest.mark.parametrize(("words", "says"), [
-    (["write=cork", "write=more"], "write is given twice"),
-    (["wirte=cork"], "write"),
-    (["write=crok"], "cork"),
-    (["message=15x"], "message"), (["message=x2"], "message"), (["message=0x2"], "message"),
-    (["message=-1"], "message"), (["message=1e99"], "message"), (["message="], "message"),
-    (["messages=10", "duration=1s"], "contradict"), (["bytes=1K", "duration=1s"], "contradict"),
+    (["message=x2"], "message"), (["message=0x2"], "message"), (["message=-1"], "message"),
+    (["message=1e99"], "message"), (["message="], "message"),
+    (["bytes=1K", "duration=1s"], "contradict"),
     (["connections=0"], "connections"), (["connections=10001"], "out of range"),
-    (["rounds=0"], "rounds"), (["rounds=1,2"], "one value"), (["rounds=x"], "rounds"),
+    (["rounds=1,2"], "one value"), (["rounds=x"], "rounds"),
     (["seed=1,2"], "one value"), (["cork"], "not a word"), (["=cork"], "not a word"),
     (["message=1..1M:+1"], "message"),
     (["message=1..1000:+1", "chunk=1..200:+1"], "too many"),

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
@@ -19,7 +20,8 @@ from conftest import Uncork
 from suite.measure.dry_run import estimate_text
 from suite.measure.progress import MatrixProgress
 from suite.measure.schedule import Run
-from suite.result.plan import Plan, PlannedCell
+from suite.result.files import Journal
+from suite.result.plan import Boots, Plan, PlannedCell
 
 QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
 
@@ -32,7 +34,6 @@ class Terminal:
     outside: int
 
     def read(self) -> str:
-        """What has been written and not read yet."""
         text = b""
         while select.select([self.outside], [], [], 0)[0]:
             text += os.read(self.outside, 65536)
@@ -48,19 +49,17 @@ def terminal() -> Iterator[Terminal]:
 
 
 def run_of(number: int) -> Run:
-    """One run of the first round."""
     return Run(PlannedCell(f"write=w{number}", {}, {"write": f"w{number}"}), "A", round=1,
                position=number)
 
 
 def status_of(record: Mapping[str, Any]) -> str:
-    """What a record came to."""
     return str(record["status"])
 
 
 def progress(stream: TextIO, runs: int, planned_s: float | None = 1.0) -> MatrixProgress:
-    """The progress of so many runs in one round."""
-    return MatrixProgress(runs, planned_s, None, 1, stream, ("write",), status_of)
+    plan = Plan("words", ("write",), (), rounds=1).with_session(Boots(""))
+    return MatrixProgress(Journal(Path(), plan, {}, -1), runs, planned_s, stream, status_of)
 
 
 FAILED = {"status": "failed", "reason": "out of luck"}

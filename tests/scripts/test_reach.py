@@ -20,7 +20,6 @@ SHORT = ("rounds=1", "messages=5", "warmup=0s", "place=free")
 
 @pytest.fixture
 def keys(tmp_path: Path) -> Path:
-    """A file with one key."""
     path = tmp_path / "keys"
     path.touch(0o600)
     path.write_text(f"alice:{KEY}\n")

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,10 @@ SHORT = ("duration=10ms", "warmup=0s")
 
 
 def plan_short(client: Client, *words: str) -> Plan:
-    """A plan of short runs."""
     return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).plan
 
 
 def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
-    """The record of one run with a client that misbehaves."""
     client = Client(uncork.bin, None)
     ((number, record),) = cells_run(client, plan_short(client, "place=free").cells[:1], limit_s)
     assert number == 0
@@ -65,13 +62,6 @@ def test_a_client_that_does_not_start_ends_the_matrix(
         list(batch_run(Targets(Client(tmp_path, None)), cells, labs))
 
 
-def test_a_real_run_gives_its_record(binaries: Client) -> None:
-    (cell,) = plan_short(binaries, "place=free").cells
-    ((_, record),) = cells_run(binaries, [cell], runs_limit([cell]))
-    assert record["status"] == "ok", record
-    assert record["words"] == cell.words
-
-
 @pytest.mark.parametrize("script", [
     '"$REAL" "$@" | head -c 200',             # torn in the record
     '"$REAL" "$@" | head -n 1',               # no end
@@ -84,51 +74,41 @@ def test_output_that_is_not_whole_is_a_failed_run(misbehave: Misbehave, script: 
     assert record["reason"].startswith("uncork-client ")  # it may also say that its pipe broke
 
 
-@contextlib.contextmanager
-def interrupted_after(seconds: int) -> Iterator[None]:
-    """TimeoutError in whatever hangs for so long."""
-    def stop(number: int, frame: object) -> None:
-        raise TimeoutError(f"it hangs for {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 BEFORE_IT_READS = """head -c 300000 /dev/zero | tr '\\0' '\\n'; head -c 300000 /dev/zero >&2"""
 
 
-def many_cells(count: int = 3000) -> list[PlannedCell]:
-    """Cells whose lines are more than a pipe holds."""
+def records_of_many(uncork: Uncork, limit_s: float = 100) -> list[dict[str, Any]]:
+    """The records of cells whose lines are more than a pipe holds; TimeoutError if it hangs."""
+    def stop(number: int, frame: object) -> None:
+        raise TimeoutError("it hangs for a minute")
+
     words = {"write": "nodelay", "message": "x".join(["32/2K"] * 9)}
-    return [PlannedCell(f"cell {number}", words, words) for number in range(count)]
+    cells = [PlannedCell(f"cell {number}", words, words) for number in range(3000)]
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    try:
+        return list(dict(cells_run(Client(uncork.bin, None), cells, limit_s)).values())
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_a_batch_may_say_more_than_a_pipe_holds_before_it_reads(misbehave: Misbehave) -> None:
     record = '{"status": "ok", "words": {}}'
     uncork = misbehave(f"{BEFORE_IT_READS}; sed '/^end$/q; s/.*/{record}/'"
                        """ | sed 's/^end$/{"end": 3000}/'""")
-    with interrupted_after(60):
-        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 100))
-    assert len(records) == 3000 and {record["status"] for record in records.values()} == {"ok"}
+    records = records_of_many(uncork)
+    assert len(records) == 3000 and {record["status"] for record in records} == {"ok"}
 
 
 def test_a_batch_that_reads_nothing_is_ended_at_its_limit(misbehave: Misbehave) -> None:
-    uncork = misbehave("exec sleep 600")
-    with interrupted_after(60):
-        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 0.5))
-    assert all("not finished after" in record["reason"] for record in records.values())
+    records = records_of_many(misbehave("exec sleep 600"), 0.5)
+    assert all("not finished after" in record["reason"] for record in records)
 
 
 def test_a_batch_that_closes_its_input_is_heard_to_its_end(misbehave: Misbehave) -> None:
     uncork = misbehave(f"exec <&-; {BEFORE_IT_READS}; echo 'uncork-client: no' >&2; exit 3")
-    with interrupted_after(60):
-        records = dict(cells_run(Client(uncork.bin, None), many_cells(), 100))
-    assert all("ended with status 3" in record["reason"] for record in records.values())
+    assert all("ended with status 3" in record["reason"] for record in records_of_many(uncork))
 
 
 def test_a_run_that_ignores_the_request_to_end_is_killed_with_its_server(
@@ -190,12 +170,17 @@ def test_a_run_that_failed_is_stored_and_said_and_the_rest_goes_on(misbehave: Mi
     assert [record["status"] for record in records].count("ok") == 7
 
 
-def test_a_matrix_in_which_every_run_fails_is_a_failure(misbehave: Misbehave) -> None:
-    done = misbehave("echo 'no luck' >&2; exit 1").run("run", "place=free", "rounds=1", *SHORT)
+@pytest.mark.parametrize(("words", "failed"), [
+    (["place=free"], "1 of 1 cell failed: uncork-client ended with status 1: no luck"),
+    (["transport=unix", "write=nodelay,writev,cork"],  # one of them is unsupported
+     "2 of 3 cells failed: uncork-client ended with status 1: no luck; 1 other reason"),
+])
+def test_a_matrix_in_which_every_run_fails_is_a_failure(
+    misbehave: Misbehave, words: list[str], failed: str,
+) -> None:
+    done = misbehave("echo 'no luck' >&2; exit 1").run("run", *words, "rounds=1", *SHORT)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-1] == (
-        "uncork: nothing was measured: 1 of 1 cell failed: uncork-client ended with status 1: "
-        "no luck")
+    assert done.stderr.splitlines()[-1] == f"uncork: nothing was measured: {failed}"
 
 
 def test_a_run_of_which_no_cell_can_run_is_a_failure_and_writes_nothing(uncork: Uncork) -> None:
@@ -204,15 +189,6 @@ def test_a_run_of_which_no_cell_can_run_is_a_failure_and_writes_nothing(uncork: 
     line = done.stderr.splitlines()[-1]
     assert line.startswith("uncork: nothing can be measured: 2 of 4 cells unsupported: write=cork")
     assert line.endswith("a cork holds nothing back; 1 other reason")
-
-
-def test_failed_and_unsupported_cells_together_are_nothing_measured(misbehave: Misbehave) -> None:
-    done = misbehave("echo 'no luck' >&2; exit 1").run(
-        "run", "transport=unix", "write=nodelay,writev,cork", "rounds=1", *SHORT)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
-        "uncork: nothing was measured: 2 of 3 cells failed: uncork-client ended with status 1: "
-        "no luck; 1 other reason")
 
 
 def test_a_cell_of_which_only_the_warm_up_was_good_has_failed(misbehave: Misbehave) -> None:
@@ -224,7 +200,6 @@ def test_a_cell_of_which_only_the_warm_up_was_good_has_failed(misbehave: Misbeha
 
 
 def wait_for_records(process: subprocess.Popen[str], uncork: Uncork, count: int) -> Path:
-    """Waits until a matrix has stored so many records."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:
         for path in uncork.results.glob("*/records.jsonl"):

@@ -21,12 +21,10 @@ POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
 
 
 def names_of(runs: list[Run]) -> list[tuple[str, str]]:
-    """PlannedCell and label of each run."""
     return [(run.cell.name, run.label) for run in runs]
 
 
 def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
-    """The runs of a session with so many rounds."""
     session = Session("", Boots(""), 0, 1, rounds)
     plan = Plan("x", (), tuple(cells), rounds=rounds, seed=seed)
     return list(session_schedule(plan, session))
@@ -44,13 +42,6 @@ def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:
 
 def test_the_warm_up_round_comes_first() -> None:
     assert [run.round for run in schedule_of(CELLS[:1], 2, 7)] == [0, 1, 2]
-
-
-def test_the_order_is_a_function_of_the_seed() -> None:
-    first, again = (names_of(schedule_of(CELLS, 8, 7)) for _ in range(2))
-    other = names_of(schedule_of(CELLS, 8, 8))
-    assert first == again
-    assert first != other
 
 
 def test_every_round_has_an_order_of_its_own() -> None:
@@ -71,6 +62,7 @@ def test_the_order_never_changes_between_versions() -> None:
     # A result that was begun by another Python or another uncork must go on in its own order.
     order = [run.cell.name[-1] + run.label[1:] for run in round_order(CELLS, 42, 3)]
     assert order == ["b'", "e", "b", "f", "a", "d", "c"]
+    assert names_of(round_order(CELLS, 42, 3)) != names_of(round_order(CELLS, 43, 3))
 
 
 def test_a_drawn_seed_fits_32_bits() -> None:
@@ -102,11 +94,8 @@ def test_targets_that_run_at_the_same_time_meet_the_same_arrivals() -> None:
     assert {run.cell.given["arrival_seed"] for run in runs} == seeds_of(round_order(POISSON, 7, 1))
 
 
-def test_arrivals_that_were_chosen_stay_in_every_round() -> None:
+def test_arrivals_that_were_chosen_stay_and_a_client_that_knows_none_is_told_none() -> None:
     words = {"arrival_seed": "5"}
     cells = [replace(cell, words=words, given=words) for cell in CELLS]
     assert seeds_of(schedule_of(cells, 4, 7)) == {"5"}
-
-
-def test_a_cell_whose_client_knows_no_arrivals_is_told_none() -> None:
     assert all(run.cell in CELLS for run in schedule_of(CELLS, 4, 7))

@@ -18,15 +18,7 @@ import pytest
 
 from conftest import ROOT
 from suite.base.client import Client, client_list
-from suite.commands import (
-    CLAIMS_PARTS,
-    COMMANDS,
-    ENVIRONMENT,
-    EXIT,
-    LAB_PARTS,
-    formats_known,
-    parser_make,
-)
+from suite.commands import COMMANDS, ENVIRONMENT, EXIT, formats_known, parser_make
 from suite.observe.metrics import METRICS
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
@@ -34,16 +26,13 @@ from suite.scenario.scenario import HISTOGRAMS, PARTS, PICTURES, TOP, Scenario, 
 from suite.scenario.toml import keys_of
 
 PAGE = ROOT / "docs/stability.md"
-COMMAND_PARTS = {"lab": LAB_PARTS, "claims": CLAIMS_PARTS}
 
 
 def code(names: Iterable[str]) -> str:
-    """Names as a cell of a table."""
     return ", ".join(f"`{name}`" for name in names)
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of Markdown."""
     lines = [heads, ["---"] * len(heads), *rows]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n"
                    for line in lines)
@@ -58,15 +47,13 @@ def arguments_text(actions: Iterable[argparse.Action]) -> str:
 
 
 def commands_list() -> str:
-    """Every command with its options and words."""
     return table(["command", "options", "its own words"], [
         [f"`uncork {name}`",
-         arguments_text(parser_make(name)._actions) or code(COMMAND_PARTS.get(name, ())),
+         arguments_text(parser_make(name)._actions) or code(COMMANDS[name].parts),
          code(f"{key}=" for key in command.own)] for name, command in COMMANDS.items()])
 
 
 def programs_list(client: Client) -> str:
-    """The options of both programs."""
     rows = []
     for name in ("uncork-client", "uncork-server"):
         text = subprocess.run([str(client.folder / name), "--help"], capture_output=True,
@@ -109,7 +96,6 @@ def metrics_list() -> str:
 
 
 def scenario_list() -> str:
-    """The parts of a scenario with their keys."""
     parts = {TOP: "in front of the first table"} | {
         key: f"`{key}`" for key, field in keys_of(Scenario).items() if not field.metadata["means"]}
     return table(["part", "keys"], [
@@ -119,7 +105,6 @@ def scenario_list() -> str:
 
 
 def formats_list() -> str:
-    """Formats, pictures and histograms."""
     return table(["kind", "names"], [
         ["formats", code(f"--{name}" for name in formats_known())],
         ["styles of `uncork paste`", code(STYLES)], ["pictures", code(PICTURES)],

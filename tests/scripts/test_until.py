@@ -119,10 +119,10 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     cut(folder, 4)
     before = records_of(folder)
     plan = files.plan_read(folder)
-    start = Start(plan, plan.session.boots, lambda _: True, stored_runs)
+    start = Start(plan, plan.session.boots, True, lambda _: True, stored_runs)
     with pytest.raises(UsageError,
                        match="rounds left that until=0.01% adds: finish it without --more first"):
-        session_choose(start, folder, plan, set(keys_of(folder)), more=True)
+        session_choose(start, folder, plan, set(keys_of(folder)))
     done = uncork.run(*NARROW)
     assert done.returncode == 0 and only_folder(uncork) == folder
     assert plan_read(folder)["sessions"][0]["rounds"] == [1, 10] and len(keys_of(folder)) == RUNS
@@ -195,7 +195,6 @@ def test_a_quick_look_is_refused_together_with_words_that_ask_for_more(
 
 
 def quick_of(binaries: Client, scenario: Scenario, *words: str) -> Any:
-    """The plan of a quick look."""
     return plan_make(Targets(binaries), scenario, None, words, quick=True)
 
 

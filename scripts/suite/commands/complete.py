@@ -178,7 +178,7 @@ class Line:
         if self.before and self.before[-1] in takers:  # the shell completes files
             return named(map(str, options[self.before[-1]].choices or ()))
         if self.last.startswith("-"):
-            return [(name, str(action.help)) for name, action in options.items()]
+            return [(name, str(action.help) % ()) for name, action in options.items()]
         if parts:
             return [(part, text) for part, (_, text) in parts.items()]
         self.before = [text for left, text in pairwise(["", *self.before])

@@ -5,7 +5,7 @@ import argparse
 
 from suite.base.text import say
 from suite.base.words import arguments_sort
-from suite.commands import COMPARE_WORDS
+from suite.commands import COMMANDS
 from suite.decide.comparison.sides import declared_read, sides_left_out
 from suite.observe.frame import matrix_load
 from suite.present.mail.block import blocks_build
@@ -13,7 +13,7 @@ from suite.present.tables.mail import block_lines
 
 
 def main(options: argparse.Namespace) -> None:
-    asked = arguments_sort(options.results, options.words, COMPARE_WORDS, pair=True)
+    asked = arguments_sort(options.results, options.words, COMMANDS["paste"].own, pair=True)
     axis, every = declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]
     blocks = [block_lines(block, options.style, options.utf8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork run [SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
+"""`uncork run [files.SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
 
 import argparse
 import contextlib
@@ -39,16 +39,9 @@ from suite.measure.words import scenario_choose
 from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS, metric_find
 from suite.places.targets import Targets
+from suite.result import files
 from suite.result.checks import Damaged
-from suite.result.files import (
-    SCENARIO,
-    Journal,
-    is_reference,
-    machines_read,
-    plan_read,
-    result_find,
-    results_folder,
-)
+from suite.result.files import Journal, result_find
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
@@ -132,9 +125,8 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
     try:
-        with MatrixProgress(
-                len(runs), None if unknown else seconds / max(len(planned), 1), plan.until,
-                plan.session.last, sys.stderr, plan.axes, record_figure) as watch:
+        with MatrixProgress(journal, len(runs), None if unknown else seconds / max(len(planned), 1),
+                            sys.stderr, record_figure) as watch:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
@@ -212,7 +204,7 @@ def result_named(words: Sequence[str], more: bool) -> str | None:
         if more and not words[0].endswith(".toml"):
             raise
         return None
-    return str(folder) if more or plan_read(folder) else None
+    return str(folder) if more or files.plan_read(folder) else None
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
@@ -222,10 +214,10 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
     if not options.output or (options.words and not options.more):
         return None
     folder = result_find(Path(options.output)) if options.more else Path(options.output)
-    if is_reference(folder):
+    if files.is_reference(folder):
         raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
                          "a run of a scenario writes a result of your own")
-    plan = plan_read(folder)
+    plan = files.plan_read(folder)
     if plan is None and options.more:
         raise UsageError(f"{folder} has no result to add a session to")
     return (folder, plan) if plan else None
@@ -262,33 +254,33 @@ def main(options: argparse.Namespace) -> None:
     given = result_given(options)
     stored = None if options.words or options.quick else given  # its scenario is taken
     scenario, path, words = scenario_choose(
-        [str(stored[0] / SCENARIO)] if stored else options.words)
+        [str(stored[0] / files.SCENARIO)] if stored else options.words)
     server_options = server_options_choose(Path(options.psk) if options.psk else None,
                                            options.insecure)
     client = replace(client_open(), server_options=server_options)
     signals_handle()
     with Targets(client) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
-        notes = [*planned.notes]
-        server_options_check(server_options, (cell.name.split() for cell in planned.plan.cells))
+        plan, notes = planned.plan, [*planned.notes]
+        server_options_check(server_options, (cell.name.split() for cell in plan.cells))
         if stored:
-            planned = replace(planned, plan=replace(planned.plan, quick=stored[1].quick))
+            plan = replace(plan, quick=stored[1].quick)
         elif path is not None:
             answers_check(client, planned.vocabulary, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
-            notes += claims_check(scenario, path, planned.plan, overridden)
+            notes += claims_check(scenario, path, plan, overridden)
         if options.dry_run and given and not options.more:
             notes.append(runs_left_text(*given))
         if options.fail_if:
             from suite.decide.gate import gates_parse
             from suite.present.comparison.gate import plan_lines
-            notes += plan_lines(planned.plan, gates_parse(options.fail_if))
-        planned = replace(planned, notes=tuple(notes))
+            notes += plan_lines(plan, gates_parse(options.fail_if))
+        planned = replace(planned, plan=plan, notes=tuple(notes))
         if options.dry_run:
             print(plan_text(planned, targets))
             return
-        some_cell_require(planned.plan, {})
-        if planned.plan.timer == TIMER:
+        some_cell_require(plan, {})
+        if plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
         with full_disk_explained(), contextlib.closing(
@@ -302,7 +294,7 @@ def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
     """A line for each target whose kernel is none of those of the earlier sessions of a result.
     hosts: the machines of the new session."""
     try:
-        before = machines_read(folder).values()
+        before = files.machines_read(folder).values()
     except (OSError, Damaged):
         return []
     lines = []
@@ -328,8 +320,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
-                  intervals_are_wide, runs_stored)
-    journal = journal_open(start, folder, results_folder(), say, options.more, options.new)
+                  options.more, intervals_are_wide, runs_stored)
+    journal = journal_open(start, folder, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
         journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)

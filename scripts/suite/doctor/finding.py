@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: MIT
 """What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
 
-from __future__ import annotations
-
+import contextlib
+import functools
 import textwrap
+import tomllib
+import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, TypeVar
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 from suite.base.text import GAP, labelled_lines
 from suite.base.units import size_parse
-
-T = TypeVar("T")
 
 
 class Status(StrEnum):
@@ -25,14 +27,13 @@ class Status(StrEnum):
     FINE = "fine"
 
 
-STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note", Status.UNKNOWN: "Unknown",
-          Status.FINE: "Fine"}
+STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note",
+                 Status.UNKNOWN: "Unknown", Status.FINE: "Fine"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """`effect` is sentences, the other texts are phrases. `fix` is a command for root, and `undo`
-    reverts it. `remark` says why there is no command, or what to know about it."""
+    """A finding with its texts, as texts.toml explains them."""
 
     status: Status
     seen: str
@@ -41,24 +42,37 @@ class Finding:
     undo: str = ""
     remark: str = ""
 
-    @classmethod
-    def fine(cls, seen: str) -> Finding:
-        return cls(Status.FINE, seen)
+
+@functools.cache
+def texts_read() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+
+
+def found(status: Status, texts: str, seen: str, **values: object) -> Finding:
+    """A finding with texts of texts.toml: those of a check, or with `check.case` those of the case
+    too. values: for the `{name}` in them."""
+    check, _, case = texts.partition(".")
+    of_check = texts_read()[check]
+    return Finding(status, seen, **{
+        label: " ".join(text.split()).format(**values)
+        for label, text in (of_check | of_check.get(case, {})).items() if isinstance(text, str)})
+
+
+disturbs, note = partial(found, Status.DISTURBS), partial(found, Status.NOTE)
+fine = partial(Finding, Status.FINE)
 
 
 class Unknown(Exception):
     """A fact that a check needs is missing. The text is the reason, in one line."""
 
 
-def known(value: T | Unknown) -> T:
-    """The value; one that is Unknown is raised."""
-    if isinstance(value, Unknown):
-        raise value
-    return value
-
-
-def sysctl_set(name: str, value: str) -> str:
-    return f'sysctl -w {name}="{value}"' if " " in value else f"sysctl -w {name}={value}"
+@contextlib.contextmanager
+def question(name: str) -> Iterator[None]:
+    """Makes an error of the system Unknown, with the name of what was asked. Also a decorator."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        raise Unknown(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def finding_document(name: str, finding: Finding) -> dict[str, Any]:
@@ -88,14 +102,17 @@ def findings_text(findings: Mapping[str, Finding], everything: bool, width: int)
                           subsequent_indent=GAP)
     for status, title in STATUS_TITLES.items():
         group = {name: finding for name, finding in findings.items() if finding.status is status}
+        if not group:
+            continue
         if status in (Status.DISTURBS, Status.NOTE):
-            for number, (name, finding) in enumerate(group.items()):
-                lines += [*(["", title] if number == 0 else [""]),
-                          *finding_lines(name, finding, width)]
-        elif group and status is Status.FINE and not everything:
+            lines += ["", title]
+            for name, finding in group.items():
+                lines += [*finding_lines(name, finding, width), ""]
+            lines.pop()
+        elif status is Status.FINE and not everything:
             lines += ["", *textwrap.wrap(f"Fine: {', '.join(group)}", width, subsequent_indent=GAP,
                                          break_on_hyphens=False)]
-        elif group:
+        else:
             lines += ["", title, *labelled_lines(
                 [(name, finding.seen) for name, finding in group.items()], width, GAP)]
     return "\n".join(lines) + "\n"
@@ -119,6 +136,11 @@ class CellWords:
         """All values of these words, including words of one end (`server.rcvbuf`)."""
         return {value for words in self.cells or () for name, value in words.items()
                 if name.split(".")[-1] in keys}
+
+    @property
+    def status(self) -> Status:
+        """Of what disturbs only the cells that a check concerns."""
+        return Status.NOTE if self.unplanned else Status.DISTURBS
 
     def has(self, keys: str, *beginnings: str) -> bool:
         """Whether a value of some cell begins so. keys: words, separated by blanks."""

@@ -6,8 +6,8 @@ from itertools import product
 from pathlib import Path
 
 from suite.base.units import counted_text, number_text, percent_text
-from suite.doctor.facts import SystemFacts, ValueCheck, fields_read
-from suite.doctor.finding import OWN_SERVER, CellWords, Finding, Status, Unknown
+from suite.doctor.facts import SystemFacts, fields_read
+from suite.doctor.finding import OWN_SERVER, Finding, Unknown, disturbs, fine, note
 
 LOAD_LEAST = 0.5  # runnable threads of others: on two CPUs two threads of a run cannot avoid them
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves other threads away
@@ -37,40 +37,28 @@ def ticks_in_watch(facts: SystemFacts) -> list[int]:
     return [max(now - before, 0) for now, before in pairs]
 
 
-def load_finding(facts: SystemFacts, words: CellWords) -> Finding:
-    """The load average of the last minute (proc_loadavg(5)), and the CPU use during the watch. The
-    effect is from docs/performance.md, "The machine" and "Figures: the ends on two CPUs"."""
-    load, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
+def load(facts: SystemFacts) -> Finding:
+    """The load average of the last minute (proc_loadavg(5)), and the CPU use during the watch."""
+    average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
     times = ticks_in_watch(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)
     now = f", {percent_text(used / sum(times))} busy" if sum(times) > TICKS_LEAST else ""
-    seen = f"load {number_text(load, 2)} on {counted_text(cpus, 'CPU')}"
-    if load < LOAD_LEAST:
-        return Finding.fine(seen)
+    seen = f"load {number_text(average, 2)} on {counted_text(cpus, 'CPU')}"
+    if average < LOAD_LEAST:
+        return fine(seen)
     ended = bool(now) and used < BUSY_LEAST * sum(times)  # the average falls later
-    heavy = load >= max(LOAD_LEAST, LOAD_PER_CPU * cpus) and not ended
-    return Finding(
-        Status.DISTURBS if heavy else Status.NOTE, seen + now,
-        "Other programs take a CPU in the middle of a run. On two CPUs with a load of 2 to 5 this "
-        "was so in every fourth run, and a bare loop differed from itself by up to 50 %.",
-        remark="ps -eo pcpu,pid,comm --sort=-pcpu shows them; the load average covers the last "
-               "minute, so it includes a run of uncork that has just ended")
+    heavy = average >= max(LOAD_LEAST, LOAD_PER_CPU * cpus) and not ended
+    return (disturbs if heavy else note)("load", seen + now)
 
 
-def steal_finding(facts: SystemFacts, words: CellWords) -> Finding:
+def steal(facts: SystemFacts) -> Finding:
     """Time that the hypervisor gave to others (proc_stat(5)): now, or with few ticks since boot."""
     since, now = stat_times(facts.text("proc/stat")), ticks_in_watch(facts)
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
-    is_now = now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW
-    seen = "steal " + (f"{percent_text(share_now)} now" if is_now
-                       else f"{percent_text(share)} since boot")
-    if not is_now and share < STEAL_SINCE_BOOT:
-        return Finding.fine(seen)
-    return Finding(
-        Status.DISTURBS, seen,
-        "The host gives that share of the time to other tenants. Every time and latency includes "
-        "it, no CPU figure does; uncork show has it for each cell.",
-        remark="only the host can give this machine CPUs of its own")
+    if now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW:
+        return disturbs("steal", f"steal {percent_text(share_now)} now")
+    seen = f"steal {percent_text(share)} since boot"
+    return fine(seen) if share < STEAL_SINCE_BOOT else disturbs("steal", seen)
 
 
 def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
@@ -94,7 +82,7 @@ def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
     return found
 
 
-def quota_finding(facts: SystemFacts, words: CellWords) -> Finding:
+def cpu_quota(facts: SystemFacts) -> Finding:
     """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux."""
     quotas = quotas_find(facts)
     # cgroups of version 2 may have no file of the CPU controller
@@ -102,49 +90,36 @@ def quota_finding(facts: SystemFacts, words: CellWords) -> Finding:
         raise Unknown(f"no cgroups are visible in /{CGROUP}")
     cpus, path, text = min(quotas, key=lambda quota: quota[0], default=(math.inf, "", ""))
     if math.isinf(cpus):
-        return Finding.fine("no CPU quota")
-    unlimited = "-1" if path.endswith("us") else "max"
-    return Finding(
-        Status.DISTURBS, f"quota of {number_text(cpus)} CPUs by a cgroup",
-        "When the quota is used up, every thread stops until the period of mostly 100 ms ends: "
-        "throughput is that of the quota, and latency tails are as long as the period.",
-        f"echo {unlimited} > {path}", f'echo "{text}" > {path}',
-        "for a container: start it without --cpus")
+        return fine("no CPU quota")
+    return disturbs("cpu_quota", f"quota of {number_text(cpus)} CPUs by a cgroup", path=path,
+                    now=text, unlimited="-1" if path.endswith(QUOTA) else "max")
 
 
-def swap_finding(facts: SystemFacts, words: CellWords) -> Finding:
+def swap(facts: SystemFacts) -> Finding:
     """Pages moved during the watch (pswpin, pswpout of /proc/vmstat), and memory swapped out."""
     memory = fields_read(facts.text("proc/meminfo"))
     now = fields_read(facts.text("proc/vmstat"), " ")
     before = now | fields_read(facts.before.get("proc/vmstat", ""), " ")
     moved = sum(int(now[key]) - int(before[key]) for key in ("pswpin", "pswpout") if key in now)
-    total, free = (int(memory.get(key, "0").split()[0]) for key in ("SwapTotal", "SwapFree"))
-    if not moved and total - free < 1024:
-        return Finding.fine("nothing swapped out")
-    return Finding(
-        Status.DISTURBS if moved else Status.NOTE,
-        f"{number_text((total - free) / 1024)} MiB swapped out" +
-        (f", {counted_text(moved, 'page')} moved just now" if moved else ""),
-        "A message waits for the disk while its page is read back, most of all in the first round.",
-        "swapoff -a", "swapon -a", "swapoff reads all of it back first: that needs free memory")
+    total_kib, free_kib = (int(memory.get(key, "0").split()[0]) for key in ("SwapTotal",
+                                                                            "SwapFree"))
+    seen = f"{number_text((total_kib - free_kib) / 1024)} MiB swapped out"
+    if moved:
+        return disturbs("swap", f"{seen}, {counted_text(moved, 'page')} moved just now")
+    return note("swap", seen) if total_kib - free_kib >= 1024 else fine("nothing swapped out")
 
 
-def irqbalance_finding(facts: SystemFacts, words: CellWords) -> Finding:
+def irqbalance(facts: SystemFacts) -> Finding:
     """irqbalance(1) moves interrupts to other CPUs every 10 s; loopback has none."""
-    if "irqbalance" not in facts.probes.processes:
-        return Finding.fine("no irqbalance")
-    outside = words.values("server") - {OWN_SERVER} or words.values("peer")
-    return Finding(
-        Status.DISTURBS if outside else Status.NOTE, "irqbalance runs",
-        "Interrupts of a network card change their CPU in the middle of a matrix: some runs share "
-        "their CPU with them. Loopback and labs have no interrupts.",
-        "systemctl stop irqbalance", "systemctl start irqbalance")
+    if "irqbalance" not in facts.processes():
+        return fine("no irqbalance")
+    outside = facts.words.values("server") - {OWN_SERVER} or facts.words.values("peer")
+    return (disturbs if outside else note)("irqbalance", "irqbalance runs")
 
 
-# nice(2) of this process, which every run inherits
-PRIORITY = ValueCheck(
-    lambda facts: facts.probes.nice, lambda nice: nice <= 0, "nice {}", Finding(
-        Status.DISTURBS, "nice {} here",
-        "Other programs get more of a contended CPU: by sched(7) each step of nice divides the "
-        "weight of a process by 1.25.",
-        "renice -n 0 -p $$", "renice -n {} -p $$"))
+def priority(facts: SystemFacts) -> Finding:
+    """nice(2) of this process, which every run inherits."""
+    nice = facts.probes.nice
+    if nice > 0:
+        return disturbs("priority", f"nice {nice} here", now=nice)
+    return fine(f"nice {nice}")

@@ -17,9 +17,8 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
-from suite.doctor.finding import T, Unknown
+from suite.doctor.finding import Unknown, question
 
 IO_URING_SETUP, BPF = 425, {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 PROG_NEXT_ID, PROG_FD, OBJECT_INFO = 11, 13, 15  # commands of bpf(2)
@@ -33,72 +32,102 @@ QUEUE_COMMAND = ("tc", "-json", "qdisc", "show", "dev", "lo")
 QUEUE_LIMIT_S = 5.0
 
 
-@dataclass(frozen=True)
 class Probes:
-    """The answers; the defaults are those of a machine that nothing disturbs. A limit of None means
-    unlimited. ring_refusal: the error, empty where a ring is permitted. programs: by type."""
+    """Each fact is asked when a check needs it; Unknown where the kernel does not tell."""
 
-    files_limit: int | None = None
-    memlock_bytes: int | None = None
-    cpus: int = 8
-    nice: int = 0
-    preload: str = ""
-    ring_refusal: str = ""
-    processes: frozenset[str] = frozenset()
-    offloads: Mapping[str, bool] | Unknown = field(
-        default_factory=lambda: dict.fromkeys(OFFLOADS, True))
-    mtu_bytes: int | Unknown = 65536
-    queue: str | Unknown = "noqueue"
-    rules: int | Unknown = 0
-    programs: Mapping[int, int] | Unknown = field(default_factory=dict)
+    @property
+    def cpus(self) -> int:
+        """The number of CPUs that this process may use."""
+        return len(os.sched_getaffinity(0))
 
+    @property
+    def nice(self) -> int:
+        return os.getpriority(os.PRIO_PROCESS, 0)
 
-def answer_or_unknown(question: str, ask: Callable[[], T]) -> T | Unknown:
-    """The result of ask(). Where it raises: Unknown, with the text `question: reason`."""
-    try:
-        return ask()
-    except OSError as error:
-        return Unknown(f"{question}: {error.strerror}")
-    except Unknown as error:
-        return error
+    @property
+    def preload(self) -> str:
+        return os.environ.get("LD_PRELOAD", "")
 
+    def hard_limit(self, which: int) -> int | None:
+        """The hard limit of a resource; None: unlimited."""
+        limit = resource.getrlimit(which)[1]
+        return None if limit == resource.RLIM_INFINITY else limit
 
-def hard_limit(which: int) -> int | None:
-    limit = resource.getrlimit(which)[1]
-    return None if limit == resource.RLIM_INFINITY else limit
+    @property
+    def ring_refusal(self) -> str:
+        """The error of a ring, empty where one is permitted. The kernel checks the permission
+        before it reads the parameters: EFAULT means permitted."""
+        ctypes.CDLL(None, use_errno=True).syscall(IO_URING_SETUP, 1, None)
+        number = ctypes.get_errno()
+        permitted = number in (errno.EFAULT, errno.EINVAL)
+        return "" if permitted else errno.errorcode.get(number, str(number))
 
+    @property
+    @question("SIOCGIFMTU of lo")
+    def mtu_bytes(self) -> int:
+        return int(struct.unpack_from("i", loopback_ioctl(MTU_IOCTL, b""))[0])
 
-def ring_refusal() -> str:
-    """The kernel checks the permission before it reads the parameters: EFAULT means permitted."""
-    ctypes.CDLL(None, use_errno=True).syscall(IO_URING_SETUP, 1, None)
-    number = ctypes.get_errno()
-    permitted = number in (errno.EFAULT, errno.EINVAL)
-    return "" if permitted else errno.errorcode.get(number, str(number))
+    @property
+    @question("SIOCETHTOOL of lo")
+    def offloads(self) -> Mapping[str, bool]:
+        """Whether each offload of lo is on, as `ethtool -k lo` prints it."""
+        found = {}
+        for name, command in OFFLOADS.items():
+            value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
+            loopback_ioctl(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
+            found[name] = bool(struct.unpack("II", value.raw)[1])
+        return found
+
+    @property
+    def queue(self) -> str:
+        """The root queueing discipline of lo, `noqueue` where packets go at once."""
+        try:
+            done = subprocess.run(QUEUE_COMMAND, capture_output=True, text=True,
+                                  timeout=QUEUE_LIMIT_S, check=True)
+            return next((queue["kind"] for queue in json.loads(done.stdout)), "noqueue")
+        except FileNotFoundError:
+            raise Unknown("tc is not installed (iproute2)") from None
+        except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
+            raise Unknown(f"{' '.join(QUEUE_COMMAND)} gave no answer") from None
+
+    @property
+    @question("rules of nftables")
+    def rules(self) -> int:
+        """The number of nftables rules in all tables, with those of iptables-nft. A kernel that has
+        nf_tables as a module loads it at this question."""
+        total, ended = 0, False
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETFILTER) as kernel:
+            kernel.send(struct.pack("IHHIIBBH", 20, RULES_GET, DUMP, 1, 0, 0, 0, 0))
+            while not ended:
+                rules, ended = rules_count(kernel.recv(1 << 16))
+                total += rules
+        return total
+
+    @property
+    @question("BPF programs")
+    def programs(self) -> Mapping[int, int]:
+        """The number of loaded BPF programs by type; only root may ask."""
+        machine = os.uname().machine
+        if machine not in BPF:
+            raise Unknown(f"BPF programs: the number of bpf(2) on {machine} is not known")
+        bpf = functools.partial(ctypes.CDLL(None, use_errno=True).syscall, BPF[machine])
+        kinds: Counter[int | None] = Counter()
+        attributes = ctypes.create_string_buffer(ATTRIBUTES_BYTES)
+        while bpf(PROG_NEXT_ID, attributes, ATTRIBUTES_BYTES) >= 0:
+            program = struct.unpack_from("II", attributes.raw)[1]
+            kinds[program_type(bpf, program)] += 1
+            attributes = ctypes.create_string_buffer(struct.pack("II", program, 0),
+                                                     ATTRIBUTES_BYTES)
+        number = ctypes.get_errno()
+        if number != errno.ENOENT:
+            raise OSError(number, os.strerror(number))
+        return {kind: count for kind, count in kinds.items() if kind is not None}
 
 
 def loopback_ioctl(request: int, value: bytes) -> bytes:
     """The struct ifreq that the kernel returns for lo in this network namespace; OSError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
         return fcntl.ioctl(device, request, struct.pack("16s24s", b"lo", value))[16:]
-
-
-def offload_read(command: int) -> bool:
-    """Whether an offload of lo is on, as `ethtool -k lo` prints it; OSError."""
-    value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
-    loopback_ioctl(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
-    return bool(struct.unpack("II", value.raw)[1])
-
-
-def queue_read() -> str:
-    """The root queueing discipline of lo, `noqueue` where packets go at once; Unknown."""
-    try:
-        done = subprocess.run(QUEUE_COMMAND, capture_output=True, text=True, timeout=QUEUE_LIMIT_S,
-                              check=True)
-        return next((queue["kind"] for queue in json.loads(done.stdout)), "noqueue")
-    except FileNotFoundError:
-        raise Unknown("tc is not installed (iproute2)") from None
-    except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-        raise Unknown(f"{' '.join(QUEUE_COMMAND)} gave no answer") from None
 
 
 def rules_count(answer: bytes) -> tuple[int, bool]:
@@ -116,21 +145,6 @@ def rules_count(answer: bytes) -> tuple[int, bool]:
     return rules, False
 
 
-def rules_read(has_nftables: bool | None) -> int:
-    """The number of nftables rules in all tables, with those of iptables-nft; Unknown, OSError."""
-    if has_nftables is None:
-        raise Unknown("nf_tables may be built in: the kernel's options cannot be read")
-    if not has_nftables:
-        return 0
-    total, ended = 0, False
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETFILTER) as kernel:
-        kernel.send(struct.pack("IHHIIBBH", 20, RULES_GET, DUMP, 1, 0, 0, 0, 0))
-        while not ended:
-            rules, ended = rules_count(kernel.recv(1 << 16))
-            total += rules
-    return total
-
-
 def program_type(bpf: Callable[..., int], program: int) -> int | None:
     """The type of a BPF program, by its id; None where it is gone. bpf: the system call."""
     opened = ctypes.create_string_buffer(struct.pack("III", program, 0, 0), ATTRIBUTES_BYTES)
@@ -146,38 +160,3 @@ def program_type(bpf: Callable[..., int], program: int) -> int | None:
         return int(struct.unpack_from("I", info.raw)[0])
     finally:
         os.close(descriptor)
-
-
-def programs_read() -> Mapping[int, int]:
-    """The number of loaded BPF programs by type; only root may ask. Unknown, OSError."""
-    machine = os.uname().machine
-    if machine not in BPF:
-        raise Unknown(f"BPF programs: the number of bpf(2) on {machine} is not known")
-    bpf = functools.partial(ctypes.CDLL(None, use_errno=True).syscall, BPF[machine])
-    kinds: Counter[int | None] = Counter()
-    attributes = ctypes.create_string_buffer(ATTRIBUTES_BYTES)
-    while bpf(PROG_NEXT_ID, attributes, ATTRIBUTES_BYTES) >= 0:
-        program = struct.unpack_from("II", attributes.raw)[1]
-        kinds[program_type(bpf, program)] += 1
-        attributes = ctypes.create_string_buffer(struct.pack("II", program, 0), ATTRIBUTES_BYTES)
-    number = ctypes.get_errno()
-    if number != errno.ENOENT:
-        raise OSError(number, os.strerror(number))
-    return {kind: count for kind, count in kinds.items() if kind is not None}
-
-
-def probes_collect(processes: frozenset[str], nftables: bool | None) -> Probes:
-    """nftables: whether the kernel has it; None: not known."""
-    return Probes(
-        files_limit=hard_limit(resource.RLIMIT_NOFILE),
-        memlock_bytes=hard_limit(resource.RLIMIT_MEMLOCK),
-        cpus=len(os.sched_getaffinity(0)), nice=os.getpriority(os.PRIO_PROCESS, 0),
-        preload=os.environ.get("LD_PRELOAD", ""), ring_refusal=ring_refusal(),
-        processes=processes,
-        offloads=answer_or_unknown("SIOCETHTOOL of lo", lambda: {
-            name: offload_read(command) for name, command in OFFLOADS.items()}),
-        mtu_bytes=answer_or_unknown("SIOCGIFMTU of lo", lambda: struct.unpack_from(
-            "i", loopback_ioctl(MTU_IOCTL, b""))[0]),
-        queue=answer_or_unknown("", queue_read),
-        rules=answer_or_unknown("rules of nftables", lambda: rules_read(nftables)),
-        programs=answer_or_unknown("BPF programs", programs_read))

@@ -78,15 +78,15 @@ def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[st
 
 def selectors_check(client: Client, selectors: Sequence[tuple[str, str]]) -> None:
     """UsageError for the first (text, where) that the client refuses. One call checks all texts."""
-    values: dict[str, dict[str, None]] = {}
-    for text, where in selectors:
-        for key, value in words_split(text.split(), where).items():
-            values.setdefault(key, {}).update(dict.fromkeys(value.split(",")))
+    words = [Word(*pair, where=where) for text, where in selectors
+             for pair in words_split(text.split(), where).items()]
+    values = grouped((word.key, value) for word in words for value in word.text.split(","))
     try:
-        words_expand(client, [Word(key, ",".join(each)) for key, each in values.items()])
+        words_expand(client, [Word(key, ",".join(dict.fromkeys(each)))
+                              for key, each in values.items()])
     except UsageError:
-        for text, where in selectors:
-            selector_expand(client, text, where)
+        for word in words:
+            words_expand(client, [word])
 
 
 def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str, str]) -> bool:

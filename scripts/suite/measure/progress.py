@@ -7,13 +7,14 @@ It is written between batches, and by no thread: a terminal must not change what
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from suite.base.words import words_text
 from suite.measure.schedule import Run
+from suite.result.files import Journal
 from suite.result.record import WARMUP_ROUND
 
 
@@ -30,17 +31,14 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. planned_s: of one run; None where
-    work is fixed. until: may add runs. axes: the words that name a cell on a terminal. figure: the
-    text for a record there. spent_s: of all runs that are done. failures: lines that are not
-    written yet."""
+    """begin() comes before every batch, end() after every run. total: the number of runs, to which
+    until= may add. planned_s: of one run; None where work is fixed. figure: the text for a record
+    on a terminal. spent_s: of all runs that are done. failures: lines that are not written yet."""
 
+    journal: Journal
     total: int
     planned_s: float | None
-    until: str | None
-    last_round: int
     stream: TextIO
-    axes: Sequence[str]
     figure: Callable[[dict[str, Any]], str]
     done: int = field(default=0, init=False)
     spent_s: float = field(default=0.0, init=False)
@@ -74,14 +72,15 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
     def begin(self, run: Run) -> None:
         """A batch starts with this run: writes failures and progress."""
         self.failures_write()
-        state = round_text(run.round, self.last_round)
-        state += f", until={self.until}" if self.until else ""
+        plan = self.journal.plan
+        state = round_text(run.round, plan.session.last)
+        state += f", until={plan.until}" if plan.until else ""
         if self.stream.isatty():
-            words = {axis: run.cell.given[axis] for axis in self.axes if axis in run.cell.given}
+            words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
             self.draw(f"{self.done}/{self.total}  {self.left_text}  {state}: "
                       f"{words_text(words) or run.cell.name} {self.figures.get(run.cell.name, '')}")
         elif run.round != self.round:
-            least, about = ("at least ",) * 2 if self.until else ("", "about ")
+            least, about = ("at least ",) * 2 if plan.until else ("", "about ")
             left = self.left_text
             print(f"uncork: {state}: {self.done} of {least}{self.total} runs done, "
                   f"{about if left[0].isdigit() else ''}{left}", file=self.stream, flush=True)
@@ -97,8 +96,3 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
         if record["status"] == "failed":
             self.failures.append(f"uncork: {run.cell.name}: failed: "
                                  f"{record.get('reason', 'no reason given')}")
-
-    def extend(self, runs: int, rounds: int) -> None:
-        """until= adds this number of runs, in this number of rounds."""
-        self.total += runs
-        self.last_round += rounds

@@ -13,22 +13,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
+from suite.base.text import say
 from suite.measure.schedule import Run, runs_per_round, seed_draw, session_schedule
-from suite.result.files import PLAN, Journal, journal_create, plan_read, records_lock
+from suite.result import files
+from suite.result.files import Journal, plan_read, results_folder
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import Outcomes, RunKey
-
-Say = Callable[[str], None]  # prints a line for the user
 
 
 @dataclass(frozen=True)
 class Start:
-    """One start of the runner: what it is to run, on which boots. is_wide: whether the result in a
-    folder has intervals that are wider than until= allows. stored: its runs, and the size of their
-    lines in bytes without a torn last one; Failure where a line is damaged."""
+    """One start of the runner: what it is to run, on which boots. more: in a new session of a
+    finished result. is_wide: whether the result in a folder has intervals that are wider than
+    until= allows. stored: its runs, and the size of their lines in bytes without a torn last one;
+    Failure where a line is damaged."""
 
     plan: Plan
     boots: Boots
+    more: bool
     is_wide: Callable[[Path], bool]
     stored: Callable[[Path], tuple[Outcomes, int]]
 
@@ -87,11 +89,10 @@ def programs_changed(known: Programs, mine: Programs) -> str:
     return ""
 
 
-def session_choose(start: Start, folder: Path, plan: Plan, done: Collection[RunKey], more: bool
-                   ) -> Plan:
+def session_choose(start: Start, folder: Path, plan: Plan, done: Collection[RunKey]) -> Plan:
     """The plan with the session to run: the last one, or with more a new one. UsageError without
     more where the last one is finished or of another boot; with more where it can be finished."""
-    changed = plan.session.boots.changed(start.boots)
+    changed, more = plan.session.boots.changed(start.boots), start.more
     if changed and not more:
         raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
                          "add a session of this boot with --more")
@@ -104,14 +105,14 @@ def session_choose(start: Start, folder: Path, plan: Plan, done: Collection[RunK
     return plan.with_session(start.boots) if more else plan
 
 
-def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
+def journal_continue(start: Start, folder: Path) -> Journal:
     """Continues the result in a folder: its unfinished session, or with more a new one. UsageError
     where it has another plan or build, and as session_choose()."""
-    descriptor = records_lock(folder)
+    descriptor = files.records_lock(folder)
     try:
         plan = plan_read(folder)
         if plan is None:
-            raise Failure(f"{folder / PLAN} is gone")
+            raise Failure(f"{folder / files.PLAN} is gone")
         if changed := programs_changed(plan.programs, start.plan.programs):
             raise UsageError(f"{folder} was measured {changed}: choose another folder with -o")
         if not plan.is_same(start.plan):
@@ -119,14 +120,14 @@ def journal_continue(start: Start, folder: Path, more: bool) -> Journal:
                              "its words, or choose another folder with -o")
         done, whole = start.stored(folder)
         os.ftruncate(descriptor, whole)
-        return Journal(folder, session_choose(start, folder, plan, done, more), done, descriptor)
+        return Journal(folder, session_choose(start, folder, plan, done), done, descriptor)
     except BaseException:
         os.close(descriptor)
         raise
 
 
 @contextlib.contextmanager
-def damaged_skip(say: Say) -> Iterator[None]:
+def damaged_skip() -> Iterator[None]:
     """Skips a folder that is damaged: a line says where and why."""
     try:
         yield
@@ -134,22 +135,22 @@ def damaged_skip(say: Say) -> Iterator[None]:
         say(f"skipped: {error}")
 
 
-def folder_find(start: Start, results: Path, more: bool, say: Say) -> Path | None:
-    """The newest folder in results that can be continued: unfinished, of this plan, build and boot;
-    with more, finished, of this plan and build. A damaged one is skipped with a line."""
-    found, mine = [], start.plan.programs
+def folder_find(start: Start) -> Path | None:
+    """The newest result that can be continued: unfinished, of this plan, build and boot; with more,
+    finished, of this plan and build. A damaged one is skipped with a line."""
+    found, mine, results = [], start.plan.programs, results_folder()
     for folder in results.iterdir() if results.is_dir() else ():
-        with damaged_skip(say):
+        with damaged_skip():
             if plan := plan_read(folder):
                 found.append((folder, plan))
     found.sort(key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
     for folder, plan in found:
         if (plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
                 and plan.is_same(start.plan)
-                and (more or not plan.session.boots.changed(start.boots))):
-            with damaged_skip(say):
+                and (start.more or not plan.session.boots.changed(start.boots))):
+            with damaged_skip():
                 done, _ = start.stored(folder)
-                if more == (session_unfinished(start, folder, plan, done) is None):
+                if start.more == (session_unfinished(start, folder, plan, done) is None):
                     return folder
     return None
 
@@ -161,16 +162,14 @@ def folder_name(results: Path, name: str) -> Path:
     return next(path for path in names if not path.exists())
 
 
-def journal_open(start: Start, folder: Path | None, results: Path, say: Say, more: bool = False,
-                 new: bool = False) -> Journal:
-    """The result to write: in folder, or one in results that can be continued, or a new one there.
-    more: a new session of a finished result. new: no result is continued. say: prints a line for
-    each damaged result. UsageError where folder is a file, has another plan, or contradicts more or
-    new; Failure where it is damaged or another run writes it."""
+def journal_open(start: Start, folder: Path | None, new: bool) -> Journal:
+    """The result to write: in folder, or one that can be continued, or a new one. new: no result is
+    continued. UsageError where folder is a file, has another plan, or contradicts more or new;
+    Failure where it is damaged or another run writes it."""
     if folder is None and not new:
-        folder = folder_find(start, results, more, say)
-        if folder is None and more:
-            raise UsageError(f"no finished result of this plan and build in {results} "
+        folder = folder_find(start)
+        if folder is None and start.more:
+            raise UsageError(f"no finished result of this plan and build in {results_folder()} "
                              "to add a session to")
     if folder is not None:
         if folder.exists() and not folder.is_dir():
@@ -179,6 +178,7 @@ def journal_open(start: Start, folder: Path | None, results: Path, say: Say, mor
             if new:
                 raise UsageError(f"{folder} has a result: --new begins another, "
                                  "choose another folder with -o")
-            return journal_continue(start, folder, more)
+            return journal_continue(start, folder)
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
-    return journal_create(folder or folder_name(results, plan.name), plan.with_session(start.boots))
+    return files.journal_create(folder or folder_name(results_folder(), plan.name),
+                                plan.with_session(start.boots))

@@ -123,7 +123,7 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
         journal.extend(wanted)
         runs = session_left(journal.plan, journal.done)
-        progress.extend(len(runs), wanted)
+        progress.total += len(runs)
         yield from make(runs)
 
 

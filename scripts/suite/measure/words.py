@@ -16,6 +16,8 @@ from suite.scenario.subject import is_parameter, name_check, parameter_values
 WORDS_NAME = "words"  # the name of a run without a scenario
 # Six rounds are the fewest that have an interval.
 QUICK = {"rounds": "10", "duration": "100ms", "warmup": "50ms"}
+QUICK_LIMITS = (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after "
+                f"{QUICK['warmup']} of warm-up")
 # words in place of duration: --quick does not change them, because their time is not known
 FIXED_WORK = ("messages", "bytes")
 PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
@@ -69,12 +71,11 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     known = [word for word in words if word.key not in (ARM, "baseline")]
     try:
         answers = iter(client_expand(client, [word.argument for word in known]))
-    except UsageError:
-        for word in known:
-            try:
-                client_expand(client, [word.argument])
-            except UsageError as error:
-                raise UsageError(f"{word.where}{error}") from None
+    except UsageError as error:
+        if len(known) == 1:
+            raise UsageError(f"{known[0].where}{error}") from None
+        for word in known:  # which of them is wrong?
+            words_expand(client, [word])
         raise
     expanded = []
     for word in words:
@@ -158,11 +159,6 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
 
 
 # ---- `uncork run --quick`: fewer and shorter rounds for a first look. It never lengthens anything.
-
-def quick_limits() -> str:
-    return (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after {QUICK['warmup']} of "
-            "warm-up")
-
 
 def amount(text: str) -> float:
     """A number of rounds, or a duration in seconds, in the client's spelling."""

@@ -4,8 +4,14 @@ change."""
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+from suite.doctor.facts import SystemFacts
+from suite.doctor.finding import CellWords
+from suite.doctor.probes import OFFLOADS, Probes
 
 CPU = "sys/devices/system/cpu"
 STATE = f"{CPU}/cpu0/cpuidle/state"
@@ -22,7 +28,7 @@ QUIET: Mapping[str, str] = {
     "proc/version": "Linux version 6.18.0-test (somebody@somewhere) #1 SMP",
     "proc/cpuinfo": "processor\t: 0\nmodel name\t: Invented CPU @ 3.00GHz\nflags\t\t: fpu tsc\n",
     "proc/cmdline": "root=/dev/sda1 quiet nohz_full=2-7",
-    "proc/modules": "loop 32768 0 - Live 0x0",
+    "proc/modules": "nf_tables 32768 0 - Live 0x0",
     "proc/self/status": STATUS,
     "proc/self/cgroup": "0::/user.slice",
     "proc/net/sockstat": "sockets: used 14\nTCP: inuse 1 orphan 0 tw 3 alloc 1 mem 12",
@@ -64,3 +70,41 @@ def tree_make(root: Path, changes: Mapping[str, str | None]) -> Path:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text + "\n")
     return root
+
+
+class Answers(Probes):
+    """What the kernel of the quiet machine answers, and what another one answers otherwise; an
+    exception is raised."""
+
+    files_limit: int | None = None
+    memlock_bytes: int | None = None
+    cpus = 8
+    nice = 0
+    preload = ""
+    ring_refusal = ""
+    offloads: Mapping[str, bool] = dict.fromkeys(OFFLOADS, True)
+    mtu_bytes = 65536
+    queue = "noqueue"
+    rules = 0
+    programs: Mapping[int, int] = {}
+
+    def __init__(self, **others: object) -> None:
+        vars(self).update(others)
+
+    def __getattribute__(self, name: str) -> Any:
+        answer = super().__getattribute__(name)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def hard_limit(self, which: int) -> int | None:
+        return {resource.RLIMIT_NOFILE: self.files_limit,
+                resource.RLIMIT_MEMLOCK: self.memlock_bytes}[which]
+
+
+def facts_make(root: Path, changes: Mapping[str, str | None], answers: Answers | None = None,
+               words: CellWords | None = None, before: Mapping[str, str] | None = None
+               ) -> SystemFacts:
+    """The facts of the quiet machine with some files changed."""
+    return SystemFacts(tree_make(root, changes), words or CellWords(), before or {},
+                       answers or Answers())
