@@ -143,8 +143,12 @@ def test_a_word_that_is_fixed_may_be_named(nodelay):
     ("time_per_message(write=cork place=together) - time_per_message(write=more place=together)"
      " > -1", "ok"),
     ("1 / time_per_message(write=cork place=together) > 1000", "ok"),
+    ("time_per_message(write=nodelay place=together) / BASE ~ 5 within 4", "ok"),
+    ("time_per_message(write=nodelay place=together) / BASE ~ 900", "not ok"),
+    ("time_per_message(write=nodelay place=together) / BASE ~ 1.03", "undecided"),
 ])
 def test_outcomes(nodelay, that, outcome):
+    that = that.replace("BASE", "time_per_message(write=cork place=together)")
     assert decide(nodelay, that).outcome == outcome
 
 

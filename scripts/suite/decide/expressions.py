@@ -22,8 +22,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.units import UNIT_PREFIXES, Quantity, counted_text, quantity_parse, units_text
@@ -249,7 +247,7 @@ def evaluate(expression: Expression, values: Mapping[Reference, Any]) -> Any:
     for a division by 0. values: arrays by round, all of the same rounds."""
     if isinstance(expression, Operation):
         left, right = evaluate(expression.left, values), evaluate(expression.right, values)
-        if expression.sign == "/" and not np.all(right):
+        if expression.sign == "/" and 0 in getattr(right, "flat", (right,)):
             raise Undecidable("a division by 0")
         return OPERATORS[expression.sign](left, right)
     return values[expression] if isinstance(expression, Reference) else expression

@@ -25,6 +25,7 @@ from suite.decide.expressions import (
     Operation,
     claim_parse,
     claim_places,
+    claims_references,
     references_of,
     unit_of,
 )
@@ -180,9 +181,8 @@ def programs_of(matrix: Matrix, where: Mapping[str, str]) -> str:
 
 def metrics_claimed(scenario: Scenario) -> tuple[Metric, ...]:
     """The metrics that claims name, each once."""
-    names = [one.metric for claim in scenario.claims
-             for one in references_of(claim_parse(claim.that))]
-    return tuple(METRICS[name] for name in dict.fromkeys(names))
+    names = dict.fromkeys(one.metric for one in claims_references(scenario))
+    return tuple(METRICS[name] for name in names)
 
 
 def replays_decide(matrix: Matrix) -> list[Replay]:
@@ -191,13 +191,11 @@ def replays_decide(matrix: Matrix) -> list[Replay]:
     origin = matrix.result.scenario.origin
     if origin is None:
         return []
-    found = dict[tuple[str, Claim], list[tuple[str, str, ClaimVerdict]]]()
+    replays, found = [], dict[tuple[str, Claim], list[tuple[str, str, ClaimVerdict]]]()
     for decided in claims_decide(matrix):
         where = words_split(decided.where.split())
-        place = where.pop(PLACE, "")
-        found.setdefault((words_text(where), decided.claim), []).append(
-            (place, verdict_of(origin, decided), decided))
-    replays = []
+        place, verdict = where.pop(PLACE, ""), verdict_of(origin, decided)
+        found.setdefault((words_text(where), decided.claim), []).append((place, verdict, decided))
     for (text, claim), places in found.items():
         verdict = verdicts_join([verdict for _, verdict, _ in places])
         where = words_split(text.split())
