@@ -126,8 +126,9 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
 
 
 class Output(Protocol):
-    """The output of a program. The other attributes are set after the last of `lines()`. torn: the
-    bytes after the last whole line. status: its exit status, as in subprocess."""
+    """The output of a program. The other attributes are set after the last of `lines()`, each of
+    which is whole. torn: the bytes after that. status: its exit status, as in subprocess. overdue:
+    whether the program was ended because limit_s was over."""
 
     torn: bytes
     stderr: str
@@ -135,11 +136,9 @@ class Output(Protocol):
     limit_s: float
 
     @property
-    def overdue(self) -> bool:
-        """Whether the program was ended because limit_s was over."""
+    def overdue(self) -> bool: ...
 
-    def lines(self) -> Iterator[bytes]:
-        """Each whole line."""
+    def lines(self) -> Iterator[bytes]: ...
 
 
 class ProcessOutput:

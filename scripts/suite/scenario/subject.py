@@ -107,6 +107,7 @@ class Program:
     kind: ClassVar[str]  # the word whose value is its name
     placed: ClassVar[tuple[str, ...]]  # names that uncork replaces, such as {folder} and {host}
     folders: ClassVar[str | None]  # where its program is searched; None: on PATH
+    own: ClassVar[Mapping[str, str]] = {}  # parameters that each program of this kind has
     name: str
     says: str = toml.required()
     program: str = toml.required()
@@ -125,13 +126,14 @@ class Program:
     @property
     def defaults(self) -> dict[str, str]:
         """The parameters with their defaults; the word of a parameter is NAME.key."""
-        return {PROGRAM: self.program, **self.parameters}
+        return {PROGRAM: self.program, **self.parameters, **self.own}
 
     @property
     def definition(self) -> dict[str, Any]:
         """Its definition for uncork-client and uncork-server (docs/real-programs.md)."""
-        return {key: value for key in toml.keys_of(self)
-                if key not in NOT_DEFINED and (value := getattr(self, key)) is not None}
+        defined = {key: getattr(self, key) for key in toml.keys_of(self) if key not in NOT_DEFINED}
+        defined["parameters"] = {**self.parameters, **self.own}
+        return {key: value for key, value in defined.items() if value is not None}
 
     def find(self, program: str = "") -> str | None:
         return program_find(program or self.program, self.folders)
@@ -152,20 +154,12 @@ class Subject(Program):
 class Load(Program):
     """A client. {size} is a parameter of its subject. version: empty if it prints no version."""
 
-    kind, folders = LOAD, None
+    kind, folders, own = LOAD, None, {OVERRIDE: NOT_LOADED}
     placed = ("folder", "host", "port", "path", "uri", "size")
     version: str = toml.optional()
     moves: str = toml.required()
     limit_s: int = toml.key(limit_read, default=LIMIT_S)
     counts: str | None = toml.key(counts_read, default=None)
-
-    @property
-    def defaults(self) -> dict[str, str]:
-        return super().defaults | {OVERRIDE: NOT_LOADED}
-
-    @property
-    def definition(self) -> dict[str, Any]:
-        return super().definition | {"parameters": {**self.parameters, OVERRIDE: NOT_LOADED}}
 
 
 Kind = TypeVar("Kind", Subject, Load)

@@ -21,13 +21,7 @@ import numpy as np
 
 from suite.stats.dependence import widening_by, widening_of
 from suite.stats.estimate import Interval
-from suite.stats.nulls import (
-    ALPHA,
-    SIDES_NEEDED,
-    mann_whitney_null,
-    rounds_deciding,
-    signed_rank_null,
-)
+from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
 from suite.stats.ratio import Ratio
 from suite.stats.shift import ROUNDING
 
@@ -109,7 +103,6 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
 
 def widening_expected(rounds: int) -> float:
     """The widening of independent rounds: their correlation is 0, plus one standard error."""
-    rounds = max(rounds, SIDES_NEEDED)
     return widening_by(1 / math.sqrt(rounds) + 1 / rounds)
 
 
