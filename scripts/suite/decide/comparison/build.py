@@ -197,8 +197,8 @@ def geomean_of_changed(rows: Sequence[Row], metric: Metric) -> Mean | None:
 def geomeans_every(comparison: Comparison) -> Comparison:
     """The comparison with geometric means of all rows that have a ratio (geomean=all)."""
     return replace(comparison, geomeans={
-        metric.name: geomean_make(comparison.rows, metric, every=True)
-        for metric in comparison.metrics})
+        metric.name: mean for metric in comparison.metrics
+        if (mean := geomean_make(comparison.rows, metric, every=True))})
 
 
 def metrics_allowed(pairs: Sequence[CellPair], metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -278,7 +278,8 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
     changed_rows = tuple(
         replace(row, changes={name: found[index] for name, found in changes.items()
                               if index in found}) for index, row in enumerate(rows))
-    geomeans = {metric.name: geomean_of_changed(changed_rows, metric) for metric in allowed}
+    geomeans = {metric.name: mean for metric in allowed
+                if (mean := geomean_of_changed(changed_rows, metric))}
     unpaired = sum(row.pair is None for row in rows)
     remarks = {TIMES_INVALID: len(allowed) < len(metrics),
                f"{unpaired} of {len(rows)} rows have a cell on one side only": unpaired > 0}
