@@ -127,6 +127,7 @@ def comparison_random(matrix, seed):
                         for number in range(chance.randint(0, 4)))
     return Comparison(
         sides[0], sides[1], axes, metrics, rows, tuple(Unit)[seed % 3],
-        {metric.name: chance.choice([None, mean_random(chance, len(rows))]) for metric in metrics},
+        {metric.name: mean for metric in metrics
+         if (mean := chance.choice([None, mean_random(chance, len(rows))]))},
         differences,
         tuple(f"note {number} " * 9 for number in range(chance.randint(0, 3))))

@@ -339,7 +339,7 @@ OPPOSED = "depends on place: faster together, slower apart"
 
 def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
     comparison = compare_pair([matrix_of(NODELAY)], {"write": "nodelay"}, {"write": "cork"}, [TIME])
-    assert comparison.geomeans == {TIME.name: None}
+    assert comparison.geomeans == {}
     assert f"no geomean: {OPPOSED}" in compared_text([comparison], 100)
     told = json.loads(compared_rendered("json", [comparison]))["comparisons"][0]["metrics"]
     assert (told[TIME.name]["geomean"], told[TIME.name]["opposed"]) == (None, OPPOSED)
@@ -406,7 +406,7 @@ def test_what_else_varies_becomes_rows_and_rounds_are_paired(nodelay):
     change, family = comparison.rows[0].changes[TIME.name], comparison.family(TIME.name)
     values = [nodelay.series(cell.name, "time_per_message").values
               for cell in (comparison.rows[0].new, comparison.rows[0].base)]
-    assert change.ratio == stats.ratio_estimate(*values, True, family.alpha)
+    assert change.ratio == stats.ratio_make(*values, True).estimate(family.alpha)
     assert change.ratio.value == pytest.approx(change.new.median / change.base.median)
     assert change.verdict is Verdict.CHANGED and family.tested == 10
     assert comparison.same_widest("time_per_message") == pytest.approx(1.0137, abs=1e-4)
@@ -452,7 +452,7 @@ def test_between_two_results_a_session_is_the_unit(made):
     medians = [[made[name].series(row.name, TIME.name).by_round.loc[first:first + 5].median()
                 for first in (1, 7, 13, 19)]
                for name, row in (("new", comparison.rows[0].new), ("old", comparison.rows[0].base))]
-    assert change.ratio == stats.ratio_estimate(*medians, False, change.judged.family.alpha)
+    assert change.ratio == stats.ratio_make(*medians, False).estimate(change.judged.family.alpha)
     assert comparison.geomeans["time_per_message"].ratio.value == pytest.approx(0.92, abs=0.01)
     assert comparison.notes == ()
 

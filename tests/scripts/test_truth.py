@@ -269,7 +269,7 @@ def test_a_best_value_has_too_few_rounds_where_a_comparison_of_the_two_says_so(m
 
 def means_of(made):
     """Every geometric mean, with its result, comparison and metric; None where there is none."""
-    return [(name, one, metric, one.geomeans[metric]) for name, (truth, _) in RESULTS.items()
+    return [(name, one, metric, one.geomeans.get(metric)) for name, (truth, _) in RESULTS.items()
             for metric in truth.metrics for one in comparisons_of(made[name], metric)]
 
 

@@ -65,17 +65,6 @@ def test_a_block_that_a_mail_program_wrapped_is_read_quoted_or_not(nodelay, styl
     assert deviations_find(posted, block) == []
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_every_changed_digit_is_found(nodelay, style):
-    block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
-                    style=style)
-    text = "\n".join(block)
-    for place in (place for place, letter in enumerate(text) if letter.isdigit()):
-        changed = text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1:]
-        read = blocks_read(changed)
-        assert not read or deviations_find(read[0], block), changed[max(place - 30, 0):place + 30]
-
-
 def test_what_was_left_out_or_turned_round_is_found(nodelay):
     block, = pasted(nodelay, "write=cork")
     for index, line in enumerate(block):
@@ -114,11 +103,12 @@ def letters_changed(lines, chance, share):
 
 @pytest.mark.parametrize("style", STYLES)
 def test_every_changed_letter_of_any_block_is_found(nodelay, style):
-    for seed in range(5):
-        comparison = comparison_random(nodelay, seed)
-        lines = block_lines(comparison_block(comparison, [["words", f"build={ODD[-1]}"]]), style)
+    forged = [block_lines(comparison_block(comparison_random(nodelay, seed), [
+        ["words", f"build={ODD[-1]}"]]), style) for seed in range(5)]
+    real = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
+    for seed, lines in enumerate([*forged, *real]):
         known, = blocks_read("\n".join(lines))
-        for text in letters_changed(lines, random.Random(seed), 0.05):
+        for text in letters_changed(lines, random.Random(seed), 0.05 if lines in forged else 0.5):
             read = blocks_read(text)
             assert not read or read[0].texts != known.texts, text
 

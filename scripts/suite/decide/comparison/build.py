@@ -197,8 +197,8 @@ def geomean_of_changed(rows: Sequence[Row], metric: Metric) -> Mean | None:
 def geomeans_every(comparison: Comparison) -> Comparison:
     """The comparison with geometric means of all rows that have a ratio (geomean=all)."""
     return replace(comparison, geomeans={
-        metric.name: geomean_make(comparison.rows, metric, every=True)
-        for metric in comparison.metrics})
+        metric.name: mean for metric in comparison.metrics
+        if (mean := geomean_make(comparison.rows, metric, every=True))})
 
 
 def metrics_allowed(pairs: Sequence[CellPair], metrics: Sequence[Metric]) -> tuple[Metric, ...]:
@@ -258,31 +258,32 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
     good = [row.pair for row in rows if row.pair and all(cell.runs_ok for cell in row.pair)]
     allowed = metrics_allowed(good, metrics)
     names = ["", ""] if within else result_names(pair, cells)
-    one, other = (Side(f"{name} {words_text({key: own[key] for key in compared})}".strip(), matrix,
-                       own) for name, matrix, own in zip(names, pair, words, strict=True))
+    sides = [Side(f"{name} {words_text({key: own[key] for key in compared})}".strip(), matrix, own)
+             for name, matrix, own in zip(names, pair, words, strict=True)]
     machines = differences.cells_compare(pair, good)
     builds = differences.builds_compare(pair, words)
     if within:
         unit = Unit.ROUND if all(map(rounds_common, good)) else Unit.BOOT  # the same for all rows
-        found = (*builds, *differences.differences_declare(machines, compared), *unshared)
+        told = (*builds, *differences.differences_declare(machines, compared), *unshared)
         notes: Sequence[str] = pair[0].result.notes
     else:
         unit = Unit.SESSION
         known = {*compared, *axes, *(one.name for one in unshared)}
-        found = differences.differences_declare(
+        told = differences.differences_declare(
             (*machines, *differences.facts_compare(*map(differences.plan_facts, pair)), *builds,
              *(Difference("words", key, base[key], new[key]) for key in compared),
              *unshared, *fixed_differences(rows, known)), {*declared, *compared})
-        notes = results_notes((one, other))
+        notes = results_notes(sides)
     changes = {metric.name: changes_make(pair, rows, metric) for metric in allowed}
     changed_rows = tuple(
-        replace(row, changes={name: of_rows[index] for name, of_rows in changes.items()
-                              if index in of_rows}) for index, row in enumerate(rows))
-    geomeans = {metric.name: geomean_of_changed(changed_rows, metric) for metric in allowed}
+        replace(row, changes={name: found[index] for name, found in changes.items()
+                              if index in found}) for index, row in enumerate(rows))
+    geomeans = {metric.name: mean for metric in allowed
+                if (mean := geomean_of_changed(changed_rows, metric))}
     unpaired = sum(row.pair is None for row in rows)
     remarks = {TIMES_INVALID: len(allowed) < len(metrics),
                f"{unpaired} of {len(rows)} rows have a cell on one side only": unpaired > 0}
-    return Comparison(one, other, axes, allowed, changed_rows, unit, geomeans, found,
+    return Comparison(sides[0], sides[1], axes, allowed, changed_rows, unit, geomeans, told,
                       (*(remark for remark, holds in remarks.items() if holds), *notes))
 
 

@@ -125,8 +125,8 @@ class Comparison:
     """Two sides, row by row.
 
     axes: the words of the rows. unit: of the independent values.
-    geomeans: by metric; None if no row changed, if rows changed to opposite sides, or with too few
-    rounds or rows.
+    geomeans: by metric; without those in which no row changed, rows changed to opposite sides, or
+    there are too few rounds or rows.
     """
 
     base: Side
@@ -135,7 +135,7 @@ class Comparison:
     metrics: tuple[Metric, ...]
     rows: tuple[Row, ...]
     unit: Unit
-    geomeans: Mapping[str, Mean | None]
+    geomeans: Mapping[str, Mean]
     differences: tuple[Difference, ...]
     notes: tuple[str, ...]
 

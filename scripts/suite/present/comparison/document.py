@@ -241,7 +241,7 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
     for unit in units:
         pairs += marks_pairs([change for one in comparisons if one.unit is unit
                               for change in one.changes()], unit)
-    means = [mean for one in comparisons for mean in one.geomeans.values() if mean]
+    means = [mean for one in comparisons for mean in one.geomeans.values()]
     if means:
         pairs.append((wording.MEAN,
                       f"geometric mean of new / base over rows, within each {units[0].value}"

@@ -82,7 +82,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     sessions = len(comparison.base.sessions)
     cells = [cell for _, _, cell in comparison.cells()]
     few = any(comparison.family(metric.name).hopeless for metric in comparison.metrics)
-    geomean_all = any(mean and mean.every for mean in comparison.geomeans.values())
+    geomean_all = any(mean.every for mean in comparison.geomeans.values())
     doubts = {f"{sessions} sessions": comparison.within and sessions > 1,
               "too few rounds for so many rows": few,
               f"{wording.MEAN}={wording.EVERY}": geomean_all}
@@ -92,7 +92,7 @@ def comparison_remarks(comparison: Comparison) -> list[str]:
     return [*cells_remarks(cells), *(remark for remark, holds in doubts.items() if holds),
             *(f"geomean without {wording.rows_left_out(comparison, mean)}"
               for mean in comparison.geomeans.values()
-              if mean and any(why.startswith("n=") for why in mean.left_out.values())),
+              if any(why.startswith("n=") for why in mean.left_out.values())),
             *(f"{metric.name} {opposed}" for metric in comparison.metrics
               if (opposed := wording.opposed_of(comparison, metric))),
             *dict.fromkeys(filter(None, (
