@@ -31,6 +31,7 @@ from suite.doctor.finding import (
     Unknown,
     finding_document,
     findings_text,
+    texts_read,
 )
 from suite.doctor.network import rules_number
 from suite.doctor.probes import rules_count
@@ -268,7 +269,7 @@ def test_the_names_of_all_checks_are_documented_in_their_order() -> None:
                "record.md").read_text().partition("## What the doctor finds")[2].partition("\n## ")[
                    0]
     names = re.findall(r"`(\w+)`", section.partition("order of names here:")[2])
-    assert names == [check.name for check in CHECKS]
+    assert names == [check.name for check in CHECKS] == list(texts_read())
 
 
 def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path: Path) -> None:

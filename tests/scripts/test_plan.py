@@ -119,22 +119,18 @@ def test_a_word_of_the_shell_replaces_that_of_the_scenario(binaries: Client) -> 
 
 def test_an_axis_with_one_value_becomes_fixed(binaries: Client) -> None:
     planned = planned_of(binaries, "place=free", scenario=SCENE)
-    plan = planned.plan
-    assert plan.axes == ("write",)
+    assert planned.plan.axes == ("write",)
     assert planned.scenario.fixed["place"] == "free" and "place" not in planned.scenario.sweep
 
 
-def test_a_fixed_word_with_several_values_becomes_the_last_axis(binaries: Client) -> None:
-    plan = plan_of(binaries, "reply=1,2", scenario=SCENE)
-    assert plan.axes == ("place", "write", "reply")
-    assert values_of(plan, "reply")[:4] == ["1", "2", "1", "2"]
-    assert plan.baseline == "write=nodelay"
-
-
-def test_the_measured_time_can_be_an_axis(binaries: Client) -> None:
-    planned = planned_of(binaries, "duration=10ms,20ms", scenario=SCENE)
-    plan = planned.plan
-    assert plan.axes[-1] == "duration" and "duration" not in planned.scenario.run
+@pytest.mark.parametrize(("key", "values"), [("reply", "1 2"), ("duration", "10ms 20ms")])
+def test_a_fixed_word_or_the_time_with_several_values_becomes_the_last_axis(
+    binaries: Client, key: str, values: str,
+) -> None:
+    planned = planned_of(binaries, f"{key}={values.replace(' ', ',')}", scenario=SCENE)
+    assert planned.plan.axes == ("place", "write", key)
+    assert values_of(planned.plan, key)[:4] == values.split() * 2
+    assert planned.plan.baseline == "write=nodelay" and key not in planned.scenario.run
 
 
 @pytest.mark.parametrize("words, baseline", [
@@ -156,16 +152,17 @@ def test_two_builds_or_targets_are_held_against_each_other() -> None:
     assert baseline_default(cells, ("target", "write")) == "write=nodelay"
 
 
-def test_the_baseline_is_the_first_value_of_the_last_axis(binaries: Client) -> None:
-    plan = plan_of(binaries, scenario=SCENE)
-    assert plan.baseline == "write=nodelay"
-    assert [cell.baseline for cell in plan.cells] == [True, False, False] * 2
-    assert runs_per_round(plan.runnable) == 8
-
-
-def test_a_baseline_may_be_named(binaries: Client) -> None:
-    plan = plan_of(binaries, "baseline=write=cork place=free", scenario=SCENE)
-    assert [cell.baseline for cell in plan.cells] == [False] * 4 + [True, False]
+@pytest.mark.parametrize(("words", "cells"), [
+    ([], [True, False, False] * 2),  # the first value of the last axis
+    (["baseline=write=cork place=free"], [False] * 4 + [True, False]),
+    (["write=cork", "place=free"], [True]),  # a single cell is its own
+])
+def test_the_cells_of_the_baseline_are_marked_and_run_twice(
+    binaries: Client, words: list[str], cells: list[bool],
+) -> None:
+    plan = plan_of(binaries, *words, scenario=SCENE)
+    assert [cell.baseline for cell in plan.cells] == cells
+    assert runs_per_round(plan.runnable) == len(cells) + sum(cells)
 
 
 def test_a_baseline_that_no_cell_has_is_refused(binaries: Client) -> None:
@@ -181,17 +178,11 @@ def test_a_scenario_whose_baseline_the_shell_removed_takes_the_default(binaries:
     assert any("write=nodelay" in note for note in planned.notes)
 
 
-def test_a_single_cell_is_its_own_baseline(binaries: Client) -> None:
-    plan = plan_of(binaries, "write=cork")
-    assert plan.axes == () and [cell.baseline for cell in plan.cells] == [True]
-
-
-def test_not_leaves_out_the_cells_that_match_all_its_words(binaries: Client) -> None:
+def test_not_leaves_out_the_cells_that_match_all_its_words_and_may_be_repeated(
+    binaries: Client,
+) -> None:
     plan = plan_of(binaries, "not=write=cork,writev place=free", scenario=SCENE)
     assert values_of(plan, "write") == ["nodelay", "cork", "writev", "nodelay"]
-
-
-def test_not_may_be_repeated(binaries: Client) -> None:
     plan = plan_of(binaries, "not=write=cork", "not=write=writev", scenario=SCENE)
     assert plan.axes == ("place",)
 

@@ -19,11 +19,13 @@ from conftest import Uncork, keys_of, records_of
 from suite.base.client import Client
 from suite.commands.run import resume_command
 from suite.measure.plan import plan_make
+from suite.measure.resume import programs_changed
 from suite.measure.schedule import session_schedule
 from suite.observe import load
 from suite.observe.results import result_load
 from suite.places.targets import Targets
 from suite.result import files
+from suite.result.plan import Programs
 from suite.scenario.scenario import Scenario
 from test_run import SHORT, wait_for_records
 from within import uncork_call
@@ -142,17 +144,12 @@ def test_a_start_that_was_killed_before_its_plan_is_started_over(uncork: Uncork)
     assert_complete(folder)
 
 
-def test_a_finished_matrix_starts_a_new_folder(uncork: Uncork) -> None:
-    words = ("run", "place=free", "rounds=1", *SHORT)
-    for count in (1, 2):
-        assert uncork.run(*words).returncode == 0
-        assert len(list(uncork.results.iterdir())) == count
-
-
-def test_another_plan_starts_a_new_folder(uncork: Uncork, unfinished: Path) -> None:
-    done = uncork.run("run", "place=free", "rounds=1", *SHORT)
+def test_a_finished_result_and_one_of_another_plan_are_not_continued(
+    uncork: Uncork, finished: Path, unfinished: Path,
+) -> None:
+    done = uncork.run(*AGAIN[:-1])  # the plan of the finished one
     assert done.returncode == 0 and "resuming" not in done.stderr
-    assert len(list(uncork.results.iterdir())) == 2
+    assert len(list(uncork.results.iterdir())) == 3
     assert len(records_of(unfinished)) < RUNS
 
 
@@ -341,6 +338,14 @@ def test_another_build_is_refused_by_name(
     for flags in ([], ["--more"]):
         message = other.refused(*AGAIN, str(finished), *flags)
         assert "another build" in message and plan_read(finished)["build"] in message
+
+
+def test_a_program_of_the_same_name_in_another_folder_is_another_program_if_its_bytes_differ(
+) -> None:
+    before, same, other = (Programs("0.1.0", "r", "d", subjects=subjects) for subjects in (
+        {"/usr/bin/x": "one"}, {"/opt/x": "one", "/usr/bin/y": "new"}, {"/opt/x": "two"}))
+    assert programs_changed(before, same) == ""
+    assert programs_changed(before, other) == "with another /opt/x (one; now it is two)"
 
 
 def test_a_folder_of_a_newer_schema_is_refused(uncork: Uncork, finished: Path) -> None:

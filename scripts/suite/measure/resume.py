@@ -80,8 +80,11 @@ def programs_changed(known: Programs, mine: Programs) -> str:
         if (facts := known.targets.get(value, found)) != found:
             texts = [", ".join(map(" ".join, one.items())) for one in (facts, found)]
             return f"where target={value} was another ({'; now it is '.join(texts)})"
+    elsewhere = {Path(path).name: digest for path, digest in known.subjects.items()
+                 if path not in mine.subjects}
     for path, digest in mine.subjects.items():
-        if (known_digest := known.subjects.get(path, digest)) != digest:
+        known_digest = known.subjects.get(path, elsewhere.get(Path(path).name, digest))
+        if known_digest != digest:
             return f"with another {path} ({known_digest}; now it is {digest})"
     if known.digest != mine.digest:
         return (f"with another build ({known.revision}, {known.digest}; this one is "
