@@ -10,14 +10,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 from picture_make import LONG, recipe_same
 
-from answers import NODELAY, golden_check, judged_as, matrix_of, refused, result_make, uncork
+from answers import NODELAY, golden_check, judged_as, matrix_of, result_make
 from conftest import ROOT
 from drawn import draw, made, needs_gnuplot, signs_of
 from suite.base.errors import UsageError
@@ -44,7 +43,7 @@ from suite.present.pictures.heatmap import (
 from suite.present.pictures.order import RunSeries, ratios_range
 from suite.present.pictures.parts import ratio_axis, words_names
 from suite.present.pictures.plot import drawings_make
-from suite.scenario.scenario import PICTURES, Picture
+from suite.scenario.scenario import Picture
 
 
 def asked(kind, metric=None, x=None):
@@ -56,11 +55,6 @@ def cells_of(drawing):
     """The texts of a heat map by (column, row)."""
     rows = (line.split(" ", 4) for line in drawing.data.splitlines()[1:])
     return {(int(row[0]), int(row[1])): row[4].strip('"') for row in rows}
-
-
-def test_every_kind_of_picture_is_a_module_that_draws():
-    for kind in PICTURES:
-        assert callable(import_module(f"suite.present.pictures.{kind}").draw)
 
 
 STRANGER = '''
@@ -406,14 +400,6 @@ def test_pictures_of_nothing_but_failures_are_drawn_and_say_so(tmp_path):
         assert "failed" in text and (drawing.template != "order" or " x" in text)
 
 
-@needs_gnuplot
-def test_the_shell_chooses_pictures_that_nobody_wrote_down(tmp_path):
-    done = uncork("plot", NODELAY, "kind=heatmap,forest", "metric=cpu_per_message", "-o", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [line.rsplit("/")[-1] for line in done.stdout.split() if line.endswith("png")] == [
-        "cpu_per_message-heatmap.png", "cpu_per_message-forest.png"]
-
-
 def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
     pictures = pictures_asked(words_split(
         ["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service", "x=message"]))
@@ -437,10 +423,6 @@ def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
 def test_words_that_cannot_be_are_refused(nodelay, words, said):
     with pytest.raises(UsageError, match=re.escape(said)):
         drawings_make(nodelay, pictures_asked(words_split(words)))
-
-
-def test_a_wrong_word_of_the_shell_is_answered_in_one_line(tmp_path):
-    assert "did you mean heatmap?" in refused("plot", NODELAY, "kind=heatmaps", "-o", tmp_path)
 
 
 def test_nothing_beside_a_baseline_and_nothing_counted_are_said(tmp_path):
