@@ -50,7 +50,7 @@ class Tile:
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     """The tile of a row. If only its direction is known, it is drawn as DARKEST_LEAST."""
-    change = compared.change_of(row, metric)
+    change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
         return Tile(place, compared.absent_text(row, metric), None, None)
     times = better_ratio(change.ratio, metric).value
