@@ -107,11 +107,8 @@ def test_a_picture_for_print_has_its_size_in_all_formats_and_letters_of_7_pt(
     assert min(72 * inches / width * text.points for text in texts) >= 7
 
 
-def test_a_size_in_pixels_is_that_of_a_screen():
+def test_a_size_in_pixels_is_that_of_a_screen_which_is_as_wide_as_a_page():
     assert canvas_of(asked("bars", size="1280x720px")) == Canvas(1280, 720, size="1280x720px")
-
-
-def test_a_picture_without_a_size_is_as_wide_as_on_a_page():
     page = canvas_of(asked("bars", size="page"))
     assert (page.width, page.height) == (Canvas().width, Canvas().height)
 
@@ -205,7 +202,7 @@ def test_a_bar_that_is_cut_has_no_dots_not_even_beyond_the_axis(verdicts):
 def test_dots_do_not_move_and_a_count_that_is_the_same_in_every_round_has_none():
     matrix = matrix_of(NODELAY)
     assert len({drawings_make(matrix, [asked("bars")])[0].data for _ in range(3)}) == 1
-    (drawing,) = drawings_make(matrix, [Picture("bars", "sends_per_message", None, None, None)])
+    (drawing,) = drawings_make(matrix, [Picture("bars", "sends_per_message")])
     assert not dots_of_series(drawing) and "dots" not in signs_of(drawing)
 
 
@@ -258,7 +255,7 @@ def test_a_band_is_the_interval_of_the_median_of_rounds(tmp_path, kind):
 def test_a_single_round_has_no_dots_and_no_band(tmp_path):
     matrix = made(tmp_path, result_make.recipe_open(("500",), rounds=1))
     for kind in ("bars", "percentiles"):
-        (drawing, *_) = drawings_make(matrix, [Picture(kind, None, None, None, None)])
+        (drawing, *_) = drawings_make(matrix, [Picture(kind)])
         assert not dots_of_series(drawing)
 
 

@@ -10,14 +10,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
 import pytest
 from picture_make import LONG, recipe_same
 
-from answers import NODELAY, golden_check, judged_as, matrix_of, refused, result_make, uncork
+from answers import NODELAY, golden_check, judged_as, matrix_of, result_make
 from conftest import ROOT
 from drawn import draw, made, needs_gnuplot, signs_of
 from suite.base.errors import UsageError
@@ -27,6 +26,7 @@ from suite.commands.plot import pictures_asked
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.comparison.build import compare_baseline
 from suite.observe.metrics import METRICS
+from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
@@ -43,7 +43,7 @@ from suite.present.pictures.heatmap import (
 from suite.present.pictures.order import RunSeries, ratios_range
 from suite.present.pictures.parts import ratio_axis, words_names
 from suite.present.pictures.plot import drawings_make
-from suite.scenario.scenario import PICTURES, Picture
+from suite.scenario.scenario import Picture
 
 
 def asked(kind, metric=None, x=None):
@@ -55,11 +55,6 @@ def cells_of(drawing):
     """The texts of a heat map by (column, row)."""
     rows = (line.split(" ", 4) for line in drawing.data.splitlines()[1:])
     return {(int(row[0]), int(row[1])): row[4].strip('"') for row in rows}
-
-
-def test_every_kind_of_picture_is_a_module_that_draws():
-    for kind in PICTURES:
-        assert callable(import_module(f"suite.present.pictures.{kind}").draw)
 
 
 STRANGER = '''
@@ -279,9 +274,8 @@ def test_columns_are_as_wide_as_their_names_where_there_is_room_else_names_are_s
     (drawing,) = drawings_make(nodelay, [asked("heatmap")])
     assert (drawing.settings["slanted"], drawing.settings["pixels"]) == (False, 130)
     def settings(name, count):
-        columns = [f"{name}{number}" for number in range(count)]
-        tile = Tile({}, "1.5", 1.5, Verdict.CHANGED)
-        return grid_settings({("row", column): tile for column in columns}, ["row"], columns, "m")
+        return grid_settings(["row"], [f"{name}{number}" for number in range(count)], ["1.5"],
+                             Canvas())
     few, many = settings("32/2x4K/2x4K/2x4K/2x4K", 2), settings("32/2x4K/2x4K/2x4K/2x4K", 9)
     assert not few["slanted"] and few["pixels"] > 190
     assert many["slanted"] and many["below"] > few["below"] + 50
@@ -300,11 +294,9 @@ def test_an_aa_interval_wider_than_the_axis_ends_with_it(nodelay, tmp_path):
     metric = METRICS["time_per_message"]
     comparisons = compare_baseline(nodelay, (metric,))[1:]
     (narrow,), (drawing,) = (forest_draw([floor_set(one, floor) for one in comparisons], "forest")
-                              for floor in (None, 2.5))
-    assert "\n0.4 2.5 -0.5 0.5\n" not in narrow.data and "\n0.4 2.5 " in drawing.data
-    assert [line for line in drawing.script.splitlines()
-            if line.startswith(("left", "right"))] == [
-        line for line in narrow.script.splitlines() if line.startswith(("left", "right"))]
+                             for floor in (None, 2.5))
+    assert "\n0.4 2.5 " not in narrow.data and "\n0.4 2.5 " in drawing.data
+    assert all(drawing.settings[end] == narrow.settings[end] for end in ("left", "right"))
     assert all(path.exists() for path in drawing_write(drawing, tmp_path))
 
 
@@ -408,14 +400,6 @@ def test_pictures_of_nothing_but_failures_are_drawn_and_say_so(tmp_path):
         assert "failed" in text and (drawing.template != "order" or " x" in text)
 
 
-@needs_gnuplot
-def test_the_shell_chooses_pictures_that_nobody_wrote_down(tmp_path):
-    done = uncork("plot", NODELAY, "kind=heatmap,forest", "metric=cpu_per_message", "-o", tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert [line.rsplit("/")[-1] for line in done.stdout.split() if line.endswith("png")] == [
-        "cpu_per_message-heatmap.png", "cpu_per_message-forest.png"]
-
-
 def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
     pictures = pictures_asked(words_split(
         ["kind=forest,ecdf,counts", "metric=bandwidth,time", "of=service", "x=message"]))
@@ -439,10 +423,6 @@ def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
 def test_words_that_cannot_be_are_refused(nodelay, words, said):
     with pytest.raises(UsageError, match=re.escape(said)):
         drawings_make(nodelay, pictures_asked(words_split(words)))
-
-
-def test_a_wrong_word_of_the_shell_is_answered_in_one_line(tmp_path):
-    assert "did you mean heatmap?" in refused("plot", NODELAY, "kind=heatmaps", "-o", tmp_path)
 
 
 def test_nothing_beside_a_baseline_and_nothing_counted_are_said(tmp_path):

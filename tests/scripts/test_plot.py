@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
-from drawn import draw, figure, made, needs_gnuplot
+from drawn import draw, figure, made, needs_gnuplot, records_change
 from drawn_readers import blocks_of
 from suite.base.units import scale_choose
 from suite.observe.measured import MeasuredRun
@@ -103,11 +102,8 @@ def test_a_picture_of_what_good_cells_do_not_have_is_left_out(tmp_path):
     path = result_make.result_write(result_make.recipe_open(("5000", "20000")), tmp_path)
     with (path / "scenario.toml").open("a") as file:
         file.write('\n[[picture]]\nkind = "ecdf"\nof = "service"\nx = "rate"\n')
-    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
-    for record in records:
-        if record["words"]["write"] == "nodelay":
-            record["client"]["threads"][0].pop("service")
-    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    records_change(path, lambda record: record["words"]["write"] == "nodelay"
+                   and record["client"]["threads"][0].pop("service"))
     assert [drawing.name for drawing in drawings_make(matrix_of(path))] == [
         "service-ecdf-cork", "service-ecdf-writev"]
 
@@ -124,13 +120,12 @@ def test_nearly_nothing_and_nearly_all_are_not_rounded_to_nothing_and_all(late, 
 @pytest.mark.parametrize("kind", HISTOGRAM_PICTURES)
 def test_no_axes_are_drawn_of_cells_none_of_which_has_requests(tmp_path, kind):
     path = result_make.result_write(result_make.recipe_open(("5000", "20000")), tmp_path)
-    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
-    for record in records:
+    def change(record):
         if record["words"]["rate"] == "5000":
             record["client"]["threads"][0].pop("latency")
             if record["words"]["write"] == "cork":
                 record |= {"status": "unsupported", "reason": "no cork here"}
-    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    records_change(path, change)
     assert [drawing.name for drawing in drawings_make(
         matrix_of(path), [Picture(kind, None, "latency", None, None)])] == [f"latency-{kind}-20000"]
 
@@ -257,12 +252,17 @@ def test_bars_of_bare_numbers_name_their_word(tmp_path):
 
 
 @needs_gnuplot
-def test_the_command_names_its_pictures_and_keeps_data_and_script(tmp_path):
-    done = uncork("plot", NODELAY, "-o", tmp_path / "out")
+@pytest.mark.parametrize("words, names", [
+    ((), ["time_per_message-bars"]),
+    (("kind=heatmap,forest", "metric=cpu_per_message"),
+     ["cpu_per_message-heatmap", "cpu_per_message-forest"])])
+def test_the_command_names_its_pictures_and_keeps_data_and_script(tmp_path, words, names):
+    done = uncork("plot", NODELAY, *words, "-o", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert [line.rsplit(".")[-1] for line in done.stdout.split()] == ["png", "svg", "pdf", "txt"]
-    assert sorted(path.suffix for path in (tmp_path / "out").iterdir()) == [
-        ".dat", ".gp", ".pdf", ".png", ".svg", ".txt"]
+    assert done.stdout.split() == [f"{tmp_path}/{name}.{form}" for name in names
+                                   for form in ("png", "svg", "pdf", "txt")]
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.{form}" for name in names
+        for form in ("dat", "gp", "png", "svg", "pdf", "txt")}
 
 
 def test_a_missing_gnuplot_is_one_line_that_names_the_package(tmp_path):

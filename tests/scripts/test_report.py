@@ -241,13 +241,6 @@ def test_a_browser_sorts_by_numbers_and_hides_a_series(tmp_path: Path) -> None:
     assert float(first) <= float(second) < float(last) and (hidden, shown) == ("none", "inline")
 
 
-def test_claims_come_first_then_changes_then_tables() -> None:
-    page = page_of(NODELAY)
-    found = [page.index(f'<section id="{name}">')
-             for name in ("claims", "changes", "table", "machine")]
-    assert found == sorted(found)
-
-
 @with_chromium
 @pytest.mark.parametrize("size, media", [("400,900", "print"), ("1030,700", "all")],
                          ids=["narrow", "printed"])

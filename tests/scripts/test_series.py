@@ -12,7 +12,7 @@ import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
 from conftest import ROOT
-from drawn import draw, figure, made, needs_gnuplot, signs_of
+from drawn import draw, figure, made, needs_gnuplot, records_change, signs_of
 from drawn_readers import blocks_of
 from suite.base.errors import UsageError
 from suite.base.units import scale_choose
@@ -76,7 +76,7 @@ def test_a_curve_along_words_is_refused_and_the_line_says_what_would_do(tmp_path
 def test_a_curve_along_an_axis_of_one_value_is_refused(tmp_path):
     matrix = made(tmp_path, result_make.recipe_sizes(3, 1))
     with pytest.raises(UsageError, match="and message has fewer than two here: type kind=bars$"):
-        drawings_make(matrix, [Picture("curve", None, None, None, None)])
+        drawings_make(matrix, [Picture("curve")])
 
 
 def test_a_curve_of_nothing_but_failures_is_refused(tmp_path):
@@ -211,7 +211,7 @@ def test_the_text_of_a_curve_has_whiskers_all_labels_and_every_series(tmp_path, 
 
 
 def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(verdicts):
-    drawings = drawings_make(verdicts, [Picture("bars", "bandwidth", None, None, None)])
+    drawings = drawings_make(verdicts, [Picture("bars", "bandwidth")])
     labels = re.findall(r'"([0-9][^"]*)" "', "".join(drawing.data for drawing in drawings))
     metric = METRICS["bandwidth"]
     table = [ratio_item(figure, False, "") for figure in figures_of(verdicts, metric).values()]
@@ -239,12 +239,9 @@ def test_a_curve_shows_what_is_no_change_pale_and_in_text_by_small_letters(verdi
 @needs_gnuplot
 def test_a_curve_of_which_one_series_alone_has_ratios_is_drawn(tmp_path):
     path = result_make.result_write(result_make.recipe_sizes(3, 4, rounds=6), tmp_path)
-    records = [json.loads(line) for line in (path / "records.jsonl").read_text().splitlines()]
-    for record in records:
-        if record["words"]["write"] == "cork":
-            record["status"] = "failed"
-    (path / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    (drawing,) = draw(matrix_of(path), tmp_path, [Picture("curve", None, None, None, None)])
+    records_change(path, lambda record: record["words"]["write"] == "cork"
+                   and record.update(status="failed"))
+    (drawing,) = draw(matrix_of(path), tmp_path, [Picture("curve")])
     assert drawing.series[-1] == "cork (failed)"
 
 

@@ -11,7 +11,7 @@ from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.comparison.build import compare_baseline
-from suite.decide.comparison.model import Change, Comparison, Row, Side
+from suite.decide.comparison.model import Comparison, Row, Side
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.heading import coverage_text
@@ -38,11 +38,6 @@ def base_name(comparisons: Sequence[Comparison]) -> str:
     """The name of the base; its words if several comparisons share it."""
     base = comparisons[0].base
     return words_text(base.words) if len(comparisons) > 1 else base.name
-
-
-def change_of(row: Row, metric: Metric) -> Change | None:
-    change = row.changes.get(metric.name)
-    return change if change and change.ratio else None
 
 
 def absent_text(row: Row, metric: Metric) -> str:

@@ -43,7 +43,7 @@ ForestGroup = tuple[str, list[ForestRow]]  # a heading, empty where it says noth
 
 
 def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
-    change = compared.change_of(row, metric)
+    change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
         return ForestRow(name, compared.absent_text(row, metric))
     texts = compared.estimate_texts(change.ratio, change.verdict, change.contrast.status)

@@ -29,25 +29,19 @@ def gnuplot_run(script: Path) -> None:
         raise Failure(f"{script.name}: gnuplot says: {lines[-1] if lines else 'nothing'}")
 
 
-def svg_sized(text: str, drawing: Drawing) -> str:
-    """The SVG, which gnuplot draws in units, with a size in inches if a unit is not a pixel."""
-    unit = drawing.settings.get("unit", 1.0)
-    if unit == 1.0 or not isinstance(unit, float):
-        return text
-    return re.sub(r'(width|height)="(\d+)"', lambda side:
-                  f'{side[1]}="{int(side[2]) * unit / 96:.4g}in"', text, count=2)
-
-
 def picture_bytes(path: Path, drawing: Drawing) -> bytes:
-    """A picture that gnuplot drew. Pictures in text lose trailing blanks and repeated empty lines.
-    """
-    if path.suffix == ".svg":
-        return svg_sized(path.read_text(encoding="utf-8"), drawing).encode()
+    """A picture that gnuplot drew. An SVG, which gnuplot draws in units, gets a size in inches if a
+    unit is not a pixel. Pictures in text lose trailing blanks and repeated empty lines."""
+    if path.suffix not in (".svg", ".txt"):
+        return path.read_bytes()
+    text, unit = path.read_text(encoding="utf-8"), drawing.settings["unit"]
     if path.suffix == ".txt":
-        lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
-        text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
-        return f"{text}\n".encode()
-    return path.read_bytes()
+        lines = "\n".join(line.rstrip() for line in text.splitlines())
+        text = re.sub(r"\n{3,}", "\n\n", lines).strip("\n") + "\n"
+    elif unit != 1.0:
+        text = re.sub(r'(width|height)="(\d+)"', lambda side:
+                      f'{side[1]}="{int(side[2]) * unit / 96:.4g}in"', text, count=2)
+    return text.encode()
 
 
 def drawing_write(drawing: Drawing, folder: Path, formats: Sequence[str] = IMAGE_FORMATS

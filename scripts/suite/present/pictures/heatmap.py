@@ -50,7 +50,7 @@ class Tile:
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     """The tile of a row. If only its direction is known, it is drawn as DARKEST_LEAST."""
-    change = compared.change_of(row, metric)
+    change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
         return Tile(place, compared.absent_text(row, metric), None, None)
     times = better_ratio(change.ratio, metric).value
@@ -113,10 +113,10 @@ def heatmap_draw(comparisons: Sequence[Comparison], x: str | None, name: str,
     drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     for values, grid in grids.items():
         rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
-        named = NAME_UNITS + LETTER * max(
-            len(parts.name_cut(row or "none", canvas.name_most)) for row in rows)
+        names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
-        pictures = -(-len(columns) // max(1, int((canvas.width - named) // least)))
+        room = canvas.width - NAME_UNITS - LETTER * max(map(len, names))
+        pictures = -(-len(columns) // max(1, int(room // least)))
         headline = parts.headline_text(comparisons[0].base.matrix, what,
                                        parts.axis_words(outer, values))
         for number in range(pictures):
@@ -127,44 +127,41 @@ def heatmap_draw(comparisons: Sequence[Comparison], x: str | None, name: str,
                 tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.UNDECIDED))
                 colour = colour_of(tile, darkest)
                 block.append((c, r, colour, text_colour(colour), tile.text))
-            shown_tiles = [tile for (_, column), tile in grid.items() if column in shown]
-            directions = {tile.direction for tile in shown_tiles}
+            inside = [tile for (_, column), tile in grid.items() if column in shown]
+            texts, directions = [tile.text for tile in inside], {tile.direction for tile in inside}
             signs = [*(sign for direction, sign in COLOUR_SIGNS.items() if direction in directions),
-                     *parts.verdict_signs({tile.verdict for tile in shown_tiles}),
-                     *compared.absent_signs(tile.text for tile in shown_tiles)]
-            settings = grid_settings(grid, rows, shown, across, canvas)
-            below = settings["below"] + LINE * (len(label) - 1)
-            around = below + 4
+                     *parts.verdict_signs({tile.verdict for tile in inside}),
+                     *compared.absent_signs(texts)]
+            heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
+                     for column in shown]
+            settings = grid_settings(names, heads, texts, canvas)
+            settings["below"] += LINE * (len(label) - 1)
+            around = settings["below"] + 4
             drawings.append(parts.Drawing(
                 parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
                 parts.data_text([block]), {
                     **canvas.titles(ROW_UNITS * len(rows) + around, ROW_LEAST * len(rows) + around,
                                     headline, note, signs),
-                    **settings, "below": below, "label_x": "\n".join(label),
-                    "label_rows": len(label), "label_x_text": "\n".join(in_text),
-                    "label_text_rows": len(in_text)}))
+                    **settings, "label_x": "\n".join(label), "label_rows": len(label),
+                    "label_x_text": "\n".join(in_text), "label_text_rows": len(in_text)}))
     return drawings
 
 
-def grid_settings(grid: Mapping[tuple[str, str], Tile], rows: Sequence[str],
-                  columns: Sequence[str], across: str, canvas: Canvas = Canvas()) -> dict[str, Any]:
-    """Names, and the place and width of columns; in text, columns without room follow below."""
-    names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
-    heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
-             for column in columns]
+def grid_settings(names: Sequence[str], heads: Sequence[str], texts: Sequence[str], canvas: Canvas
+                  ) -> dict[str, Any]:
+    """Names of rows and columns, and the place and width of columns; in text, columns without room
+    follow below. texts: those of the tiles."""
     widest, longest = max(map(len, names)), max(map(len, heads))
     # A column is as wide as its name if there is room; else names are slanted.
     named = round(24 + LETTER * widest)
-    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)), (canvas.width - 30 - named)
-                 // len(columns))
+    pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)),
+                 (canvas.width - 30 - named) // len(heads))
     slanted = 8.5 * longest > pixels
-    below = 44 + round(2.5 * longest) * slanted
-    texts = [tile.text for (_, column), tile in grid.items() if column in columns]
     letters = 2 + max(map(len, [*texts, *heads]))
-    return {"rows": names, "columns": heads, "widest": widest, "letters": letters,
+    return {"rows": [*names], "columns": [*heads], "widest": widest, "letters": letters,
             "together": max(1, (TEXT_WIDTH - 4 - widest) // letters),
-            "begin": named + (canvas.width - 30 - named - pixels * len(columns)) // 2,
-            "pixels": pixels, "slanted": slanted, "below": below}
+            "begin": named + (canvas.width - 30 - named - pixels * len(heads)) // 2,
+            "pixels": pixels, "slanted": slanted, "below": 44 + round(2.5 * longest) * slanted}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:

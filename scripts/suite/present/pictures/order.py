@@ -4,7 +4,7 @@ shows as a slope of all cells, a disturbance as a bump, an outlier as a point fa
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,14 +18,13 @@ from suite.present.pictures.canvas import Sign, canvas_of
 from suite.scenario.scenario import Picture
 
 
-@dataclass(frozen=True)
-class RunSeries:
+class RunSeries(NamedTuple):
     """good: a row for each good run: at (in rounds from the first), ratio (to the median of the
     cell), outlier. failed: `at` of each failed run."""
 
     label: str
     good: pd.DataFrame
-    failed: tuple[float, ...]
+    failed: list[float]
 
 
 def moments_make(matrix: Matrix) -> pd.DataFrame:
@@ -53,7 +52,7 @@ def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, m
         label, good, values = f"{label} ({why})", good.iloc[:0], []
     good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (median or 1.0),
                          "outlier": np.array(stats.outliers_mark(values), dtype=bool)})
-    return RunSeries(label, good, tuple(runs.loc[runs["status"] == "failed", "at"].tolist()))
+    return RunSeries(label, good, runs.loc[runs["status"] == "failed", "at"].tolist())
 
 
 def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from suite import stats
-from suite.base import ROOT
+from suite.base import ROOT, grouped
 from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.contrast.contrast import Verdict
@@ -136,10 +136,8 @@ def picture_name(picture: Picture, what: str) -> str:
 
 def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str, ...], list[Cell]]:
     cells = list(cells)
-    groups: dict[tuple[str, ...], list[Cell]] = {values: [] for values in axis_values(cells, axes)}
-    for cell in cells:
-        groups[tuple(cell.axes[axis] for axis in axes)].append(cell)
-    return groups
+    groups = grouped((tuple(cell.axes[axis] for axis in axes), cell) for cell in cells)
+    return {values: groups[values] for values in axis_values(cells, axes)}
 
 
 def pictures_divide(matrix: Matrix, inner: Container[str | None]

@@ -39,8 +39,7 @@ AxesSettings = Callable[[list[Histogram], Scale, str, int], dict[str, object]]
 
 
 class Line(NamedTuple):
-    """A cell: its label in the key, its histogram, and those of its rounds. histogram: None if no
-    request was sent."""
+    """The line of a cell. histogram: None if no request was sent. rounds: one for each run."""
 
     label: str
     histogram: Histogram | None
