@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.base.client import ROOT, Client, complaint_text, line_read
@@ -169,7 +169,7 @@ class AnsibleHosts(Hosts):
         shutil.rmtree(folder)
         return outcomes
 
-    def greet(self, hosts: Iterable[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
+    def greet(self, hosts: Sequence[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
         missing, reasons = super().greet(hosts, folder)
         new = missing.keys() - self.greeted.keys()
         self.greeted |= {host: Job("stop", (self.run_name(host),)) for host in new}
