@@ -25,7 +25,7 @@ from suite.base.text import say
 from suite.places.remote.hosts import STEP_LIMIT_S, Hosts, Job, Outcome, Reasons
 from suite.places.remote.inventory import ADDRESS_VARIABLE, pairs_read
 from suite.places.remote.pairs import Pairs, RemoteTarget
-from suite.places.remote.shell import script_line
+from suite.places.remote.shell import SCRIPT, SCRIPT_END
 from suite.places.remote.ssh import ssh_choose
 from suite.places.target import Target
 from suite.result.record import JsonObject
@@ -142,7 +142,7 @@ class AnsibleHosts(Hosts):
         (folder / "hosts").write_text("".join(f"{host}\n" for host in jobs))
         for host, job in jobs.items():
             (folder / f"{host}.json").write_text(json.dumps({
-                "command": shlex.join(job.argv), "script": script_line(job.script),
+                "command": shlex.join(job.argv), "script": SCRIPT + SCRIPT_END,
                 "files": [str(path) for path in job.files], "given": job.given}))
         return folder, [
             str(self.programs / "ansible"), "all", "-i", str(Path(self.path).absolute()),

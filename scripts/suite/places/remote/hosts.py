@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Hosts of targets: what is known about them, and what must be on them before a program runs.
 
-All work is done in steps: each host that has a job runs a script, and the step ends with the last
-of them. A failure on a host concerns only the pairs that it is in. The next round tries it again.
+All work is done in steps: each host that has a job runs a function of host.sh, and the step ends
+with the last of them. A failure on a host concerns only the pairs that it is in. The next round
+tries it again.
 """
 
 import functools
@@ -52,20 +53,21 @@ def checksum(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """A script that a host runs. Its standard input: files of this machine, then the text given."""
+    """A function of host.sh that a host runs. Its standard input: files of this machine, then the
+    text given."""
 
-    script: str
+    function: str
     arguments: tuple[str, ...]
     files: tuple[Path, ...] = ()
     given: str = ""
 
     @property
     def argv(self) -> tuple[str, ...]:
-        return shell.script_argv(self.script, self.arguments)
+        return shell.script_argv(self.function, self.arguments)
 
     @property
     def input(self) -> bytes:
-        return b"".join([shell.script_line(self.script).encode(),
+        return b"".join([shell.SCRIPT.encode(), shell.SCRIPT_END.encode(),
                          *(path.read_bytes() for path in self.files), self.given.encode()])
 
 
@@ -231,7 +233,7 @@ class Hosts:
 
 
 def files_missing(printed: bytes, sums: Mapping[str, str]) -> list[str]:
-    """The files that differ there or are missing. printed: the output of the script `greet`."""
+    """The files that differ there or are missing. printed: the output of `greet`."""
     found = [line.strip() for line in printed.decode(errors="replace").splitlines()][-len(sums):]
     if len(found) < len(sums):
         return list(sums)

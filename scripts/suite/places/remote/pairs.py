@@ -281,11 +281,11 @@ class Pairs:
                              for host, _ in self.hosts.servers})
             self.hosts.servers.clear()
 
-    def program_job(self, script: str, host: str, end: str, folder: Path,
+    def program_job(self, function: str, host: str, end: str, folder: Path,
                     arguments: Sequence[str], *limit: str, given: str = "") -> Job:
         """A job that runs the client or a server. limit: of a client, in seconds."""
         program = f"{self.hosts.copies[host, folder]}/{BINARIES[end != CLIENT]}"
-        return Job(script, (self.hosts.run_name(host), process_name(end, folder), *limit, program,
+        return Job(function, (self.hosts.run_name(host), process_name(end, folder), *limit, program,
                             *arguments), (self.hosts.key_path,), given)
 
     def client_job(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str],
