@@ -204,7 +204,11 @@ class Fleet(Pairs):
     """All pairs of an inventory. values: of `target`, one for each pair."""
 
     def __init__(self, path: str) -> None:
-        self.values = pairs_read(inventory_list(path), path)
+        listing = inventory_list(path)
+        try:
+            self.values = pairs_read(listing)
+        except UsageError as error:
+            raise UsageError(f"hosts={path}: {error}") from None
         super().__init__(AnsibleHosts(path), True)
 
     def target(self, value: str, client: Client) -> Target:

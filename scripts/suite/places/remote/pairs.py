@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
+from suite.base.client import Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place, PlacedCommand
@@ -262,7 +262,7 @@ class Pairs:
             new = {pair.host(end): pair for pair, ends in pairs.items() if end in ends
                    and (pair.host(end), process_name(end, folder)) not in self.hosts.servers
                    and not self.reasons_by_pair({pair: ends}, reasons)}
-            started = self.hosts.step({host: self.program_job("server", host, end, folder, [
+            started = self.hosts.step({host: self.program_job(pair, end, folder, [
                 "--listen", endpoint(pair.address(end), 0), *KEYED, "--idle", f"{IDLE_S}s",
                 *pair.server_options(end), *self.subject_options(host)])
                 for host, pair in new.items()}, START_LIMIT_S)
@@ -281,18 +281,15 @@ class Pairs:
                              for host, _ in self.hosts.servers})
             self.hosts.servers.clear()
 
-    def program_job(self, function: str, host: str, end: str, folder: Path,
-                    arguments: Sequence[str], *limit: str, given: str = "") -> Job:
-        """A job that runs the client or a server. limit: of a client, in seconds."""
-        program = f"{self.hosts.copies[host, folder]}/{BINARIES[end != CLIENT]}"
-        return Job(function, (self.hosts.run_name(host), process_name(end, folder), *limit, program,
-                            *arguments), (self.hosts.key_path,), given)
-
-    def client_job(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str],
-                   ends: Sequence[str], limit_s: float, given: str) -> Job:
-        """A job that runs a client. ends: those that it reaches elsewhere."""
-        return self.program_job("client", pair.host(CLIENT), CLIENT, folder, [
-            *(KEYED if ends else ()), *arguments], f"{limit_s:.0f}", given=given)
+    def program_job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
+                    limit_s: float = 0.0, given: str = "") -> Job:
+        """A job that runs an end. limit_s and given: of a client."""
+        host, function = pair.host(end), "client" if end == CLIENT else "server"
+        limit = (f"{limit_s:.0f}",) if end == CLIENT else ()
+        return Job(function, (
+            self.hosts.run_name(host), process_name(end, folder), *limit,
+            f"{self.hosts.copies[host, folder]}/uncork-{function}", *arguments),
+            (self.hosts.key_path,), given)
 
     def subject_options(self, host: str) -> tuple[str, ...]:
         """The option with the definitions of subjects, for programs that run cells."""
@@ -316,9 +313,9 @@ class Pairs:
                 more = f" (and {others} more pairs fail)" if others else ""
                 raise Failure(f"{self.hosts.where}: {next(iter(reasons.values()))}{more}")
             self.answers[key] = self.hosts.step({
-                other.host(CLIENT): self.client_job(
-                    other, folder, [*arguments, *word_list(self.addresses(other, folder, own))],
-                    own, ASK_LIMIT_S, given)
+                other.host(CLIENT): self.program_job(other, CLIENT, folder, [
+                    *(KEYED if own else ()), *arguments,
+                    *word_list(self.addresses(other, folder, own))], ASK_LIMIT_S, given)
                 for other, own in pairs.items()}, ASK_LIMIT_S)
             self.servers_end()
         outcome = self.answers[key][pair.host(CLIENT)]
@@ -370,9 +367,9 @@ class Pairs:
         for pair, limit_s in limits.items():
             lines = [line_for_client(cell.given, self.addresses(
                 pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
-            jobs[pair.host(CLIENT)] = self.client_job(
-                pair, folder, [*self.subject_options(pair.host(CLIENT)), "--batch", "-"],
-                pairs[pair], limit_s, "".join(f"{line}\n" for line in lines))
+            jobs[pair.host(CLIENT)] = self.program_job(pair, CLIENT, folder, [
+                *(KEYED if pairs[pair] else ()), *self.subject_options(pair.host(CLIENT)),
+                "--batch", "-"], limit_s, "".join(f"{line}\n" for line in lines))
         outcomes = self.hosts.step(jobs, max(limits.values(), default=0.0) + END_MARGIN_S)
         for pair, cells in batches.items():
             outcome = outcomes.get(pair.host(CLIENT), Outcome())
