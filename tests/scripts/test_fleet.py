@@ -25,7 +25,13 @@ from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import concurrent_batches, concurrent_round
 from suite.places.remote import ansible
-from suite.places.remote.ansible import AnsibleHosts, inventory_list, outcome_read, programs_find
+from suite.places.remote.ansible import (
+    AnsibleHosts,
+    Fleet,
+    inventory_list,
+    outcome_read,
+    programs_find,
+)
 from suite.places.remote.hosts import Job
 from suite.places.remote.inventory import pairs_read
 from suite.places.targets import LocalTargets
@@ -44,7 +50,7 @@ KEY = b"uncork:00112233445566778899aabbccddeeff\n"
 
 def targets_of(listing: Mapping[str, Any]) -> list[str]:
     """The pairs of a listing as values of target."""
-    return list(pairs_read(listing, PATH))
+    return list(pairs_read(listing))
 
 
 # ---- inventories ----
@@ -102,10 +108,12 @@ def test_pairs_may_have_names() -> None:
                   b={"uncork_pair": "x", "uncork_role": "client"}),
                   "pair x has two hosts of uncork_role=client: a and b"),
 ])
-def test_an_inventory_that_is_not_clear_is_refused_in_one_line(listing: dict[str, Any],
-                                                               says: str) -> None:
+def test_an_inventory_that_is_not_clear_is_refused_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, listing: dict[str, Any], says: str,
+) -> None:
+    monkeypatch.setattr(ansible, "inventory_list", lambda path: listing)
     with pytest.raises(UsageError) as refused:
-        targets_of(listing)
+        Fleet(PATH)
     assert str(refused.value).startswith(f"hosts={PATH}: ") and says in str(refused.value)
     assert "\n" not in str(refused.value)
 

@@ -212,35 +212,25 @@ def test_a_killed_runner_leaves_nothing_and_can_go_on(
     assert [record["status"] for record in records_of(folder)] == ["ok"] * 4
 
 
+@pytest.mark.parametrize("victims", [("client", "server"), (PROXIED, "proxy", "server", "client")],
+                         ids=["request", "proxy"])
 def test_a_killed_end_is_one_failed_run_and_the_others_go_on(
-    uncork: Uncork, running: Callable[..., Running],
+    uncork: Uncork, running: Callable[..., Running], victims: tuple[str, ...],
 ) -> None:
-    folder, before = uncork.results / "x", devices()
-    run = running("rounds=1", "duration=2s", "-o", str(folder))
+    folder, before, hurt = uncork.results / "x", devices(), list[Running]()
+    words = [word for word in victims if word == PROXIED]
+    run = running(*words, "rounds=1", "duration=2s", "-o", str(folder))
     lab = run.lab
-    os.kill(run.client, signal.SIGKILL)
-    os.kill(run_await(run.process, but=run.client).server, signal.SIGKILL)
-    _, stderr = run.process.communicate(timeout=60)
-    assert run.process.returncode == 0, stderr
-    assert [record["status"] for record in records_of(folder)] == ["failed"] * 2 + ["ok"] * 2
-    until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
-    assert devices() == before
-
-
-def test_a_killed_proxy_is_one_failed_run_and_so_is_a_killed_end_of_it(
-    uncork: Uncork, running: Callable[..., Running],
-) -> None:
-    folder, before = uncork.results / "x", devices()
-    run = running(PROXIED, "rounds=1", "duration=2s", "-o", str(folder))
-    lab, victims = run.lab, []
-    for victim in ("proxy", "server", "client"):
-        victims.append(run)
+    for victim in victims[len(words):]:
+        if hurt:
+            run = run_await(run.process, but=run.client, proxied=bool(words))
+        hurt.append(run)
         os.kill(getattr(run, victim), signal.SIGKILL)
-        run = run_await(run.process, but=run.client, proxied=True)
     _, stderr = run.process.communicate(timeout=60)
     assert run.process.returncode == 0, stderr
-    assert [record["status"] for record in records_of(folder)] == ["failed"] * 3 + ["ok"]
-    assert all(is_gone(pid) for run in victims for pid in run.below)
+    assert [record["status"] for record in records_of(folder)] == [
+        "failed"] * len(hurt) + ["ok"] * (4 - len(hurt))
+    assert all(is_gone(pid) for run in hurt for pid in run.below)
     until(lambda: not lab & namespaces_held(), f"some of {lab} are still held", GONE_S)
     assert devices() == before
 

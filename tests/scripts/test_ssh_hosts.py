@@ -104,7 +104,7 @@ def test_bundles_go_across_three_machines_and_a_killed_sshd_fails_its_cells_only
     assert target.pairs.serve({target: ENDS}, folder) == {}
     assert {"--psk", "/dev/fd/3", "198.19.0.2:0"} <= set(arguments_on(hosts, "h2", "uncork-server"))
     assert {"--proxy", "198.19.0.2/32"} <= set(arguments_on(hosts, "h3", "uncork-server"))
-    target.pairs.servers_stop()
+    target.pairs.servers_end()
     assert left_on(hosts) == []
     hosts.hosts["h4"].sshd_kill()
     whole, lost = round_run(targets, cells).values()

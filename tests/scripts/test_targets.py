@@ -109,13 +109,6 @@ def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked,
                     "gvisor installs it")
 
 
-def test_greetings_on_standard_output_are_passed_over(binaries: Client, faked: Faked):
-    faked.program("runsc", RUNSC +
-                  'echo "Welcome {to} the sandbox"; "$@"; status=$?; echo bye; exit $status')
-    (record,) = records_in(binaries, "target=gvisor", "place=free")
-    assert record["status"] == "ok"
-
-
 @pytest.mark.parametrize(("script", "says"), [
     ('"$@" | head -c 300', "uncork-client "),
     ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
@@ -132,16 +125,6 @@ def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
         ((_, record),) = cells_run(targets.target(cells[0].words).client(
             cells[0].words), cells, 20)
     assert record["status"] == "failed" and says in record["reason"]
-
-
-def test_a_run_that_hangs_in_a_sandbox_is_ended(binaries: Client, faked: Faked):
-    faked.program("runsc", HERE)
-    cells = cells_of(binaries, "target=gvisor", "place=free")
-    faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) sleep 600 ;; *) exec "$@" ;; esac')
-    with Targets(binaries) as targets:
-        ((_, record),) = cells_run(targets.target(cells[0].words).client(
-            cells[0].words), cells, 0.5)
-    assert "not finished" in record["reason"]
 
 
 def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Client, faked: Faked):

@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.base.client import ROOT, Client, complaint_text, line_read
@@ -25,7 +25,7 @@ from suite.base.text import say
 from suite.places.remote.hosts import STEP_LIMIT_S, Hosts, Job, Outcome, Reasons
 from suite.places.remote.inventory import ADDRESS_VARIABLE, pairs_read
 from suite.places.remote.pairs import Pairs, RemoteTarget
-from suite.places.remote.shell import script_line
+from suite.places.remote.shell import SCRIPT, SCRIPT_END
 from suite.places.remote.ssh import ssh_choose
 from suite.places.target import Target
 from suite.result.record import JsonObject
@@ -142,7 +142,7 @@ class AnsibleHosts(Hosts):
         (folder / "hosts").write_text("".join(f"{host}\n" for host in jobs))
         for host, job in jobs.items():
             (folder / f"{host}.json").write_text(json.dumps({
-                "command": shlex.join(job.argv), "script": script_line(job.script),
+                "command": shlex.join(job.argv), "script": SCRIPT + SCRIPT_END,
                 "files": [str(path) for path in job.files], "given": job.given}))
         return folder, [
             str(self.programs / "ansible"), "all", "-i", str(Path(self.path).absolute()),
@@ -169,7 +169,7 @@ class AnsibleHosts(Hosts):
         shutil.rmtree(folder)
         return outcomes
 
-    def greet(self, hosts: Iterable[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
+    def greet(self, hosts: Sequence[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
         missing, reasons = super().greet(hosts, folder)
         new = missing.keys() - self.greeted.keys()
         self.greeted |= {host: Job("stop", (self.run_name(host),)) for host in new}
@@ -204,7 +204,11 @@ class Fleet(Pairs):
     """All pairs of an inventory. values: of `target`, one for each pair."""
 
     def __init__(self, path: str) -> None:
-        self.values = pairs_read(inventory_list(path), path)
+        listing = inventory_list(path)
+        try:
+            self.values = pairs_read(listing)
+        except UsageError as error:
+            raise UsageError(f"hosts={path}: {error}") from None
         super().__init__(AnsibleHosts(path), True)
 
     def target(self, value: str, client: Client) -> Target:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Hosts of targets: what is known about them, and what must be on them before a program runs.
 
-All work is done in steps: each host that has a job runs a script, and the step ends with the last
-of them. A failure on a host concerns only the pairs that it is in. The next round tries it again.
+All work is done in steps: each host that has a job runs a function of host.sh, and the step ends
+with the last of them. A failure on a host concerns only the pairs that it is in. The next round
+tries it again.
 """
 
 import functools
@@ -52,20 +53,21 @@ def checksum(path: Path) -> str:
 
 @dataclass(frozen=True)
 class Job:
-    """A script that a host runs. Its standard input: files of this machine, then the text given."""
+    """A function of host.sh that a host runs. Its standard input: files of this machine, then the
+    text given."""
 
-    script: str
+    function: str
     arguments: tuple[str, ...]
     files: tuple[Path, ...] = ()
     given: str = ""
 
     @property
     def argv(self) -> tuple[str, ...]:
-        return shell.script_argv(self.script, self.arguments)
+        return shell.script_argv(self.function, self.arguments)
 
     @property
     def input(self) -> bytes:
-        return b"".join([shell.script_line(self.script).encode(),
+        return b"".join([shell.SCRIPT.encode(), shell.SCRIPT_END.encode(),
                          *(path.read_bytes() for path in self.files), self.given.encode()])
 
 
@@ -100,9 +102,9 @@ class Outcome:
 
 class Hosts:
     """The hosts of one target or of one inventory. where: begins messages. greetings: by host.
-    boots: as first greeted. copies: the folder of programs there, by host and digest. servers: the
-    endpoint, by host, end and digest. definitions: the file there with those of subjects. lost: why
-    hosts are not tried again in this round. address_missing: `{}` is a host."""
+    boots: as first greeted. copies: the folder of programs there, by host and folder here. servers:
+    the endpoint, by host and name of the process. definitions: the file there with those of
+    subjects. lost: why hosts are not tried again in this round. address_missing: `{}` is a host."""
 
     address_missing: str
 
@@ -117,8 +119,8 @@ class Hosts:
         self.key_path = Path(f"/proc/{os.getpid()}/fd/{self.key}")
         self.greetings: dict[str, Greeting] = {}
         self.boots: dict[str, str] = {}
-        self.copies: dict[tuple[str, str], str] = {}
-        self.servers: dict[tuple[str, str, str], str] = {}
+        self.copies: dict[tuple[str, Path], str] = {}
+        self.servers: dict[tuple[str, str], str] = {}
         self.definitions: dict[str, str] = {}
         self.lost: Reasons = {}
 
@@ -134,23 +136,18 @@ class Hosts:
         """The name of the folder of this run; several hosts may share one home."""
         return f"{self.run_id}-{host}"
 
-    def is_known(self, host: str, digest: str) -> bool:
+    def is_ready(self, host: str, folder: Path) -> bool:
         """Whether a host is reached and has these programs."""
-        return (host, digest) in self.copies
+        return (host, folder) in self.copies
 
-    def greet(self, hosts: Iterable[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
-        """Greets the hosts that may lack the programs in a folder. Returns (the programs that each
-        lacks, why others failed), both by host."""
-        digest, own = digest_of(folder), f"{platform.system()} {platform.machine()}"
-        new = [host for host in hosts if not self.is_known(host, digest)]
-        if not new:
-            return {}, {}
-        reasons = self.connect(new)
+    def greet(self, hosts: Sequence[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
+        """Greets hosts. Returns (the programs of a folder that each lacks, why others failed), both
+        by host."""
+        own, reasons, missing = f"{platform.system()} {platform.machine()}", self.connect(hosts), {}
         sums = {name: checksum(folder / name) for name in (*BINARIES, LIBRARY)
                 if name in BINARIES or (folder / name).exists()}
-        outcomes = self.step({host: Job("greet", (digest, *sums))
-                              for host in new if host not in reasons})
-        missing = {}
+        outcomes = self.step({host: Job("greet", (digest_of(folder), *sums))
+                              for host in hosts if host not in reasons})
         for host, outcome in outcomes.items():
             greeting = next(filter(None, map(shell.greeting_parse, outcome.lines())), None)
             if outcome.why:
@@ -177,9 +174,9 @@ class Hosts:
 
     def copy(self, missing: Mapping[str, Sequence[str]], folder: Path) -> Reasons:
         """Copies the missing programs to each host, and tries to start them. Returns failures."""
-        digest, reasons = digest_of(folder), Reasons()
+        reasons = Reasons()
         folders = {host: str(folder) if host == HERE else
-                   f"{self.greetings[host].cache}/bin/{digest}" for host in missing}
+                   f"{self.greetings[host].cache}/bin/{digest_of(folder)}" for host in missing}
         for name in (*BINARIES, LIBRARY):
             reasons |= self.file_copy(folder / name, name, {
                 host: folders[host] for host, names in missing.items()
@@ -190,7 +187,7 @@ class Hosts:
         reasons |= {
             host: f"{outcome.reason(f'{BINARIES[0]} does not start on {host}')}; {STATIC_HINT}"
             for host, outcome in started.items() if outcome.failed}
-        self.copies |= {(host, digest): there for host, there in folders.items()
+        self.copies |= {(host, folder): there for host, there in folders.items()
                         if host not in reasons}
         return reasons
 
@@ -210,7 +207,8 @@ class Hosts:
         """Brings the programs in a folder, and perhaps the definitions of subjects, to these hosts.
         Returns why others failed; these are not tried again in this round."""
         left = [host for host in hosts if host not in self.lost]
-        missing, reasons = self.greet(left, folder)
+        new = [host for host in left if not self.is_ready(host, folder)]
+        missing, reasons = self.greet(new, folder) if new else ({}, {})
         self.lose(reasons)
         reasons |= self.copy(missing, folder)
         if definitions:
@@ -235,7 +233,7 @@ class Hosts:
 
 
 def files_missing(printed: bytes, sums: Mapping[str, str]) -> list[str]:
-    """The files that differ there or are missing. printed: the output of the script `greet`."""
+    """The files that differ there or are missing. printed: the output of `greet`."""
     found = [line.strip() for line in printed.decode(errors="replace").splitlines()][-len(sums):]
     if len(found) < len(sums):
         return list(sums)

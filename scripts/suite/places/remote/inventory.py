@@ -36,66 +36,62 @@ def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return listing.get("_meta", {}).get("hostvars", {}).get(name, {})
 
 
-def part_text(listing: Mapping[str, Any], name: str, where: str) -> str:
+def part_text(listing: Mapping[str, Any], name: str) -> str:
     """A host as a part of a value of `target`; UsageError for an unusable name or address."""
     address = str(variables_of(listing, name).get(ADDRESS_VARIABLE, ""))
     if not HOST_NAME.fullmatch(name):
-        raise UsageError(f'{where}host "{name}": give it a name of letters, digits, ".", "_" and '
+        raise UsageError(f'host "{name}": give it a name of letters, digits, ".", "_" and '
                          '"-", and its address by ansible_host')
     if address and not address_usable(address):
-        raise UsageError(
-            f"{where}host {name}: {ADDRESS_VARIABLE}={address} is no IP address that other "
-            "machines reach: write one, like 192.0.2.1 or fd00::1")
+        raise UsageError(f"host {name}: {ADDRESS_VARIABLE}={address} is no IP address that other "
+                         "machines reach: write one, like 192.0.2.1 or fd00::1")
     return f"ssh:{name}/{address}" if address else f"ssh:{name}"
 
 
-def pairs_by_index(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
+def pairs_by_index(listing: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The hosts of each pair, from the groups client, server and proxy, in this order."""
     groups = {role: hosts for role in ROLES if (hosts := members(listing, role)) or role != PROXY}
     if len({len(hosts) for hosts in groups.values()}) != 1:
         counts = ", ".join(f"{role} has {len(hosts)}" for role, hosts in groups.items())
-        raise UsageError(f"{where}the first hosts of each group are a pair, and so on: groups must "
-                         f"have one size, but {counts}")
+        raise UsageError("the first hosts of each group are a pair, and so on: groups must have "
+                         f"one size, but {counts}")
     return list(zip(*groups.values(), strict=True))
 
 
-def pairs_by_name(listing: Mapping[str, Any], where: str) -> list[tuple[str, ...]]:
+def pairs_by_name(listing: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """The hosts of each pair, from the group pairs, in the order of ROLES."""
     found: dict[str, dict[str, str]] = {}
     for name in members(listing, PAIRS):
         variables = variables_of(listing, name)
         pair, role = variables.get(PAIR_VARIABLE), variables.get(ROLE_VARIABLE)
         if pair is None or role not in ROLES:
-            raise UsageError(f"{where}host {name} of the group {PAIRS} needs {PAIR_VARIABLE}=NAME "
+            raise UsageError(f"host {name} of the group {PAIRS} needs {PAIR_VARIABLE}=NAME "
                              f"and {ROLE_VARIABLE}={CLIENT}, {SERVER} or {PROXY}")
         hosts = found.setdefault(str(pair), {})
         if role in hosts:
-            raise UsageError(f"{where}pair {pair} has two hosts of {ROLE_VARIABLE}={role}: "
+            raise UsageError(f"pair {pair} has two hosts of {ROLE_VARIABLE}={role}: "
                              f"{hosts[role]} and {name}")
         hosts[role] = name
     for pair, hosts in found.items():
         for role in (CLIENT, SERVER):
             if role not in hosts:
-                raise UsageError(f"{where}pair {pair} has no host of {ROLE_VARIABLE}={role}")
+                raise UsageError(f"pair {pair} has no host of {ROLE_VARIABLE}={role}")
     return [tuple(hosts[role] for role in ROLES if role in hosts) for hosts in found.values()]
 
 
-def pairs_read(listing: Mapping[str, Any], path: str) -> tuple[str, ...]:
+def pairs_read(listing: Mapping[str, Any]) -> tuple[str, ...]:
     """The pairs of an inventory, as values of `target`. listing: from Ansible."""
-    where = f"hosts={path}: "
     by_name, indexed = PAIRS in listing, [role for role in ROLES if role in listing]
     if by_name and indexed:
-        raise UsageError(
-            f"{where}it has a group {PAIRS} and a group {indexed[0]}: leave one of them out")
+        raise UsageError(f"it has a group {PAIRS} and a group {indexed[0]}: leave one of them out")
     if not by_name and not {CLIENT, SERVER} <= set(indexed):
-        raise UsageError(f"{where}it needs groups {CLIENT} and {SERVER}, or a group {PAIRS}")
-    pairs = (pairs_by_name if by_name else pairs_by_index)(listing, where)
+        raise UsageError(f"it needs groups {CLIENT} and {SERVER}, or a group {PAIRS}")
+    pairs = pairs_by_name(listing) if by_name else pairs_by_index(listing)
     if not pairs:
-        raise UsageError(f"{where}there is no host in its groups")
-    values = [[part_text(listing, name, where) for name in pair] for pair in pairs]
+        raise UsageError("there is no host in its groups")
+    values = [[part_text(listing, name) for name in pair] for pair in pairs]
     name, times = Counter(name for pair in pairs for name in dict.fromkeys(pair)).most_common(1)[0]
     if times > 1:
-        raise UsageError(
-            f"{where}host {name} is in {times} pairs, and all pairs run at the same time")
+        raise UsageError(f"host {name} is in {times} pairs, and all pairs run at the same time")
     # a host that has all ends starts them itself
     return tuple(JOIN.join(parts if len(set(parts)) > 1 else parts[:1]) for parts in values)

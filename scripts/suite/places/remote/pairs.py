@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from suite.base.client import BINARIES, Client, build_digest, complaint_text, line_read
+from suite.base.client import Client, build_digest, complaint_text, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place, PlacedCommand
@@ -200,7 +200,7 @@ class RemoteTarget(Target):
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The lines to type to run a cell of these words once: server and proxy first."""
-        hosts, digest = self.pairs.hosts, digest_of(self.client(given).folder)
+        hosts, folder = self.pairs.hosts, self.client(given).folder
         ends = self.ends_to_start(given)
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
@@ -216,11 +216,16 @@ class RemoteTarget(Target):
                        words_for_client(given) | addresses)] if end == CLIENT else
                    ["uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
                     *keys, *self.server_options(end), *subjects])
-            lines.append(hosts.by_hand(host, [f"{hosts.copies[host, digest]}/{own[0]}", *own[1:]]))
+            lines.append(hosts.by_hand(host, [f"{hosts.copies[host, folder]}/{own[0]}", *own[1:]]))
         return lines
 
     def round_begin(self) -> None:
         self.pairs.hosts.lost.clear()
+
+
+def process_name(end: str, folder: Path) -> str:
+    """The name of a process in the folder of a run, where several builds may run."""
+    return f"{end}-{digest_of(folder)}"
 
 
 PairEnds = Mapping[RemoteTarget, Sequence[str]]  # pairs, and the ends that cells of each need
@@ -252,37 +257,39 @@ class Pairs:
 
     def serve(self, pairs: PairEnds, folder: Path) -> Reasons:
         """Starts missing servers, then missing proxies. Returns failures by pair."""
-        digest, reasons = digest_of(folder), Reasons()
+        reasons = Reasons()
         for end in (SERVER, PROXY):
             new = {pair.host(end): pair for pair, ends in pairs.items() if end in ends
-                   and (pair.host(end), end, digest) not in self.hosts.servers
+                   and (pair.host(end), process_name(end, folder)) not in self.hosts.servers
                    and not self.reasons_by_pair({pair: ends}, reasons)}
-            started = self.hosts.step({host: self.program_job(
-                "server", host, end, folder, ["--listen", endpoint(pair.address(end), 0), *KEYED,
-                                              "--idle", f"{IDLE_S}s", *pair.server_options(end),
-                                              *self.subject_options(host)])
+            started = self.hosts.step({host: self.program_job(pair, end, folder, [
+                "--listen", endpoint(pair.address(end), 0), *KEYED, "--idle", f"{IDLE_S}s",
+                *pair.server_options(end), *self.subject_options(host)])
                 for host, pair in new.items()}, START_LIMIT_S)
             for host, outcome in started.items():
                 if port := ready_parse(outcome.lines()):
-                    self.hosts.servers[host, end, digest] = endpoint(new[host].address(end), port)
+                    self.hosts.servers[host, process_name(end, folder)] = endpoint(
+                        new[host].address(end), port)
                 else:
                     reasons[host] = outcome.reason(f"no server on {host or THIS_MACHINE}")
         return self.reasons_by_pair(pairs, reasons)
 
-    def servers_stop(self) -> None:
-        """One that has served before has memory that a new one must allocate."""
-        self.hosts.step({host: Job("stop", (self.hosts.run_name(host),))
-                         for host, _, _ in self.hosts.servers})
-        self.hosts.servers.clear()
+    def servers_end(self) -> None:
+        """Ends the servers of a cell, where the next cell gets new ones."""
+        if not self.keeps_servers:
+            self.hosts.step({host: Job("stop", (self.hosts.run_name(host),))
+                             for host, _ in self.hosts.servers})
+            self.hosts.servers.clear()
 
-    def program_job(self, script: str, host: str, end: str, folder: Path,
-                    arguments: Sequence[str], limit_s: float | None = None, given: str = "") -> Job:
-        """A job that runs the client or a server. limit_s: of a client."""
-        digest, program = digest_of(folder), BINARIES[end != CLIENT]
-        limit = [] if limit_s is None else [f"{limit_s:.0f}"]
-        return Job(script, (self.hosts.run_name(host), f"{end}-{digest}", *limit,
-                            f"{self.hosts.copies[host, digest]}/{program}", *arguments),
-                   (self.hosts.key_path,), given)
+    def program_job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
+                    limit_s: float = 0.0, given: str = "") -> Job:
+        """A job that runs an end. limit_s and given: of a client."""
+        host, function = pair.host(end), "client" if end == CLIENT else "server"
+        limit = (f"{limit_s:.0f}",) if end == CLIENT else ()
+        return Job(function, (
+            self.hosts.run_name(host), process_name(end, folder), *limit,
+            f"{self.hosts.copies[host, folder]}/uncork-{function}", *arguments),
+            (self.hosts.key_path,), given)
 
     def subject_options(self, host: str) -> tuple[str, ...]:
         """The option with the definitions of subjects, for programs that run cells."""
@@ -290,41 +297,38 @@ class Pairs:
 
     def addresses(self, pair: RemoteTarget, folder: Path, ends: Iterable[str]) -> dict[str, str]:
         """The words with the addresses of these ends."""
-        return {ADDRESS_WORDS[end]: self.hosts.servers[pair.host(end), end, digest_of(folder)]
+        return {ADDRESS_WORDS[end]: self.hosts.servers[pair.host(end), process_name(end, folder)]
                 for end in ends}
 
     def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str = "",
             ends: Sequence[str] = ()) -> Outcome:
         """The answer of a pair's client; the first call asks those of all pairs in one step."""
-        key = digest_of(folder), (*arguments, *ends), given
+        key = folder, (*arguments, *ends), given
         if key not in self.answers:
-            needs = {other: () if other.one_machine else ends for other in self.used.values()}
-            reasons = (self.prepare(dict.fromkeys(needs, ENDS), folder)
-                       or self.serve(needs, folder))
+            pairs = {other: () if other.one_machine else ends for other in self.used.values()}
+            reasons = (self.prepare(dict.fromkeys(pairs, ENDS), folder)
+                       or self.serve(pairs, folder))
             if reasons:
                 others = len(reasons) - 1
                 more = f" (and {others} more pairs fail)" if others else ""
                 raise Failure(f"{self.hosts.where}: {next(iter(reasons.values()))}{more}")
-            addresses = {other: self.addresses(other, folder, own) for other, own in needs.items()}
             self.answers[key] = self.hosts.step({
-                other.host(CLIENT): self.program_job(
-                    "client", other.host(CLIENT), CLIENT, folder,
-                    [*(KEYED if named else ()), *arguments, *word_list(named)], ASK_LIMIT_S, given)
-                for other, named in addresses.items()}, ASK_LIMIT_S)
-            if not self.keeps_servers:
-                self.servers_stop()
+                other.host(CLIENT): self.program_job(other, CLIENT, folder, [
+                    *(KEYED if own else ()), *arguments,
+                    *word_list(self.addresses(other, folder, own))], ASK_LIMIT_S, given)
+                for other, own in pairs.items()}, ASK_LIMIT_S)
+            self.servers_end()
         outcome = self.answers[key][pair.host(CLIENT)]
         if outcome.why:
             raise Failure(f"{self.hosts.where}: {outcome.why}")
         return outcome
 
-    def lost_find(self, pairs: PairEnds, folder: Path) -> Reasons:
+    def lost_find(self, pairs: PairEnds) -> Reasons:
         """The lost hosts and servers of pairs with failed runs, by pair."""
-        digest, servers = digest_of(folder), self.hosts.servers
         hosts = {host for pair, ends in pairs.items() for host in pair.hosts(ends)}
         outcomes = self.hosts.step({
             host: Job("alive", (self.hosts.run_name(host), *(
-                f"{end}-{digest}" for end in ADDRESS_WORDS if (host, end, digest) in servers)))
+                process for place, process in self.hosts.servers if place == host)))
             for host in hosts - self.hosts.lost.keys()}, ALIVE_LIMIT_S)
         reasons = {host: outcome.reason(f"{host or THIS_MACHINE} was lost")
                    for host, outcome in outcomes.items() if outcome.failed}
@@ -335,16 +339,13 @@ class Pairs:
         """(number, record) of each cell, from one batch for each pair; all pairs run at once. The
         records of failed runs name hosts that were lost."""
         numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
-        folder = next(iter(numbers)).client(cells[0].words).folder
-        pairs = {pair: tuple(dict.fromkeys(end for number in own for end in pair.ends_to_start(
-            cells[number].words))) for pair, own in numbers.items()}
-        records = self.batches_run(
-            pairs, {pair: [cells[number] for number in own] for pair, own in numbers.items()},
-            folder)
+        batches = {pair: [cells[number] for number in own] for pair, own in numbers.items()}
+        pairs = {pair: tuple(dict.fromkeys(end for cell in batch for end in pair.ends_to_start(
+            cell.words))) for pair, batch in batches.items()}
+        records = self.batches_run(pairs, batches)
         lost = self.lost_find({pair: pairs[pair] for pair, found in records.items() if any(
-            record["status"] == "failed" for record in found)}, folder)
-        if not self.keeps_servers:
-            self.servers_stop()
+            record["status"] == "failed" for record in found)})
+        self.servers_end()
         for pair, found in records.items():
             why = lost.get(pair.value)
             for number, record in zip(numbers[pair], found, strict=True):
@@ -352,25 +353,24 @@ class Pairs:
                     record["reason"] = f"{why}; {record['reason']}"
                 yield number, record
 
-    def batches_run(self, pairs: PairEnds, batches: Mapping[RemoteTarget, Sequence[PlannedCell]],
-                    folder: Path) -> dict[RemoteTarget, list[JsonObject]]:
-        """The records of the cells of each pair."""
+    def batches_run(self, pairs: PairEnds, batches: Mapping[RemoteTarget, Sequence[PlannedCell]]
+                    ) -> dict[RemoteTarget, list[JsonObject]]:
+        """The records of the cells of each pair, all of which have the same build."""
+        first, (cell, *_) = next(iter(batches.items()))
+        folder = first.client(cell.words).folder
         reasons = self.prepare(pairs, folder)
         reasons |= self.serve({pair: ends for pair, ends in pairs.items()
                                if pair.value not in reasons}, folder)
         limits = {pair: BATCH_START_S + runs_limit(cells) for pair, cells in batches.items()
                   if pair.value not in reasons}
-        jobs = {}
+        jobs, records = {}, {}
         for pair, limit_s in limits.items():
             lines = [line_for_client(cell.given, self.addresses(
                 pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
-            jobs[pair.host(CLIENT)] = self.program_job(
-                "client", pair.host(CLIENT), CLIENT, folder,
-                [*(KEYED if pairs[pair] else ()), *self.subject_options(pair.host(CLIENT)),
-                 "--batch", "-"], limit_s,
-                "".join(f"{line}\n" for line in lines))
+            jobs[pair.host(CLIENT)] = self.program_job(pair, CLIENT, folder, [
+                *(KEYED if pairs[pair] else ()), *self.subject_options(pair.host(CLIENT)),
+                "--batch", "-"], limit_s, "".join(f"{line}\n" for line in lines))
         outcomes = self.hosts.step(jobs, max(limits.values(), default=0.0) + END_MARGIN_S)
-        records = {}
         for pair, cells in batches.items():
             outcome = outcomes.get(pair.host(CLIENT), Outcome())
             if reason := reasons.get(pair.value) or outcome.why:

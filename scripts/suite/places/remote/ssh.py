@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 from suite.base.client import Client, complaint_text
@@ -81,8 +82,8 @@ class SshHosts(Hosts):
     def is_connected(self, host: str) -> bool:
         return host in self.masters and self.masters[host].poll() is None
 
-    def is_known(self, host: str, digest: str) -> bool:
-        return super().is_known(host, digest) and self.is_connected(host)
+    def is_ready(self, host: str, folder: Path) -> bool:
+        return super().is_ready(host, folder) and self.is_connected(host)
 
     def failure(self, host: str, why: str = "") -> str:
         log = self.paths[host].with_suffix(".log").read_text(errors="replace")
