@@ -230,7 +230,3 @@ def test_two_cells_never_share_a_file(tmp_path):
 def test_what_export_refuses(words, said):
     assert said in refused("export", NODELAY, *words)
     assert not (NODELAY / "hgrm").exists()
-
-
-def test_a_folder_that_is_no_result_is_refused(tmp_path):
-    assert "no such folder" in refused("export", tmp_path / "none")

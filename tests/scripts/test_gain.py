@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from answers import matrix_of, result_make
-from rendered import table_rendered, table_text
+from rendered import table_text
 from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.table import table_asked
@@ -111,17 +109,6 @@ def test_baselines_over_the_columns_are_named_as_twice_run(replies):
     layout = layout_choose(replies, asked)
     text = table_text(summary_build(replies, layout.metrics, asked.gain), layout, 200)
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
-
-
-def test_the_csv_has_gains_as_fractions_and_nothing_where_there_are_none(replies):
-    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_build(
-        replies, (RATE.name,), RATE.name)))))
-    corked = {(row["transport"], row["security"]): row for row in rows
-              if row["reply_write"] == "cork"}
-    row = corked["tcp", "gnutls"]
-    assert float(row["messages_per_second_gain_worst"]) < float(row["messages_per_second_gain"])
-    assert float(row["messages_per_second_post"]) > float(row["messages_per_second_pre"])
-    assert corked["unix", "plain"]["messages_per_second_gain"] == ""
 
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):

@@ -98,19 +98,6 @@ def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
         ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
 
 
-def test_words_that_select_several_cells_list_them():
-    said = refused("show", NODELAY, "write=cork")
-    assert 'selects 2 cells' in said
-    assert "place=together write=cork; place=apart write=cork" in said
-
-
-def test_words_that_select_no_cell_are_answered_with_what_was_meant():
-    assert "no cell of nodelay has write=corc: did you mean cork?" in refused(
-        "show", NODELAY, "write=corc"
-    )
-    assert "no word wirte in nodelay: did you mean write?" in refused("show", NODELAY, "wirte=cork")
-
-
 def test_of_many_words_those_that_vary_are_named():
     matrix = matrix_of(NODELAY)
     many = {f"{letter * 20}": "1" for letter in "abcdefghijkl"}
@@ -120,13 +107,15 @@ def test_of_many_words_those_that_vary_are_named():
         cells_select(replace(matrix, cells=cells), {"kind": "bars"})
 
 
-def test_no_words_list_all():
-    assert "one of 12 cells, name one" in refused("show", NODELAY)
-
-
-@pytest.mark.parametrize("words, said", [(["cork"], '"cork" is not a word'),
-                                         (["write=cork", "write=more"], "write is given twice")])
-def test_words_must_be_words(words, said):
+@pytest.mark.parametrize("words, said", [
+    ([], "one of 12 cells, name one"),
+    (["write=cork"],
+     'selects 2 cells, name one: place=together write=cork; place=apart write=cork'),
+    (["write=corc"], "no cell of nodelay has write=corc: did you mean cork?"),
+    (["wirte=cork"], "no word wirte in nodelay: did you mean write?"),
+    (["cork"], '"cork" is not a word'), (["write=cork", "write=more"], "write is given twice"),
+])
+def test_what_show_refuses(words, said):
     assert said in refused("show", NODELAY, *words)
 
 

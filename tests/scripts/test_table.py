@@ -107,16 +107,14 @@ def test_unsupported_and_failed_cells_and_too_few_rounds(made):
     assert "not an interval" in text
 
 
-def test_an_axis_over_the_columns(made):
-    golden_check("table-pivot.txt", table_text(*summary_of(made["sizes-4-5"], (), PIVOT), 80))
-
-
-def test_one_round_has_no_interval(made):
-    golden_check("table-one-round.txt", table_text(*summary_of(made["sizes-1-1"]), 80))
-
-
-def test_of_an_open_loop_the_table_shows_latencies_and_what_was_never_sent(made):
-    golden_check("table-open.txt", table_text(*summary_of(made["open"]), 80))
+@pytest.mark.parametrize("name, result, columns", [
+    ("pivot", "sizes-4-5", PIVOT),  # an axis over the columns
+    ("one-round", "sizes-1-1", ()),  # no interval
+    ("open", "open", ()),  # latencies, and what was never sent
+])
+def test_the_table_of_a_result(made, name, result, columns):
+    text = table_text(*summary_of(made[result], columns=columns), 80)
+    golden_check(f"table-{name}.txt", text)
 
 
 def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(made):
@@ -126,16 +124,6 @@ def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(
         assert max(map(len, table_text(summary, layout, width).splitlines())) <= width
     golden_check("table-gain.md", table_rendered("md", summary, layout))
     golden_check("table-gain.csv", table_rendered("csv", summary))
-
-
-def test_the_csv_has_si_units_one_line_per_cell_and_no_line_for_the_second_baseline_run():
-    rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary_of(NODELAY)[0]))))
-    assert len(rows) == 12
-    assert list(rows[0])[:6] == ["status", "place", "write", "time_per_message",
-                                 "time_per_message_low", "time_per_message_high"]
-    cork = next(row for row in rows if row["write"] == "cork" and row["place"] == "together")
-    assert 8e-6 < float(cork["time_per_message"]) < 9.5e-6
-    assert float(cork["segments_per_message"]) == 1.0
 
 
 def test_published_sizes_stand_below_the_table_as_they_were_told(tmp_path):
@@ -150,14 +138,6 @@ from = "drbd.csv:window/buffers set before connect (SO_RCVBUF 4 MB)"
 ''')
     text = table_text(*summary_of(folder, columns=("time_per_message", "peer_window")), 120)
     assert "published  peer_window: 2.00 MiB (write=cork)" in " ".join(text.split("\n"))
-
-
-def test_in_csv_what_is_absent_is_empty(made):
-    rows = list(csv.DictReader(io.StringIO(table_rendered("csv",
-                                                          summary_of(made["transports"])[0]))))
-    unix = [row for row in rows if row["transport"] == "unix"]
-    assert {row["segments_per_message"] for row in unix} == {""}
-    assert {row["status"] for row in unix} == {"ok", "unsupported", "failed"}
 
 
 def test_the_json_is_json_with_ratios_and_published_figures():
@@ -243,29 +223,6 @@ def test_the_commands_give_the_same_as_the_functions():
     assert done.stdout == table_text(*asked, 80)
 
 
-def test_a_change_that_is_not_0_does_not_look_so():
-    assert [units.change_texts(1 + share)[0]
-            for share in (0.0, -1e-15, 4e-5, -3e-4, 0.00051, 0.024, -0.66, 1.42)] == [
-        "+0.0%", "+0.0%", "+0.004%", "-0.03%", "+0.1%", "+2.4%", "-66.0%", "+142%"]
-
-
-@pytest.mark.parametrize("ratios, texts", [
-    ((5770.0, 5001.0, 6012.0), ["5770x", "5000x", "6010x"]),
-    ((0.0002,), ["0.000200x"]), ((3.0,), ["+200%"]), ((0.33,), ["0.330x"]),
-    ((1.1, 0.9, 3.4), ["1.10x", "0.900x", "3.40x"]),  # an end too
-    ((2.6, 1.002, 3.4), ["2.600x", "1.002x", "3.400x"]),  # excludes 1, and is seen to
-    ((2.6, 0.998, 3.4), ["2.60x", "0.998x", "3.40x"]),
-    ((math.inf,), [">0%"]), ((0.0,), ["<0%"]),
-])
-def test_a_change_beyond_a_factor_of_three_is_a_factor_and_so_is_its_interval(ratios, texts):
-    assert units.change_texts(*ratios) == texts
-
-
-def test_an_effect_beyond_a_factor_of_three_is_a_factor_too():
-    assert [units.size_of_change(floor) for floor in (1.0, 1.053, 3.0, 8.22, 14.01)] == [
-        "0.0%", "5.3%", "200%", "8.22x", "14.0x"]
-
-
 def test_the_ratio_stands_beside_its_interval_wherever_there_is_one():
     summary, layout = summary_of(NODELAY)
     rows = list(csv.DictReader(io.StringIO(table_rendered("csv", summary))))
@@ -283,16 +240,6 @@ def test_the_ratio_stands_beside_its_interval_wherever_there_is_one():
     assert "ratio to the baseline [95 % interval]" in texts["terminal"]
 
 
-def test_an_interval_without_1_is_seen_to_be_without_it():
-    assert units.ratio_texts(1.003, 1.001, 1.004) == ["1.003x", "1.001x", "1.004x"]
-    assert units.ratio_texts(1.003, 0.999, 1.004) == ["1.00x", "1.00x", "1.00x"]
-
-
-def test_percentages_beyond_three_digits_are_not_written_out():
-    assert [units.percent_text(share) for share in (0.008, 0.12, 9.99, 433.0)] == [
-        "0.8%", "12%", "999%", ">999%"]
-
-
 @pytest.mark.parametrize("words, said", [
     (["columns=bandwith"], "did you mean bandwidth?"),
     (["rows=wirte"], "did you mean write?"),
@@ -307,34 +254,43 @@ def test_what_a_table_refuses(words, said):
     assert said in refused("table", NODELAY, *words)
 
 
-@pytest.mark.parametrize("value, text", [
-    (8.934, "8.93"), (43100.4, "43100"), (0.00213, "0.00213"), (999.9, "1000"), (0, "0"),
-    (12.345, "12.3"), (99.96, "100"), (-3.14159, "-3.14"),
-])
-def test_three_significant_digits(value, text):
-    assert units.number_text(value) == text
+TEXTS = {  # by function of units: what it makes of values
+    units.number_text: {  # three significant digits
+        8.934: "8.93", 43100.4: "43100", 0.00213: "0.00213", 999.9: "1000", 0: "0", 12.345: "12.3",
+        99.96: "100", -3.14159: "-3.14"},
+    units.ratio_text: {
+        0.417: "0.42x", 1: "1.00x", 17.34: "17.3x", 1230: "1230x", 0.0041: "0.0041x"},
+    units.percent_text: {0.008: "0.8%", 0.12: "12%", 9.99: "999%", 433.0: ">999%"},
+    units.size_of_change: {  # beyond a factor of three it is a factor
+        1.0: "0.0%", 1.053: "5.3%", 3.0: "200%", 8.22: "8.22x", 14.01: "14.0x"},
+    units.size_parse: {
+        "64": 64, "4K": 4096, "1.5M": 1572864, "default": None, "15x2": None, "0": None},
+    units.value_text: {
+        (8.93e-6, "s"): "8.93 us", (1e-9, "s"): "1.00 ns", (2.5e-10, "s"): "0.250 ns",
+        (0.0431, "s"): "43.1 ms", (7.06e10, "bit/s"): "70.6 Gbit/s", (950, "bit/s"): "950 bit/s",
+        (15, "1"): "15.00", (4321, "1"): "4321", (0.00312, "1"): "0.00312",
+        (12e3, "1/s"): "12.0 k/s", (0, "s"): "0 s"},
+    units.change_texts: {  # a change that is not 0 does not look so
+        (1.0,): ["+0.0%"], (1 - 1e-15,): ["+0.0%"], (1.00004,): ["+0.004%"], (0.9997,): ["-0.03%"],
+        (1.00051,): ["+0.1%"], (1.024,): ["+2.4%"], (0.34,): ["-66.0%"], (2.42,): ["+142%"],
+        # beyond a factor of three it is a factor, and so is its interval
+        (5770.0, 5001.0, 6012.0): ["5770x", "5000x", "6010x"], (0.0002,): ["0.000200x"],
+        (3.0,): ["+200%"], (0.33,): ["0.330x"],
+        (1.1, 0.9, 3.4): ["1.10x", "0.900x", "3.40x"],  # an end too
+        (2.6, 1.002, 3.4): ["2.600x", "1.002x", "3.400x"],  # excludes 1, and is seen to
+        (2.6, 0.998, 3.4): ["2.60x", "0.998x", "3.40x"],
+        (math.inf,): [">0%"], (0.0,): ["<0%"]},
+    units.ratio_texts: {
+        (1.003, 1.001, 1.004): ["1.003x", "1.001x", "1.004x"],
+        (1.003, 0.999, 1.004): ["1.00x", "1.00x", "1.00x"]},
+}
 
 
-@pytest.mark.parametrize("value, unit, text", [
-    (8.93e-6, "s", "8.93 us"), (1e-9, "s", "1.00 ns"), (2.5e-10, "s", "0.250 ns"),
-    (0.0431, "s", "43.1 ms"), (7.06e10, "bit/s", "70.6 Gbit/s"), (950, "bit/s", "950 bit/s"),
-    (15, "1", "15.00"), (4321, "1", "4321"), (0.00312, "1", "0.00312"),
-    (12e3, "1/s", "12.0 k/s"), (0, "s", "0 s"),
-])
-def test_values_with_a_unit_of_their_own(value, unit, text):
-    assert units.value_text(value, unit) == text
-
-
-@pytest.mark.parametrize("ratio, text", [(0.417, "0.42x"), (1, "1.00x"), (17.34, "17.3x"),
-                                         (1230, "1230x"), (0.0041, "0.0041x")])
-def test_ratios(ratio, text):
-    assert units.ratio_text(ratio) == text
-
-
-@pytest.mark.parametrize("text, size", [("64", 64), ("4K", 4096), ("1.5M", 1572864),
-                                        ("default", None), ("15x2", None), ("0", None)])
-def test_sizes(text, size):
-    assert units.size_parse(text) == size
+@pytest.mark.parametrize("function", TEXTS, ids=lambda function: function.__name__)
+def test_values_as_text(function):
+    found = {given: function(*given) if isinstance(given, tuple) else function(given)
+             for given in TEXTS[function]}
+    assert found == TEXTS[function]
 
 
 @pytest.mark.parametrize("texts, said", [

@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.text import say
 from suite.base.words import arguments_sort
@@ -20,10 +21,9 @@ from suite.result.files import file_write, output_folder
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
-    reasons = {True: TIMES_INVALID, False: f"no run has {histogram}"}
-    named = {why: [cell for cell in cells if bool(cell.emulated) is why] for why in reasons}
-    return "; ".join(f"{reasons[why]}: {cells_text(found)}" for why, found in named.items()
-                     if found)
+    named = grouped((TIMES_INVALID if cell.emulated else f"no run has {histogram}", cell)
+                    for cell in sorted(cells, key=lambda cell: not cell.emulated))
+    return "; ".join(f"{why}: {cells_text(found)}" for why, found in named.items())
 
 
 def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Histogram]:

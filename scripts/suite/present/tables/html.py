@@ -3,10 +3,10 @@
 are those of xml.etree, which escapes text: tags in the text of a result stay text."""
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
-from suite.present.tables.model import Column, Document, Pair, Section, Table
+from suite.present.tables.model import Document, Item, Pair, Section, Table
 
 Child = ET.Element | str | None
 STYLE = Path(__file__).resolve().parents[1] / "report" / "page.css"
@@ -46,14 +46,16 @@ def page_text(head: ET.Element, body: ET.Element) -> str:
 
 def table_element(table: Table) -> ET.Element:
     """The table, with a line of group titles if any group has one, and a rule above each row in
-    breaks. Sorting leaves the rows that sum up at the bottom."""
-    heads = [element("th", column.head, scope="col", class_=kind_of(column))
-             for column in table.columns]
+    breaks. The mark of a figure is an element of its own. Sorting leaves the rows that sum up at
+    the bottom."""
+    kinds = [(column, "name" if column.left else "number") for column in table.columns]
+    heads = [element("th", column.head, scope="col", class_=kind) for column, kind in kinds]
     titles = [element("td", colspan=str(len(table.keys))),
               *(element("th", group.title.replace("_", " "), colspan=str(len(group.columns)),
                         scope="colgroup") for group in table.groups)]
     titled = any(group.title for group in table.groups)
-    rows = [row_element(table.columns, row, row in table.breaks) for row in range(table.rows)]
+    rows = [element("tr", *(item_element(column.items[row], kind) for column, kind in kinds),
+                    class_="break" if row in table.breaks else None) for row in range(table.rows)]
     end = len(rows) - table.foot
     return element("div", element(
         "table",
@@ -62,17 +64,9 @@ def table_element(table: Table) -> ET.Element:
         class_="sortable"), class_="wide")
 
 
-def kind_of(column: Column) -> str:
-    return "name" if column.left else "number"
-
-
-def row_element(columns: Sequence[Column], row: int, after_line: bool) -> ET.Element:
-    """One row; the mark of a figure is an element of its own."""
-    items = [(column.items[row], kind_of(column)) for column in columns]
-    cells = [element("td", item.text,
-                     element("span", item.mark, class_="mark") if item.mark else None, class_=kind)
-             for item, kind in items]
-    return element("tr", *cells, class_="break" if after_line else None)
+def item_element(item: Item, kind: str) -> ET.Element:
+    mark = element("span", item.mark, class_="mark") if item.mark else None
+    return element("td", item.text, mark, class_=kind)
 
 
 def section_elements(section: Section) -> list[ET.Element]:
