@@ -7,7 +7,7 @@ from dataclasses import replace
 from suite import stats
 from suite.base.errors import UsageError
 from suite.base.words import words_text
-from suite.contrast.contrast import Unit, Verdict, contrast_make, sample_of, sessions_of
+from suite.contrast.contrast import Unit, Verdict, contrast_make, sessions_of
 from suite.contrast.verdicts import Family, Judged, pair_judged, rows_opposed
 from suite.decide.comparison.differences import (
     builds_compare,
@@ -53,9 +53,9 @@ def changes_judge(sides: tuple[Matrix, Matrix], pairs: Mapping[int, tuple[Cell, 
     results are a family of their own."""
     if sides[0] is sides[1]:
         return {index: pair_judged(sides[0], *pair, metric.name) for index, pair in pairs.items()}
-    family = Family({index: contrast_make(
-        sample_of(sides[0], base, metric.name), sample_of(sides[1], new, metric.name), Unit.SESSION)
-        for index, (base, new) in pairs.items()}, margin=sides[0].margin)
+    family = Family({index: contrast_make(list(zip(sides, pair, strict=True)), metric.name,
+                                          Unit.SESSION) for index, pair in pairs.items()},
+                    margin=sides[0].margin)
     return {index: Judged(one, family) for index, one in family.members.items()}
 
 
