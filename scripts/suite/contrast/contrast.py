@@ -13,7 +13,7 @@ units themselves (docs/methodology.md).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -26,6 +26,7 @@ from suite.scenario.scenario import LABEL_REPEAT
 
 SESSIONS_ALONE = stats.ROUNDS_NEEDED  # so many sessions on a side are the units
 GROUP_AGREES = 0.9  # a group of rounds says one thing if this share of its ratios does
+Side = tuple[Matrix, Cell]
 SAME_ALPHA = 0.01  # of all baselines of a metric: below it A and A' differ, and nothing is claimed
 
 
@@ -165,28 +166,6 @@ class Contrast:
         return Verdict.UNDECIDED if low <= 1 <= high else Verdict.CHANGED
 
 
-@dataclass(frozen=True)
-class Sample:
-    """One side: a metric of a cell. series: of its rounds."""
-
-    matrix: Matrix
-    cell: Cell
-    metric: str
-    series: Series = field(compare=False)
-
-    @property
-    def exact(self) -> bool:
-        return self.matrix.is_exact(self.cell.name, self.metric)
-
-    @property
-    def disturbed(self) -> bool:
-        return any(one.strangers for one in self.matrix.traits_of(self.cell.name))
-
-
-def sample_of(matrix: Matrix, cell: Cell, metric: str) -> Sample:
-    return Sample(matrix, cell, metric, matrix.series(cell.name, metric))
-
-
 def sessions_of(matrix: Matrix) -> dict[str, range]:
     """The counted rounds of every session, by its id."""
     return {session.name: session.rounds for session in matrix.result.plan.sessions}
@@ -202,9 +181,9 @@ def session_places(matrix: Matrix, rounds: np.ndarray) -> dict[str, np.ndarray]:
 def session_medians(matrix: Matrix, series: Series) -> Series:
     """The median of each session that has values, by session."""
     places = session_places(matrix, series.rounds)
-    return Series(np.array(list(places)),
-                  np.array([np.median(series.values[at]) for at in places.values()]),
-                  np.array([np.median(series.bounds[at]) for at in places.values()]))
+    values, bounds = (np.array([np.median(each[at]) for at in places.values()])
+                      for each in (series.values, series.bounds))
+    return Series(np.array(list(places)), values, bounds)
 
 
 def mixture_find(base: Series, new: Series, paired: bool) -> Mixture | None:
@@ -230,14 +209,15 @@ def contradicts(mixture: Mixture, ratio: stats.Ratio, ratios: np.ndarray) -> boo
     return beyond and abs(ratio.centre) < math.log(regimes.high / regimes.low)
 
 
-def ratio_make(base: Sample, new: Sample, pair: Sequence[Series], unit: Unit) -> stats.Ratio:
-    """The ratio of values above 0 that are not censored. pair: base and new, joined if the unit is
-    a round. Its centre is the ratio of the medians of the whole series."""
+def ratio_make(matrix: Matrix, base: Series, new: Series, pair: Sequence[Series], unit: Unit
+               ) -> stats.Ratio:
+    """The ratio of values above 0 that are not censored. matrix: of new. pair: base and new, joined
+    if the unit is a round. Its centre is the ratio of the medians of the whole series."""
     values = pair[1].values, pair[0].values
     if unit is not Unit.ROUND:
         return stats.ratio_make(*values, False, independent=True)
-    centre = new.series.median / base.series.median
-    places = list(session_places(new.matrix, pair[1].rounds).values())
+    centre = new.median / base.median
+    places = list(session_places(matrix, pair[1].rounds).values())
     if len(places) < SESSIONS_ALONE:
         return stats.ratio_make(*values, True, centre, places)
     ratios = values[0] / values[1]
@@ -245,36 +225,46 @@ def ratio_make(base: Sample, new: Sample, pair: Sequence[Series], unit: Unit) ->
     return stats.ratio_make(medians, np.ones(len(medians)), True, centre, independent=True)
 
 
-def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
-    """The contrast of two samples, new against base."""
-    pair = [base.series, new.series]
+def claims_nothing(sides: Sequence[Side], metric: str) -> Status | None:
+    """Why nothing is claimed from these sides, whatever their values are; None if claims may be."""
+    if any(one.strangers for matrix, cell in sides for one in matrix.traits_of(cell.name)):
+        return Status.DISTURBED
+    one_cell = sides[0][1] is sides[1][1]
+    return Status.INCOMPARABLE if not one_cell and any(
+        same_differ(matrix, metric) for matrix, _ in sides) else None
+
+
+def contrast_make(sides: Sequence[Side], metric: str, unit: Unit,
+                  series: Sequence[Series] = ()) -> Contrast:
+    """The contrast of a metric of two cells, base first. series: their values by round, if not
+    those of Matrix.series()."""
+    base, new = series or [matrix.series(cell.name, metric) for matrix, cell in sides]
+    pair = [base, new]
     if unit is Unit.ROUND:
-        pair = list(pair[0].join(pair[1]))
+        pair = list(base.join(new))
     elif unit is Unit.SESSION:
-        pair = [session_medians(side.matrix, side.series) for side in (base, new)]
-    sessions = len(session_places(new.matrix, new.series.rounds))
+        pair = [session_medians(matrix, one) for (matrix, _), one in zip(sides, pair, strict=True)]
+    sessions = len(session_places(sides[1][0], new.rounds))
 
     def made(status: Status, **more: Any) -> Contrast:
         return Contrast(pair[0], pair[1], status, unit, sessions=sessions, **more)
 
     if not all(map(len, pair)):
         return made(Status.ABSENT)
-    if base.exact and new.exact:
+    if all(matrix.is_exact(cell.name, metric) for matrix, cell in sides):
         return made(Status.OK, exact=True)
-    if METRICS[new.metric].whole and (base.cell.emulated or new.cell.emulated):
+    if METRICS[metric].whole and any(cell.emulated for _, cell in sides):
         return made(Status.TIMING)  # but a stall is ended by a timer of the kernel
-    if not all(side.positive for side in (base.series, new.series, *pair)):
+    if not all(one.positive for one in (base, new, *pair)):
         return made(Status.ZERO)
-    withheld = (Status.DISTURBED if base.disturbed or new.disturbed else
-                Status.INCOMPARABLE if base.cell is not new.cell and any(
-                    same_differ(side.matrix, side.metric) for side in (base, new)) else None)
-    if any(side.censored for side in (base.series, new.series)):
+    withheld = claims_nothing(sides, metric)
+    if base.censored or new.censored:
         return made(withheld or Status.CENSORED)
-    ratio = ratio_make(base, new, pair, unit)
-    paired = unit is Unit.ROUND
-    sides = pair if paired else [base.series, new.series]
-    mixture = mixture_find(sides[0], sides[1], paired)
-    ratios = sides[1].values / sides[0].values if paired else NO_SERIES.values
+    ratio = ratio_make(sides[1][0], base, new, pair, unit)
+    if unit is Unit.ROUND:
+        base, new = pair
+    mixture = mixture_find(base, new, unit is Unit.ROUND)
+    ratios = new.values / base.values if unit is Unit.ROUND else NO_SERIES.values
     mixed = Status.MIXED if mixture and contradicts(mixture, ratio, ratios) else Status.OK
     return made(withheld or mixed, ratio=ratio, mixture=mixture)
 
@@ -282,16 +272,15 @@ def contrast_make(base: Sample, new: Sample, unit: Unit) -> Contrast:
 @remembered
 def contrast_of(matrix: Matrix, base: Cell, new: Cell, metric: str) -> Contrast:
     """The contrast of two cells of one result, new against base."""
-    return contrast_make(sample_of(matrix, base, metric), sample_of(matrix, new, metric),
+    return contrast_make([(matrix, base), (matrix, new)], metric,
                          Unit.ROUND if rounds_common((base, new)) else Unit.BOOT)
 
 
 @remembered
 def same_contrast(matrix: Matrix, cell: Cell, metric: str) -> Contrast:
     """The contrast of the second run of a cell with its first, A' against A."""
-    first, again = (Sample(matrix, cell, metric, series)
-                    for series in matrix.runs_paired(cell.name, metric))
-    return contrast_make(first, again, Unit.ROUND)
+    return contrast_make([(matrix, cell)] * 2, metric, Unit.ROUND,
+                         matrix.runs_paired(cell.name, metric))
 
 
 @remembered
@@ -308,8 +297,7 @@ def same_differ(matrix: Matrix, metric: str) -> bool:
     """Whether A and A' of the baselines differ more than chance allows. Then something else than
     the words of the cells changes figures, and nothing is claimed from this metric."""
     ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
-    return METRICS[metric].timed and bool(ps) and bool(
-        min(stats.benjamini_hochberg(ps)) <= SAME_ALPHA)
+    return METRICS[metric].timed and any(p <= SAME_ALPHA for p in stats.benjamini_hochberg(ps))
 
 
 def same_reach(matrix: Matrix, cell: Cell, metric: str) -> float | None:

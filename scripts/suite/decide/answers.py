@@ -2,7 +2,7 @@
 """The answers of a result, as values: for each [[answer]] the best value of a word in each group of
 cells. present/answers.py puts them into words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from suite import stats
@@ -26,29 +26,33 @@ class Answer(NamedTuple):
     omitted: tuple[dict[str, str], ...] = ()
 
 
+def places_once(places: Iterable[dict[str, str]]) -> tuple[dict[str, str], ...]:
+    """Each place once, in order."""
+    return tuple({tuple(place.items()): place for place in places}.values())
+
+
 def question_answer(matrix: Matrix, question: Question) -> Answer:
     """The answer to a question, for the groups with its words whose cells are all shown."""
     wanted = words_split(question.where.split(), f"[answer] where {question.where}: ")
-    if question.word not in matrix.axes:
-        return Answer(question, (), f"{question.word} does not vary here")
+    word = question.word
+    if word not in matrix.axes:
+        return Answer(question, (), f"{word} does not vary here")
 
     def place_of(cell: Cell) -> dict[str, str]:
-        return {key: value for key, value in cell.axes.items() if key != question.word}
+        return {key: value for key, value in cell.axes.items() if key != word}
 
-    cells = matrix.whole.cells.values()
-    places = [place_of(cell) for cell in cells if wanted.items() <= cell.words.items()]
+    places = [place_of(cell) for cell in matrix.whole.cells.values()
+              if wanted.items() <= cell.words.items()]
     metric = metric_find(question.metric, "scenario.toml: [answer] metric")
-    optima = tuple(optimum for optimum in optima_build(matrix, question.word, metric)
-                   if optimum.place in places and optimum.medians.keys() <= {
-                       cell.axes[question.word] for cell in matrix.cells.values()
-                       if optimum.place.items() <= cell.axes.items()})
-    omitted = [place for place in map(place_of, matrix.cells.values()) if place not in places]
-    return Answer(question, optima, "" if optima else f"no cell here has {question.metric}"
-                  + (f" with {question.where}" if wanted else ""),
-                  tuple(key for key in matrix.axes if key != question.word
-                        and len({place[key] for place in places}) > 1),
-                  tuple(place for number, place in enumerate(omitted)
-                        if place not in omitted[:number]))
+    optima = tuple(one for one in optima_build(matrix, word, metric) if one.place in places
+                   and one.medians.keys() <= {
+                       cell.axes[word] for cell in matrix.cells.values()
+                       if one.place.items() <= cell.axes.items()})
+    why = f"no cell here has {question.metric}{f' with {question.where}' if wanted else ''}"
+    varying = tuple(key for key in matrix.axes
+                    if key != word and len({place[key] for place in places}) > 1)
+    return Answer(question, optima, "" if optima else why, varying, places_once(
+        place for place in map(place_of, matrix.cells.values()) if place not in places))
 
 
 def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
@@ -70,13 +74,12 @@ def axes_by_effect(matrix: Matrix, metric: Metric) -> dict[str, float]:
             if effect}
 
 
-def places_omitted(answers: Sequence[Answer]) -> list[dict[str, str]]:
+def places_omitted(answers: Sequence[Answer]) -> tuple[dict[str, str], ...]:
     """The places that some question leaves out and none of the same word and metric answers."""
     answered = [(one.question.word, one.question.metric, optimum.place)
                 for one in answers for optimum in one.optima]
-    found = [place for one in answers for place in one.omitted
-             if (one.question.word, one.question.metric, place) not in answered]
-    return [place for number, place in enumerate(found) if place not in found[:number]]
+    return places_once(place for one in answers for place in one.omitted
+                       if (one.question.word, one.question.metric, place) not in answered)
 
 
 class LibraryCost(NamedTuple):

@@ -28,7 +28,7 @@ from suite.base.errors import UsageError
 from suite.base.runner_words import EXACT_ONLY, LOAD, subject_of
 from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
-from suite.contrast.contrast import Sample, Status, Verdict, sample_of, session_places
+from suite.contrast.contrast import Status, Verdict, session_places
 from suite.contrast.verdicts import pair_judged
 from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
@@ -100,6 +100,15 @@ class ClaimVerdict(Decision):
         return self.claim.says + (f" ({self.where})" if self.where else "")
 
 
+@dataclass(frozen=True)
+class Sample:
+    """The values of a metric of one cell. exact: whether every run counted the same."""
+
+    cell: Cell
+    series: Series
+    exact: bool
+
+
 Samples = Mapping[Reference, Sample]
 
 
@@ -112,19 +121,19 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
 
 def sample_find(matrix: Matrix, cell: Cell, metric: str) -> Sample:
     """The values of a metric of a cell; Undecidable if it has none."""
-    name, sample = words_text(cell.axes) or cell.name, sample_of(matrix, cell, metric)
+    name, series = words_text(cell.axes) or cell.name, matrix.series(cell.name, metric)
     if cell.status != "ok":
         status = "failed in every round" if cell.status == "failed" else cell.status
         raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
                           unable=cell.status == "unsupported")
-    if not len(sample.series):
+    if not len(series):
         if cell.hides(METRICS[metric]):
             raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
         why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
         raise Undecidable(f"{name}: {why}")
-    if METRICS[metric].timed and sample.disturbed:
+    if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
         raise Undecidable(f"{name}: unexpected connections reached a data port")
-    return sample
+    return Sample(cell, series, matrix.is_exact(cell.name, metric))
 
 
 def samples_find(matrix: Matrix, reference: Reference) -> list[Sample]:

@@ -62,10 +62,6 @@ class Optimum:
         return next(value for value, mark in self.marks.items() if mark == BEST)
 
     @property
-    def unique(self) -> bool:
-        return all(mark == WORSE for mark in self.marks.values() if mark != BEST)
-
-    @property
     def spread(self) -> float:
         return max(self.medians.values()) / min(self.medians.values())
 

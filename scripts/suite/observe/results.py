@@ -11,17 +11,8 @@ from suite.base.errors import Failure, UncorkError, UsageError
 from suite.base.units import counted_text
 from suite.observe.load import records_read, runs_load
 from suite.observe.runs import PROBLEMS_SHOWN, Runs, RunsBuilder
+from suite.result import files
 from suite.result.checks import Damaged
-from suite.result.files import (
-    CLAIMS,
-    PLAN,
-    RECORDS,
-    SCENARIO,
-    machines_read,
-    path_shown,
-    plan_read,
-    result_find,
-)
 from suite.result.machine import Machine
 from suite.result.plan import Plan
 from suite.result.record import Record
@@ -45,7 +36,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        return path_shown(self.folder.resolve().name)
+        return files.path_shown(self.folder.resolve().name)
 
     @property
     def damage_text(self) -> str:
@@ -56,11 +47,11 @@ class Result:
         return f"records.jsonl is damaged: {', and '.join(follows)}" if follows else ""
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
-        return records_read(self.folder / RECORDS, self.runs, rows)
+        return records_read(self.folder / files.RECORDS, self.runs, rows)
 
 
 def missing_error(path: Path) -> UsageError:
-    if (path.parent / CLAIMS).exists():
+    if (path.parent / files.CLAIMS).exists():
         return UsageError(f"{path.parent} has results of claims: name one, {path.parent}/ID")
     return UsageError(f"{path}: no such file, so {path.parent} is no result "
                       "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
@@ -69,7 +60,8 @@ def missing_error(path: Path) -> UsageError:
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
     """The machines by host id; none, with a note, if hosts.json is missing or damaged."""
     try:
-        return {host: Machine((host,), facts) for host, facts in machines_read(folder).items()}
+        machines = files.machines_read(folder)
+        return {host: Machine((host,), facts) for host, facts in machines.items()}
     except FileNotFoundError:
         notes.append("hosts.json is missing: nothing is known of the machine")
     except OSError as error:
@@ -109,12 +101,12 @@ def runs_refuse(runs: Runs, reasons: Mapping[str, str]) -> Runs:
 def result_load(folder: Path) -> Result:
     """Loads a result by its path, or by its name in results/. UsageError: no such folder or file,
     no record yet, a newer plan. Failure: a damaged plan, no whole record."""
-    folder = result_find(folder)
+    folder = files.result_find(folder)
     notes: list[str] = []
-    plan = plan_read(folder)
+    plan = files.plan_read(folder)
     if plan is None:
-        raise missing_error(folder / PLAN)
-    machines, path = machines_known(folder, notes), folder / RECORDS
+        raise missing_error(folder / files.PLAN)
+    machines, path = machines_known(folder, notes), folder / files.RECORDS
     try:
         runs, builder, torn = runs_load(path)
     except FileNotFoundError:
@@ -129,7 +121,7 @@ def result_load(folder: Path) -> Result:
         raise nothing_error(path, runs, builder, bool(torn))
     reasons = {line.cell: line.text for line in reversed(builder.problems) if line.cell in cells}
     unknown = [line.text for line in builder.problems if line.cell not in cells]
-    return Result(folder, scenario_load(folder / SCENARIO), plan, machines,
+    return Result(folder, scenario_load(folder / files.SCENARIO), plan, machines,
                   runs_refuse(selected, reasons), tuple(notes), frozenset(reasons),
                   unknown[0] if unknown else "")
 

@@ -134,10 +134,9 @@ def changes_make(matrices: MatrixPair, rows: Sequence[Row], metric: Metric) -> d
         judged = {index: pair_judged(matrices[0], *pair, metric.name)
                   for index, pair in pairs.items()}
     else:
-        samples = {index: [contrasts.sample_of(matrix, cell, metric.name) for matrix, cell in zip(
-            matrices, pair, strict=True)] for index, pair in pairs.items()}
-        family = Family({index: contrasts.contrast_make(base, new, Unit.SESSION)
-                         for index, (base, new) in samples.items()}, margin=matrices[0].margin)
+        family = Family({index: contrasts.contrast_make(list(zip(matrices, pair, strict=True)),
+                                                        metric.name, Unit.SESSION)
+                         for index, pair in pairs.items()}, margin=matrices[0].margin)
         judged = {index: Judged(one, family) for index, one in family.members.items()}
     return {index: change_make(matrices, pairs[index], metric, one)
             for index, one in judged.items()}
