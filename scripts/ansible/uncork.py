@@ -31,10 +31,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]
         """Ansible calls this, in one process for each host."""
         result: dict[str, Any] = super().run(tmp, task_vars)
         files = Path(self._task.args["folder"]) / task_vars["inventory_hostname"]
-        outcome: dict[str, Any] = {}
         try:
             outcome = self.job_run(json.loads(Path(f"{files}.json").read_text()), f"{files}.out")
-        except Exception as error:
+        except BaseException as error:  # such as the end of the task's time
             outcome = {"why": str(error) or "it does not say why",
                        "unreachable": isinstance(error, AnsibleConnectionFailure)}
             raise
