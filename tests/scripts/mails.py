@@ -11,7 +11,7 @@ from suite import stats
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make, verify
 from suite.contrast.contrast import Contrast, Status, Unit, Verdict
-from suite.contrast.verdicts import Family
+from suite.contrast.verdicts import Family, Judged
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
@@ -66,6 +66,7 @@ class Forged:
     verdict: Verdict
     contrast: Contrast = NO_CONTRAST
     family: Family = field(default_factory=lambda: Family({}))
+    direction = Judged.direction
     detectable: float | None = None
 
 
