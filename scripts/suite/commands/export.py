@@ -21,8 +21,12 @@ from suite.result.files import file_write, output_folder
 
 
 def missing_text(cells: Sequence[Cell], histogram: str) -> str:
-    named = grouped((TIMES_INVALID if cell.emulated else f"no run has {histogram}", cell)
-                    for cell in sorted(cells, key=lambda cell: not cell.emulated))
+    """Why these cells have no histogram, each with its reason if it has no good run."""
+    named = grouped((
+        TIMES_INVALID if cell.emulated else
+        f"{cell.status} ({cell.reasons[0]})" if cell.reasons and not cell.runs_ok else
+        f"no run has {histogram}", cell)
+        for cell in sorted(cells, key=lambda cell: not cell.emulated))
     return "; ".join(f"{why}: {cells_text(found)}" for why, found in named.items())
 
 
