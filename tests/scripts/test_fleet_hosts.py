@@ -137,16 +137,18 @@ def key_of(run: subprocess.Popen[str]) -> bytes:
 
 def visible_texts(hosts: Hosts) -> set[bytes]:
     """Arguments and environments of all processes, here and on the hosts, and what stands in files
-    of a run."""
+    of a run. Those of other tests may end meanwhile."""
     paths = [path for name in ("cmdline", "environ")
              for path in Path("/proc").glob(f"[0-9]*/{name}")]
     for folder in (Path("/tmp").glob("uncork-*"), *(
             host.home.glob(".cache/uncork/run") for host in hosts.hosts.values())):
-        paths += [path for top in folder for path in top.rglob("*") if path.is_file()]
+        paths += [Path(place, name) for top in folder
+                  for place, _, names in os.walk(top) for name in names]
     found = set()
     for path in paths:
         with contextlib.suppress(OSError):
-            found.add(path.read_bytes())
+            if path.is_file():
+                found.add(path.read_bytes())
     return found
 
 
