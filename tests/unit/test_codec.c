@@ -549,33 +549,3 @@ TEST(a_channel_ends_once_on_an_invalid_message)
     close(fds[1]);
     assert_int_equal(uv_loop_close(&loop), 0);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_comes_out_as_it_went_in),
-        cmocka_unit_test(a_stream_may_be_cut_anywhere),
-        cmocka_unit_test(a_stream_may_come_byte_by_byte),
-        cmocka_unit_test(a_nonzero_result_of_take_stops_the_decoder),
-        cmocka_unit_test(a_length_that_no_message_has_is_refused_before_its_body_comes),
-        cmocka_unit_test(only_a_json_object_is_accepted),
-        cmocka_unit_test(an_unknown_type_is_refused),
-        cmocka_unit_test(fields_must_be_those_of_the_type_and_no_others),
-        cmocka_unit_test(the_kind_of_a_failure_is_a_problem),
-        cmocka_unit_test(text_from_another_end_is_safe_for_a_terminal),
-        cmocka_unit_test(a_key_that_is_not_printable_is_refused),
-        cmocka_unit_test(a_message_is_clean_when_it_is_delivered),
-        cmocka_unit_test(a_field_given_twice_is_refused),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
-        cmocka_unit_test(only_valid_messages_are_encoded),
-        cmocka_unit_test(a_body_has_at_most_256_kib),
-        cmocka_unit_test(only_a_client_takes_a_report_of_more_than_256_kib),
-        cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
-        cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
-        cmocka_unit_test(a_channel_ends_once_on_an_invalid_message),
-    };
-
-    signal(SIGPIPE, SIG_IGN); /* as the programs do */
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -295,29 +295,3 @@ TEST(bytes_beyond_the_reply_are_an_error)
     assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes of replies came, and only 6 were due");
     close_end();
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_become_whole_across_and_within_arrivals),
-        cmocka_unit_test(wrong_content_is_named_by_its_byte),
-        cmocka_unit_test(bytes_that_are_not_verified_are_only_counted),
-        cmocka_unit_test(a_checksum_touches_every_byte),
-        cmocka_unit_test(every_request_that_comes_in_one_read_is_answered),
-        cmocka_unit_test(a_driver_begins_as_many_messages_as_its_budget_holds),
-        cmocka_unit_test(a_deadline_that_has_passed_lets_nothing_begin),
-        cmocka_unit_test(a_deadline_is_noticed_however_fast_the_messages_go),
-        cmocka_unit_test(a_request_waits_for_its_whole_reply),
-        cmocka_unit_test(a_follower_stops_at_the_announced_byte),
-        cmocka_unit_test(a_stop_that_is_set_before_the_thread_begins_is_kept),
-        cmocka_unit_test(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order),
-        cmocka_unit_test(a_window_joins_messages_and_keeps_the_groups_within_them),
-        cmocka_unit_test(a_window_takes_no_more_than_are_due),
-        cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
-        cmocka_unit_test(an_end_that_sends_and_receives_does_not_wait_for_a_closed_peer),
-        cmocka_unit_test(bytes_beyond_the_reply_are_an_error),
-        cmocka_unit_test(bytes_from_the_receiver_of_a_stream_are_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -349,17 +349,3 @@ TEST(every_library_carries_every_workload_to_every_other)
         }
     }
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_engine_of_this_test_runs_every_strategy_without_completions),
-        cmocka_unit_test(requests_that_complete_later_carry_a_stream),
-        cmocka_unit_test(requests_that_complete_later_carry_a_stream_from_the_server),
-        cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
-        cmocka_unit_test(a_layer_that_accepts_a_record_only_when_it_is_sent_carries_every_workload),
-        cmocka_unit_test(every_library_carries_every_workload_to_every_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -182,18 +182,3 @@ TEST(ipv4_that_is_spelled_as_ipv6_is_the_same_endpoint)
     assert_true(endpoint_equal(&four, &mapped));
     assert_false(endpoint_equal(&four, &other));
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_syn_has_its_endpoints_and_its_options),
-        cmocka_unit_test(the_same_packet_is_found_behind_every_link),
-        cmocka_unit_test(payload_is_what_ip_says_and_not_what_was_captured_or_padded),
-        cmocka_unit_test(extensions_of_ipv6_are_skipped),
-        cmocka_unit_test(an_incomplete_tcp_header_is_no_segment),
-        cmocka_unit_test(options_that_were_cut_off_are_read_as_far_as_they_go),
-        cmocka_unit_test(ipv4_that_is_spelled_as_ipv6_is_the_same_endpoint),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -237,18 +237,3 @@ TEST(a_sender_that_cannot_be_pinned_reports_it)
     assert_int_equal(wrong_cpu(&problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sender_thread_sends_and_the_data_thread_receives),
-        cmocka_unit_test(without_a_sender_nothing_is_handed_over),
-        cmocka_unit_test(a_reply_may_come_before_the_sender_knows_that_all_is_sent),
-        cmocka_unit_test(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency),
-        cmocka_unit_test(an_error_of_the_sender_is_reported_as_an_error_of_sending),
-        cmocka_unit_test(a_sender_ends_while_its_send_blocks),
-        cmocka_unit_test(a_sender_that_cannot_be_pinned_reports_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

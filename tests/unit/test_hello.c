@@ -63,15 +63,3 @@ TEST(a_token_is_read_back_from_its_digits)
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         assert_int_equal(hex_parse(parsed, TOKEN_SIZE, refused[i]), -1);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hello_gives_its_number_for_the_right_token),
-        cmocka_unit_test(a_sink_accepts_its_token_and_the_proxy_recognises_the_answer),
-        cmocka_unit_test(an_echo_is_not_an_answer_and_a_request_hides_its_token),
-        cmocka_unit_test(a_token_is_read_back_from_its_digits),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

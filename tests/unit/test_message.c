@@ -177,17 +177,3 @@ TEST(every_shape_is_read_back_from_its_spelling)
         shape_free(&again);
     }
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_invalid_message_is_refused),
-        cmocka_unit_test(a_refusal_names_the_position),
-        cmocka_unit_test(a_message_has_limits),
-        cmocka_unit_test(a_shape_counts_fragments_and_groups_and_has_the_longest),
-        cmocka_unit_test(the_canonical_spelling_joins_runs_and_shortens_sizes),
-        cmocka_unit_test(every_shape_is_read_back_from_its_spelling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -82,17 +82,3 @@ TEST(a_synonym_is_nearer_than_any_spelling)
     assert_string_equal(nearest_of("tls", words), "security");
     assert_string_equal(nearest_of("security", words), "security");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_word_is_found),
-        cmocka_unit_test(an_edit_is_insert_delete_replace_or_swap),
-        cmocka_unit_test(the_first_of_two_equally_near_words_stays),
-        cmocka_unit_test(a_word_of_any_length_is_compared_by_its_beginning),
-        cmocka_unit_test(an_unknown_variant_names_the_nearest),
-        cmocka_unit_test(a_synonym_is_nearer_than_any_spelling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

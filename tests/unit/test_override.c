@@ -362,27 +362,3 @@ TEST(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_
     close(fd);
     unlink(path);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_override_is_read_and_written_back),
-        cmocka_unit_test(a_size_is_stored_with_its_change),
-        cmocka_unit_test(a_wrong_override_is_one_line_that_says_what_would_be_right),
-        cmocka_unit_test(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back),
-        cmocka_unit_test(an_override_that_did_not_reach_the_program_is_rejected_with_the_reason),
-        cmocka_unit_test(the_report_is_about_the_most_frequent_shape),
-        cmocka_unit_test(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two),
-        cmocka_unit_test(sends_of_one_size_and_long_headers_want_join),
-        cmocka_unit_test(messages_that_are_joined_already_are_compared_with_separate_ones),
-        cmocka_unit_test(a_single_send_has_nothing_to_join_and_may_want_nodelay),
-        cmocka_unit_test(on_a_unix_socket_no_override_is_offered),
-        cmocka_unit_test(a_subject_is_measured_by_its_name),
-        cmocka_unit_test(the_report_has_what_is_known_and_nothing_else),
-        cmocka_unit_test(a_program_is_found_as_execvp_finds_it),
-        cmocka_unit_test(a_file_that_is_no_program_and_a_truncated_one_are_rejected),
-        cmocka_unit_test(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -286,18 +286,3 @@ TEST(at_the_end_of_the_stream_a_recv_reports_why)
     assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 1);
     close_reader();
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mapped_and_copied_bytes_are_the_stream_in_order),
-        cmocka_unit_test(a_reset_connection_is_an_error_and_not_an_end),
-        cmocka_unit_test(bytes_copied_beside_pages_are_delivered_after_them_without_a_call),
-        cmocka_unit_test(recv_receives_exactly_the_bytes_that_cannot_be_mapped),
-        cmocka_unit_test(less_than_a_page_is_received_without_asking_for_pages),
-        cmocka_unit_test(an_error_that_comes_with_bytes_is_returned_after_them),
-        cmocka_unit_test(at_the_end_of_the_stream_a_recv_reports_why),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

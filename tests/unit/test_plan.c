@@ -560,38 +560,3 @@ TEST(every_word_of_the_list_is_complete)
         assert_null(strpbrk(word->key, "=., "));
     }
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_words_a_plan_is_a_request_of_64_bytes_with_every_default),
-        cmocka_unit_test(a_prefix_overrides_wherever_it_stands),
-        cmocka_unit_test(a_word_that_differs_between_the_ends_stands_twice),
-        cmocka_unit_test(a_word_given_twice_is_refused),
-        cmocka_unit_test(an_unknown_word_or_value_names_the_nearest),
-        cmocka_unit_test(an_invalid_word_is_refused),
-        cmocka_unit_test(a_value_out_of_range_names_the_range),
-        cmocka_unit_test(a_sysctl_is_below_net),
-        cmocka_unit_test(a_build_is_any_folder_whose_path_can_stand_in_a_list),
-        cmocka_unit_test(a_target_can_stand_in_a_list_and_is_not_too_long),
-        cmocka_unit_test(only_tcp_to_a_server_of_uncork_has_a_lab),
-        cmocka_unit_test(contradictory_words_are_refused),
-        cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
-        cmocka_unit_test(a_cork_has_a_layer_and_a_size),
-        cmocka_unit_test(either_all_ends_are_encrypted_or_none),
-        cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),
-        cmocka_unit_test(a_command_is_one_word_whatever_it_is),
-        cmocka_unit_test(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread),
-        cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
-        cmocka_unit_test(an_unused_word_is_reported_and_left_out),
-        cmocka_unit_test(the_given_words_keep_a_word_with_and_without_a_prefix),
-        cmocka_unit_test(fixed_work_takes_the_place_of_the_duration),
-        cmocka_unit_test(the_roles_follow_from_the_workload_and_its_direction),
-        cmocka_unit_test(a_run_with_a_proxy_uses_the_words_of_the_proxy),
-        cmocka_unit_test(without_a_proxy_its_words_have_no_effect),
-        cmocka_unit_test(the_words_of_a_plan_read_back_to_the_same_plan),
-        cmocka_unit_test(every_word_of_the_list_is_complete),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

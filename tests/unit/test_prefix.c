@@ -83,16 +83,3 @@ TEST(a_numeric_parse_looks_up_no_name)
     assert_int_equal(address_parse_numeric(&address, "localhost:80", &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "localhost");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_prefix_contains_the_addresses_with_its_first_bits),
-        cmocka_unit_test(a_prefix_without_a_length_is_one_address),
-        cmocka_unit_test(a_prefix_contains_only_its_family_and_mapped_ipv4),
-        cmocka_unit_test(an_invalid_prefix_is_refused),
-        cmocka_unit_test(a_numeric_parse_looks_up_no_name),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -95,12 +95,13 @@ int __wrap_ring_receive(struct ring_slot *slot, unsigned options)
     return __real_ring_receive(slot, faults.ignores_bundle ? options & ~(unsigned)RECEIVE_BUNDLE : options);
 }
 #endif
-static int clear_faults(void **state)
+
+static void clear_faults(void)
 {
-    (void)state;
     memset(&faults, 0, sizeof faults);
-    return 0;
 }
+
+struct unit_fixture unit_fixture = {.before = clear_faults};
 
 static const struct transport *the(const char *name)
 {
@@ -402,35 +403,4 @@ TEST(an_end_that_writes_through_a_stream_reads_through_it)
 #endif
     CHECK_PLAN(END_SERVER, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
     CHECK_PLAN(END_CLIENT, NULL, "workload=stream", "write=uv", "read=msgtrunc", "place=free");
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-#ifdef __linux__
-        cmocka_unit_test_setup(tcp_on_linux_has_every_capability, clear_faults),
-        cmocka_unit_test_setup(a_unix_socket_on_linux_has_a_descriptor_and_sendfile_only, clear_faults),
-        cmocka_unit_test_setup(a_bundle_that_takes_one_buffer_is_detected, clear_faults),
-#endif
-        cmocka_unit_test_setup(only_wanted_capabilities_are_answered, clear_faults),
-        cmocka_unit_test_setup(the_null_transport_has_every_capability, clear_faults),
-        cmocka_unit_test_setup(a_cork_that_holds_nothing_is_detected, clear_faults),
-        cmocka_unit_test_setup(a_probe_that_was_preempted_is_repeated, clear_faults),
-        cmocka_unit_test_setup(a_more_that_holds_nothing_is_detected, clear_faults),
-        cmocka_unit_test_setup(a_nodelay_without_effect_is_detected, clear_faults),
-        cmocka_unit_test_setup(a_truncation_that_copies_is_detected, clear_faults),
-        cmocka_unit_test_setup(a_kernel_that_takes_keys_and_encrypts_nothing_is_detected, clear_faults),
-        cmocka_unit_test_setup(a_probe_that_could_not_run_is_named_and_repeated, clear_faults),
-        cmocka_unit_test_setup(an_answer_is_kept, clear_faults),
-        cmocka_unit_test_setup(each_end_checks_its_own_strategy_and_reading, clear_faults),
-        cmocka_unit_test_setup(a_quickack_without_effect_is_detected, clear_faults),
-        cmocka_unit_test_setup(an_option_that_accepted_connections_do_not_inherit_is_unsupported,
-                               clear_faults),
-        cmocka_unit_test_setup(a_plan_needs_its_cpus_and_its_other_end, clear_faults),
-        cmocka_unit_test_setup(a_strategy_that_writes_through_a_loop_needs_the_engine_that_has_one,
-                               clear_faults),
-        cmocka_unit_test_setup(an_end_that_writes_through_a_stream_reads_through_it, clear_faults),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

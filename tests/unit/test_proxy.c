@@ -210,20 +210,3 @@ TEST(the_longest_group_of_a_proxy_is_a_window_of_chunks)
     assert_int_equal(plan_window(&plan, END_CLIENT), 1);
     close_pair();
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window),
-        cmocka_unit_test(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released),
-        cmocka_unit_test(a_half_sent_group_releases_its_whole_chunks),
-        cmocka_unit_test(chunks_behind_headroom_are_spans_of_their_own),
-        cmocka_unit_test(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded),
-        cmocka_unit_test(a_relay_of_both_directions_is_over_when_both_have_ended),
-        cmocka_unit_test(a_proxy_follows_the_driver_and_drives_the_follower),
-        cmocka_unit_test(bytes_from_the_sink_are_an_error),
-        cmocka_unit_test(the_longest_group_of_a_proxy_is_a_window_of_chunks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

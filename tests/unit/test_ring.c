@@ -25,31 +25,32 @@ static void set_buffers(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
-static int open_ring(void **state)
+static int check(struct problem *problem)
 {
-    (void)state;
-    counts = (struct call_counts){0};
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
-        return -1;
-    set_buffers(fds[0]);
-    if (ring_open(&ring, &(struct ring_setup){true, true, true, 0}, &counts) < 0)
-        return -1;
-    from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
-    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .recv_buffers = &recv_buffers};
-    return 0;
+    return ring_check(&(struct ring_setup){true, true, true, 0}, problem);
 }
 
-static int close_ring(void **state)
+static void open_ring(void)
 {
-    (void)state;
+    counts = (struct call_counts){0};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    set_buffers(fds[0]);
+    assert_int_equal(ring_open(&ring, &(struct ring_setup){true, true, true, 0}, &counts), 0);
+    from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
+    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .recv_buffers = &recv_buffers};
+}
+
+static void close_ring(void)
+{
     ring_close(ring);
     recv_buffers_close(&recv_buffers);
     pool_close(&pool);
     ring_buffers_close(&from.outgoing);
     close(fds[0]);
     close(fds[1]);
-    return 0;
 }
+
+struct unit_fixture unit_fixture = {.check = check, .before = open_ring, .after = close_ring};
 
 static int send_text(const char *text, unsigned options, uint32_t token)
 {
@@ -515,40 +516,4 @@ TEST(a_receive_that_is_cancelled_ends)
     while (event.kind != RING_RECEIVE);
     assert_int_equal(event.completion.result, -ECANCELED);
     assert_false(event.completion.more);
-}
-
-#define WITH_RING(test) cmocka_unit_test_setup_teardown(test, open_ring, close_ring)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_setup_can_be_switched_off),
-        WITH_RING(a_wait_ends_when_it_is_due),
-        WITH_RING(another_thread_can_wake_a_ring_several_times),
-        WITH_RING(an_event_has_the_number_and_the_token_of_its_request),
-        WITH_RING(enters_are_counted_by_what_they_submit),
-        WITH_RING(linked_sends_that_wait_for_all_arrive_whole_and_in_order),
-        WITH_RING(a_silent_send_posts_no_completion_on_success),
-        WITH_RING(a_silent_send_posts_a_completion_on_failure),
-        WITH_RING(a_bundle_takes_all_buffers_in_order),
-        WITH_RING(without_a_bundle_each_send_takes_one_buffer),
-        WITH_RING(a_ring_of_buffers_that_was_emptied_has_none_left),
-        WITH_RING(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order),
-        WITH_RING(bundles_lose_nothing_while_buffers_are_released_in_any_order),
-        WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
-        WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_at_the_end),
-        WITH_RING(data_after_a_half_close_begins_behind_the_headroom),
-        WITH_RING(a_completion_that_continues_another_is_taken_with_it_and_no_other),
-        WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
-        WITH_RING(a_half_close_completes_a_receive_with_0),
-        WITH_RING(a_half_close_posts_an_event_and_is_received_after_all_data),
-        WITH_RING(a_receive_that_is_cancelled_ends),
-    };
-    struct problem problem = {0};
-
-    if (ring_check(&(struct ring_setup){true, true, true, 0}, &problem) < 0) {
-        printf("skipped: %s\n", problem.text);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

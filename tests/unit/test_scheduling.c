@@ -96,16 +96,3 @@ TEST(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_string_equal(tried.text, changed.text);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scheduling_class_is_read_back_from_its_spelling),
-        cmocka_unit_test(what_is_no_scheduling_class_is_refused),
-        cmocka_unit_test(each_end_may_have_a_class_of_its_own),
-        cmocka_unit_test(a_thread_takes_its_class_and_resets_it_or_gets_the_reason),
-        cmocka_unit_test(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

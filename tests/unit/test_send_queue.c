@@ -346,25 +346,3 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
     assert_true(queue.accepted > 10000);
     queue_close(&queue);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring),
-        cmocka_unit_test(bytes_are_accepted_across_fragments),
-        cmocka_unit_test(a_message_counts_as_accepted_with_its_last_byte),
-        cmocka_unit_test(accepted_flushed_and_released_are_three_facts),
-        cmocka_unit_test(a_flush_covers_only_what_was_accepted),
-        cmocka_unit_test(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush),
-        cmocka_unit_test(the_owner_is_notified_of_each_released_span_once_and_in_order),
-        cmocka_unit_test(a_partly_accepted_fragment_is_not_released),
-        cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
-        cmocka_unit_test(gathering_begins_behind_the_accepted_bytes),
-        cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
-        cmocka_unit_test(a_cursor_takes_the_fragments_of_a_span_one_by_one),
-        cmocka_unit_test(the_fragments_of_a_span_that_repeats_share_one_memory),
-        cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -153,13 +153,3 @@ TEST(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_betwee
     assert_true(visits.inside_fragment > 0);
     assert_true(visits.between_groups > 0);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order),
-        cmocka_unit_test(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

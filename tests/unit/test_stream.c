@@ -264,21 +264,3 @@ TEST(bytes_arrive_only_while_reading_is_on_and_then_the_half_close)
     assert_int_equal(reported.size, 0);
     close_stream();
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order),
-        cmocka_unit_test(a_message_that_is_written_at_once_needs_no_request),
-        cmocka_unit_test(bytes_that_libuv_holds_are_accepted_and_released_when_written),
-        cmocka_unit_test(a_push_while_a_request_is_under_way_writes_nothing),
-        cmocka_unit_test(a_request_lends_no_more_fragments_than_one_call_takes),
-        cmocka_unit_test(a_peer_that_closes_breaks_the_request_in_flight),
-        cmocka_unit_test(a_peer_that_has_closed_breaks_the_next_write),
-        cmocka_unit_test(a_closed_stream_closes_its_descriptor_and_reports_no_request),
-        cmocka_unit_test(bytes_arrive_only_while_reading_is_on_and_then_the_half_close),
-    };
-
-    signal(SIGPIPE, SIG_IGN); /* as both programs do: libuv writes without MSG_NOSIGNAL */
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

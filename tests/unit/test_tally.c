@@ -277,22 +277,3 @@ TEST(ranges_know_every_byte_that_was_added_to_them)
     }
     ranges_free(&ranges);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(segments_are_counted_by_size_and_listed_in_order),
-        cmocka_unit_test(the_interval_begins_at_a_byte_of_each_stream),
-        cmocka_unit_test(what_was_seen_before_is_a_retransmission_and_what_fills_a_gap_is_not),
-        cmocka_unit_test(a_packet_above_the_mss_counts_as_the_segments_that_it_becomes),
-        cmocka_unit_test(no_segment_is_above_half_of_the_largest_window_that_was_given),
-        cmocka_unit_test(connections_of_others_count_nothing),
-        cmocka_unit_test(with_reconnects_the_connections_of_the_warm_up_are_not_counted),
-        cmocka_unit_test(a_close_notify_alone_in_its_segment_is_not_counted),
-        cmocka_unit_test(a_stream_that_ends_without_a_close_notify_is_counted_whole),
-        cmocka_unit_test(of_many_sizes_the_most_frequent_and_the_extremes_are_listed),
-        cmocka_unit_test(ranges_know_every_byte_that_was_added_to_them),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -50,13 +50,3 @@ TEST(an_invalid_target_is_refused_with_a_valid_one)
     refuse("ssh:a+vng:b", "vng is one system for all ends");
     refuse("local+local+local+local", "at most client+server+proxy");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_is_for_all_ends_or_one_for_each),
-        cmocka_unit_test(an_invalid_target_is_refused_with_a_valid_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

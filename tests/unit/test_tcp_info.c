@@ -185,20 +185,3 @@ TEST(the_largest_peer_window_only_grows)
     close(fds[0]);
     close(fds[1]);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_counter_is_summed_up_as_differences_over_the_connections),
-        cmocka_unit_test(a_level_is_taken_as_it_stands_at_the_end),
-        cmocka_unit_test(a_retransmitted_segment_counts_once_and_a_fin_does_not_count),
-        cmocka_unit_test(a_counter_of_32_bits_may_wrap_once),
-        cmocka_unit_test(single_connections_are_listed_up_to_sixteen),
-        cmocka_unit_test(a_figure_that_one_connection_lacks_is_absent),
-        cmocka_unit_test(a_socket_that_is_not_tcp_has_no_figures),
-        cmocka_unit_test(the_largest_peer_window_only_grows),
-        cmocka_unit_test(sends_over_tcp_move_the_figures_that_the_probe_saw_move),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

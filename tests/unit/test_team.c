@@ -111,13 +111,3 @@ TEST(each_thread_has_consecutive_connections_that_are_found_by_their_numbers)
         close_team();
     }
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_two_threads_have_connections_in_one_cache_line),
-        cmocka_unit_test(each_thread_has_consecutive_connections_that_are_found_by_their_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

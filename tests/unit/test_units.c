@@ -194,22 +194,3 @@ TEST(what_is_written_is_read_back)
         assert_int_equal(back, value);
     }
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_size_is_digits_and_perhaps_k_m_or_g),
-        cmocka_unit_test(a_size_is_the_whole_text_and_nothing_else),
-        cmocka_unit_test(a_size_beyond_64_bits_is_out_of_range),
-        cmocka_unit_test(a_count_takes_no_unit),
-        cmocka_unit_test(a_duration_has_a_unit_and_perhaps_decimals),
-        cmocka_unit_test(a_duration_is_strict),
-        cmocka_unit_test(a_rate_counts_bits_in_thousands),
-        cmocka_unit_test(a_percentage_is_exact_to_a_millionth),
-        cmocka_unit_test(taking_a_number_stops_behind_its_last_digit),
-        cmocka_unit_test(the_shortest_exact_spelling_is_written),
-        cmocka_unit_test(what_is_written_is_read_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

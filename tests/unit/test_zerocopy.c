@@ -288,17 +288,3 @@ TEST(no_notification_is_read_while_nothing_is_lent)
     assert_int_equal(connection.calls.counts.made[CALL_RECVMSG], 0);
     close_late();
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_released_only_when_the_kernel_has_returned_it),
-        cmocka_unit_test(numbers_of_sends_wrap_at_2_to_the_32),
-        cmocka_unit_test(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well),
-        cmocka_unit_test(a_kernel_without_memory_for_any_notification_is_an_error),
-        cmocka_unit_test(a_new_descriptor_numbers_its_sends_from_0),
-        cmocka_unit_test(no_notification_is_read_while_nothing_is_lent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
