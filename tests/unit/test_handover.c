@@ -6,7 +6,6 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "team/thread.h"
-#include "words/parse.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -78,15 +77,13 @@ struct fixture {
 
 static struct fixture *fixture_open(void)
 {
-    static const char *const words[] = {"transport=unix", "message=64", "reply=1", "handoff=thread"};
     static struct fixture fixture;
-    struct problem problem = {0};
     int fds[2];
 
     memset(&fixture, 0, sizeof fixture);
     memset(&calls, 0, sizeof calls);
     calls.data_thread = pthread_self();
-    assert_int_equal(plan_parse(&fixture.plan, words, COUNT_OF(words), &problem), 0);
+    unit_parse(&fixture.plan, WORDS("transport=unix", "message=64", "reply=1", "handoff=thread"));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(thread_shared_open(&fixture.shared, &fixture.plan, END_CLIENT, 1), 0);
     fixture.connection.calls.fd = fds[0];

@@ -19,7 +19,6 @@ int main(void)
 #else
 
 #include "security/gnutls.h"
-#include "words/parse.h"
 
 #define WITHIN_MS 2000
 #define TEXT "sixteen bytes..."
@@ -65,12 +64,9 @@ static void open_side(size_t number, int fd)
 
 static void open_sides(void)
 {
-    const char *words[] = {"transport=tcp", "client.security=ktls", "server.security=gnutls"};
     int results[2] = {-EAGAIN, -EAGAIN}, fds[2];
-    struct problem problem = {0};
 
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&plan, WORDS("transport=tcp", "client.security=ktls", "server.security=gnutls"));
     assert_int_equal(plan.transport->pair(0, fds), 0);
     open_side(0, fds[0]);
     open_side(1, fds[1]);

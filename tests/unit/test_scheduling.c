@@ -3,7 +3,6 @@
 
 #include "placement/scheduling.h"
 #include "plan/plan.h"
-#include "words/parse.h"
 
 #include <pthread.h>
 
@@ -40,11 +39,9 @@ TEST(what_is_no_scheduling_class_is_refused)
 
 TEST(each_end_may_have_a_class_of_its_own)
 {
-    static const char *const words[] = {"sched=rr:2", "server.sched=other"};
-    struct problem problem = {0};
     struct plan plan;
 
-    assert_int_equal(plan_parse(&plan, words, COUNT_OF(words), &problem), 0);
+    unit_parse(&plan, WORDS("sched=rr:2", "server.sched=other"));
     assert_int_equal(plan.ends[END_CLIENT].scheduling.class, SCHEDULING_RR);
     assert_int_equal(plan.ends[END_CLIENT].scheduling.priority, 2);
     assert_int_equal(plan.ends[END_SERVER].scheduling.class, SCHEDULING_OTHER);

@@ -5,7 +5,6 @@
 
 #include "connection/loans.h"
 #include "connection/strategy.h"
-#include "words/parse.h"
 
 #include <stdlib.h>
 
@@ -154,11 +153,7 @@ static void append_group(uint32_t fragments, size_t longest)
 /* Numbers begin at `first`. */
 static void open_late(uint32_t first, uint64_t seed)
 {
-    const char *words[] = {"transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"};
-    struct problem problem = {0};
-
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&plan, WORDS("transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"));
     memset(&shared, 0, sizeof shared);
     memset(&connection, 0, sizeof connection);
     assert_int_equal(thread_shared_open(&shared, &plan, END_CLIENT, 1), 0);

@@ -39,6 +39,14 @@ struct unit_fixture {
 };
 extern struct unit_fixture unit_fixture;
 
+/* Words as a list that ends with NULL. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+struct plan;
+
+/* The plan of words that must be valid. */
+void unit_parse(struct plan *plan, const char *const *words);
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 /* Random figures that are the same in every run: xorshift64* (Vigna 2016). Start from {.state = any
