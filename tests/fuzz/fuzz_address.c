@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is an address or is refused. The spelling of an address with a numeric host reads back
  * as the same address. Any text is a prefix or is refused. A prefix contains its own address. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "net/address.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is a message or is refused. The canonical spelling of a message is the same message. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "plan/message.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any lines are words of a plan or are refused. The words of a plan make the same plan again. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "base/cleanup.h"
 #include "plan/plan.h"
