@@ -7,11 +7,6 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Whether the host needs no name server. */
 static int is_numeric(const char *text)

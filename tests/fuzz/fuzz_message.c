@@ -4,11 +4,6 @@
 
 #include "plan/message.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static void compare(const struct shape *a, const struct shape *b)
 {
     if (a->count != b->count || a->groups != b->groups || a->bytes != b->bytes ||

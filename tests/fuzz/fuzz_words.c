@@ -8,11 +8,8 @@
 #include "words/parse.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define WORDS_MAX 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_again(const struct plan *plan)
 {

@@ -5,7 +5,6 @@
 #include "control/channel.h"
 #include "control/codec.h"
 
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -142,11 +141,10 @@ TEST(a_stream_may_be_cut_anywhere)
 
     feed_whole(bytes, size, &whole);
     for (size_t cut = 0; cut <= size; cut++) {
-        struct problem problem = {0};
         struct taken parts = {0};
 
         feed_whole(bytes, cut, &parts);
-        assert_int_equal(feed(bytes + cut, size - cut, &parts, &problem), 0);
+        assert_int_equal(feed(bytes + cut, size - cut, &parts, &(struct problem){0}), 0);
         assert_same(&whole, &parts);
         forget(&parts);
     }
@@ -415,7 +413,10 @@ TEST(a_body_has_at_most_256_kib)
     assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 256 KiB");
 }
 
-/* ---- two channels on one loop ---- */
+/* ---- channels on one loop ---- */
+
+static uv_loop_t loop;
+static int fds[2];
 
 struct side {
     struct channel channel;
@@ -450,6 +451,28 @@ static void on_closed(void *owner)
 
 static const struct channel_events events = {on_message, on_ended, on_closed, false};
 
+static struct side sides[2];
+
+static void open_loop(void)
+{
+    memset(sides, 0, sizeof sides);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+}
+
+static void open_side(int i)
+{
+    struct problem problem = {0};
+
+    assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem), 0);
+}
+
+static void run_loop(void)
+{
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static json_t *make_long(void)
 {
     json_t *list = json_array();
@@ -481,71 +504,48 @@ TEST(only_a_client_takes_a_report_of_more_than_256_kib)
 
 TEST(a_long_value_comes_through_a_channel_whole)
 {
-    static struct side sides[2];
     CLEANUP_JSON json_t *value = make_long();
-    struct problem problem = {0};
-    uv_loop_t loop;
-    int fds[2];
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem),
-                         0);
+    open_loop();
+    open_side(0);
+    open_side(1);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, json_incref(value));
-    uv_run(&loop, UV_RUN_DEFAULT);
+    run_loop();
     assert_int_equal(sides[1].messages, 1);
     assert_true(json_equal(sides[1].whole, value));
     assert_int_equal(sides[1].ended, 0);
     assert_int_equal(sides[0].ended, 1);
     assert_int_equal(sides[0].closed + sides[1].closed, 2);
     json_decref(sides[1].whole);
-    assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 /* A peer that says why and closes, before this end has read that and while it sends. */
 TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 {
-    static struct side side;
-    CLEANUP_JSON json_t *body = json_pack("{s:{}}", "value");
-    struct problem problem = {0};
-    uint8_t *bytes;
     size_t size;
-    uv_loop_t loop;
-    int fds[2];
+    CLEANUP_FREE uint8_t *bytes = encode(CONTROL_REPORT, "{\"value\": {}}", &size);
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
+    open_loop();
     assert_int_equal(send(fds[1], bytes, size, 0), size);
     close(fds[1]);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
-    channel_send(&side.channel, CONTROL_PING, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(side.messages, 1);
-    assert_int_equal(side.ended, 0);
-    assert_int_equal(side.closed, 1);
-    json_decref(side.whole);
-    free(bytes);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    open_side(0);
+    channel_send(&sides[0].channel, CONTROL_PING, NULL);
+    run_loop();
+    assert_int_equal(sides[0].messages, 1);
+    assert_int_equal(sides[0].ended, 0);
+    assert_int_equal(sides[0].closed, 1);
+    json_decref(sides[0].whole);
 }
 
 TEST(a_channel_ends_once_on_an_invalid_message)
 {
-    static struct side side;
-    struct problem problem = {0};
-    uv_loop_t loop;
-    int fds[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
+    open_loop();
+    open_side(0);
     assert_int_equal(send(fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(side.ended, 1);
-    assert_int_equal(side.closed, 1);
-    assert_int_equal(side.messages, 0);
-    assert_non_null(strstr(side.why, "this is not uncork's channel"));
+    run_loop();
+    assert_int_equal(sides[0].ended, 1);
+    assert_int_equal(sides[0].closed, 1);
+    assert_int_equal(sides[0].messages, 0);
+    assert_non_null(strstr(sides[0].why, "this is not uncork's channel"));
     close(fds[1]);
-    assert_int_equal(uv_loop_close(&loop), 0);
 }

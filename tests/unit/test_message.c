@@ -26,26 +26,13 @@ static void refuse(const char *text, const char *why)
 
 TEST(an_invalid_message_is_refused)
 {
-    static const char *const refused[] = {"",       "15x",
-                                          "x2",     "0x2",
-                                          "2x0",    "0",
-                                          "-1",     "+1",
-                                          "1e99",   "4k",
-                                          "1x",     "2++3",
-                                          "/2",     "2/",
-                                          "2//3",   "+",
-                                          "/",      "x",
-                                          "2+",     "2x3x4",
-                                          "4Kx2",   "1.5K",
-                                          " 64",    "64 ",
-                                          "64,128", "64..1M",
-                                          "2x-1",   "0x10",
-                                          "K",      "15X2",
-                                          "15*2",   "64B",
-                                          "1KK",    "2x\xc3\x97\x33"};
+    const char *const *refused =
+        WORDS("", "15x", "x2", "0x2", "2x0", "0", "-1", "+1", "1e99", "4k", "1x", "2++3", "/2", "2/", "2//3",
+              "+", "/", "x", "2+", "2x3x4", "4Kx2", "1.5K", " 64", "64 ", "64,128", "64..1M", "2x-1", "0x10",
+              "K", "15X2", "15*2", "64B", "1KK", "2x\xc3\x97\x33");
 
-    for (size_t i = 0; i < COUNT_OF(refused); i++)
-        refuse(refused[i], "write it like 64, 15x2");
+    for (; *refused; refused++)
+        refuse(*refused, "write it like 64, 15x2");
 }
 
 TEST(a_refusal_names_the_position)

@@ -186,23 +186,14 @@ TEST(a_value_out_of_range_names_the_range)
 
 TEST(a_sysctl_is_below_net)
 {
-    static const char *const settings[] = {"net.ipv4.tcp_sack",
-                                           "net.ipv4.tcp_sack:",
-                                           "kernel.panic:1",
-                                           "net:1",
-                                           "net.:1",
-                                           "net..ipv4:1",
-                                           "net.../..:1",
-                                           "net.ipv4/tcp_sack:1",
-                                           "net.ipv4.tcp_sack:1 2",
-                                           "net.ipv4.tcp_sack:'",
-                                           "None",
-                                           ""};
+    const char *const *settings = WORDS("net.ipv4.tcp_sack", "net.ipv4.tcp_sack:", "kernel.panic:1", "net:1",
+                                        "net.:1", "net..ipv4:1", "net.../..:1", "net.ipv4/tcp_sack:1",
+                                        "net.ipv4.tcp_sack:1 2", "net.ipv4.tcp_sack:'", "None", "");
 
-    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+    for (; *settings; settings++) {
         char word[64];
 
-        snprintf(word, sizeof word, "sysctl=%s", settings[i]);
+        snprintf(word, sizeof word, "sysctl=%s", *settings);
         refuse(WORDS(word, "lab=on"), "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
     }
 }

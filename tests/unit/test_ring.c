@@ -85,9 +85,9 @@ static bool completes(struct ring_event *event)
     return ring_next(ring, event);
 }
 
-static void open_recv_buffers(size_t size, uint32_t count)
+static void open_recv_buffers(size_t size, size_t headroom, uint32_t count)
 {
-    assert_int_equal(pool_open(&pool, size, 0, count), 0);
+    assert_int_equal(pool_open(&pool, size, headroom, count), 0);
     assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
 }
 
@@ -307,7 +307,7 @@ static void receive_all(bool bundle, size_t total)
     size_t kept_count = 0;
     bool receiving = false;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     while (received < total) {
         uint8_t piece[100];
         size_t size = 1 + dice_roll(&dice, sizeof piece);
@@ -367,7 +367,7 @@ TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
     const uint8_t *data;
     uint16_t number;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     number = 4;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(recv_buffers_take(&recv_buffers, &number, 16, &data), 16);
@@ -385,7 +385,7 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     const uint8_t *data;
     uint16_t number = 0;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     assert_int_equal(recv_buffers_take(&recv_buffers, &number, 40, &data), 40);
     assert_int_equal(pool_number(&pool, data), 0);
     pool_release(&pool, data, 40); /* 0 to 2 come after 7 again */
@@ -402,7 +402,7 @@ TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
     const uint8_t *data;
     uint16_t number;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
     event = await();
@@ -437,8 +437,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_a
     uint32_t free_buffers;
 
     need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
-    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
+    open_recv_buffers(8, RECEIVE_HEADER, 4);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(receive_aligned(&data), 8);
@@ -458,8 +457,7 @@ TEST(data_after_a_half_close_begins_behind_the_headroom)
 {
     const uint8_t *data = NULL;
 
-    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
+    open_recv_buffers(8, RECEIVE_HEADER, 4);
     to.ending = true;
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
@@ -472,7 +470,7 @@ TEST(a_half_close_completes_a_receive_with_0)
 {
     struct ring_event event;
 
-    open_recv_buffers(16, 2);
+    open_recv_buffers(16, 0, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     shutdown(fds[0], SHUT_WR);
     event = await();
@@ -487,7 +485,7 @@ TEST(a_half_close_posts_an_event_and_is_received_after_all_data)
     struct ring_event event;
     int received = 0;
 
-    open_recv_buffers(16, 128);
+    open_recv_buffers(16, 0, 128);
     assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(ring_watch(&to, RING_HALF_CLOSED), 0);
@@ -507,7 +505,7 @@ TEST(a_receive_that_is_cancelled_ends)
 {
     struct ring_event event;
 
-    open_recv_buffers(16, 2);
+    open_recv_buffers(16, 0, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <unistd.h>
 
 static struct pair pair;
@@ -127,20 +126,13 @@ static unsigned run_shape(const char *transport, const char *message)
 
 TEST(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order)
 {
-    static const char *const shapes[] = {"1",
-                                         "15x2",
-                                         "16+4K",
-                                         "32/2x4K/2x4K",
-                                         "1M",
-                                         "2000x1/1",
-                                         "3x100000",
-                                         "100x1000/1/3x50K",
-                                         "40x2000/40x2000"};
+    const char *const *shapes = WORDS("1", "15x2", "16+4K", "32/2x4K/2x4K", "1M", "2000x1/1", "3x100000",
+                                      "100x1000/1/3x50K", "40x2000/40x2000");
     unsigned requests = 0;
 
-    for (size_t t = 0; t < COUNT_OF(transports); t++)
-        for (size_t i = 0; i < COUNT_OF(shapes); i++)
-            requests += run_shape(transports[t], shapes[i]);
+    for (; *shapes; shapes++)
+        for (size_t t = 0; t < COUNT_OF(transports); t++)
+            requests += run_shape(transports[t], *shapes);
     assert_true(requests > 20);
 }
 

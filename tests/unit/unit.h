@@ -39,7 +39,7 @@ struct unit_fixture {
 };
 extern struct unit_fixture unit_fixture;
 
-/* Words as a list that ends with NULL. */
+/* Words, or other texts, as a list that ends with NULL. It lives as long as the block around it. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 struct plan;
