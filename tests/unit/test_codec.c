@@ -30,50 +30,40 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
 
 /* ---- what the decoder delivered ---- */
 
-struct taken {
+static struct codec codec;
+static struct problem problem;
+static struct taken {
     size_t count;
     enum control_type types[64];
     json_t *bodies[64];
     int result; /* of take() */
-};
+} taken;
 
 static int take(void *owner, enum control_type type, const json_t *body)
 {
-    struct taken *taken = owner;
-
-    assert_true(taken->count < COUNT_OF(taken->types));
-    taken->types[taken->count] = type;
-    taken->bodies[taken->count++] = json_deep_copy(body);
-    return taken->result;
+    assert_ptr_equal(owner, &taken);
+    assert_true(taken.count < COUNT_OF(taken.types));
+    taken.types[taken.count] = type;
+    taken.bodies[taken.count++] = json_deep_copy(body);
+    return taken.result;
 }
 
-static void forget(struct taken *taken)
-{
-    for (size_t i = 0; i < taken->count; i++)
-        json_decref(taken->bodies[i]);
-    taken->count = 0;
-}
-
-static void assert_same(const struct taken *a, const struct taken *b)
-{
-    assert_int_equal(a->count, b->count);
-    for (size_t i = 0; i < a->count; i++) {
-        assert_int_equal(a->types[i], b->types[i]);
-        assert_true(json_equal(a->bodies[i], b->bodies[i]));
-    }
-}
-
-static struct codec codec;
-
+/* Forgets everything: a new decoder. */
 static void restart(void)
 {
+    for (size_t i = 0; i < taken.count; i++)
+        json_decref(taken.bodies[i]);
     free(codec.buffer);
     codec = (struct codec){0};
+    problem = (struct problem){0};
+    taken = (struct taken){0};
 }
 
-static int feed(const void *bytes, size_t size, struct taken *taken, struct problem *problem)
+struct unit_fixture unit_fixture = {.after = restart};
+
+static int feed(const void *bytes, size_t size)
 {
-    return codec_feed(&codec, bytes, size, take, taken, problem);
+    return codec_feed(&codec, bytes, size, take, &taken, &problem);
 }
 
 /* ---- valid messages ---- */
@@ -81,12 +71,12 @@ static int feed(const void *bytes, size_t size, struct taken *taken, struct prob
 static uint8_t *encode(enum control_type type, const char *text, size_t *size)
 {
     CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
-    struct problem problem = {0};
+    struct problem why = {0};
     uint8_t *bytes;
 
     assert_non_null(body);
-    if (control_encode(type, body, &bytes, size, &problem) < 0)
-        fail_msg("%s", problem.text);
+    if (control_encode(type, body, &bytes, size, &why) < 0)
+        fail_msg("%s", why.text);
     return bytes;
 }
 
@@ -107,21 +97,9 @@ static uint8_t *encode_all(size_t *size)
     return all;
 }
 
-static void feed_whole(const uint8_t *bytes, size_t size, struct taken *taken)
+/* Every type came once, in order, as it is in `bodies`. */
+static void assert_all_taken(void)
 {
-    struct problem problem = {0};
-
-    restart();
-    assert_int_equal(feed(bytes, size, taken, &problem), 0);
-}
-
-TEST(every_message_comes_out_as_it_went_in)
-{
-    struct taken taken = {0};
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    feed_whole(bytes, size, &taken);
     assert_int_equal(taken.count, CONTROL_TYPE_COUNT);
     for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
         CLEANUP_JSON json_t *expected = json_loads(bodies[type], 0, NULL);
@@ -130,73 +108,65 @@ TEST(every_message_comes_out_as_it_went_in)
         json_object_set(expected, "type", json_object_get(taken.bodies[type], "type"));
         assert_true(json_equal(taken.bodies[type], expected));
     }
-    forget(&taken);
+}
+
+TEST(every_message_comes_out_as_it_went_in)
+{
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    assert_int_equal(feed(bytes, size), 0);
+    assert_all_taken();
 }
 
 TEST(a_stream_may_be_cut_anywhere)
 {
-    struct taken whole = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    feed_whole(bytes, size, &whole);
     for (size_t cut = 0; cut <= size; cut++) {
-        struct taken parts = {0};
-
-        feed_whole(bytes, cut, &parts);
-        assert_int_equal(feed(bytes + cut, size - cut, &parts, &(struct problem){0}), 0);
-        assert_same(&whole, &parts);
-        forget(&parts);
+        restart();
+        assert_int_equal(feed(bytes, cut), 0);
+        assert_int_equal(feed(bytes + cut, size - cut), 0);
+        assert_all_taken();
     }
-    forget(&whole);
 }
 
 TEST(a_stream_may_come_byte_by_byte)
 {
-    struct taken whole = {0}, parts = {0};
-    struct problem problem = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    feed_whole(bytes, size, &whole);
-    restart();
     for (size_t i = 0; i < size; i++)
-        assert_int_equal(feed(bytes + i, 1, &parts, &problem), 0);
-    assert_same(&whole, &parts);
-    forget(&whole);
-    forget(&parts);
+        assert_int_equal(feed(bytes + i, 1), 0);
+    assert_all_taken();
 }
 
 TEST(a_nonzero_result_of_take_stops_the_decoder)
 {
-    struct taken taken = {.result = 7};
-    struct problem problem = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), 7);
+    taken.result = 7;
+    assert_int_equal(feed(bytes, size), 7);
     assert_int_equal(taken.count, 1);
     assert_int_equal(problem.kind, PROBLEM_NONE);
-    forget(&taken);
 }
 
 /* ---- invalid messages ---- */
 
 static void refuse_bytes(const void *bytes, size_t size, const char *why)
 {
-    struct taken taken = {0};
-    struct problem problem = {0}, again = {0};
     size_t good;
     CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
 
     restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
-    assert_int_equal(taken.count, 0);
     /* every later message is refused */
-    assert_int_equal(feed(ping, good, &taken, &again), -1);
-    assert_int_equal(again.kind, PROBLEM_FAILURE);
+    problem = (struct problem){0};
+    assert_int_equal(feed(ping, good), -1);
+    assert_int_equal(problem.kind, PROBLEM_FAILURE);
     assert_int_equal(taken.count, 0);
 }
 
@@ -279,7 +249,6 @@ static void assert_cleaned(const char *text, const char *expected)
 {
     CLEANUP_JSON json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
     CLEANUP_JSON json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
-    struct problem problem = {0};
 
     assert_true(value && wanted);
     assert_int_equal(control_clean(value, &problem), 0);
@@ -301,7 +270,6 @@ TEST(text_from_another_end_is_safe_for_a_terminal)
 TEST(a_key_that_is_not_printable_is_refused)
 {
     CLEANUP_JSON json_t *value = json_loads("[{\"a\\u001bb\": 1}]", 0, NULL);
-    struct problem problem = {0};
 
     assert_int_equal(control_clean(value, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "sent the name 'a?b', which is not printable");
@@ -313,16 +281,12 @@ TEST(a_message_is_clean_when_it_is_delivered)
     static const char body[] =
         "{\"type\": \"failed\", \"kind\": \"failed\", \"phase\": \"\\u0007\", \"text\": \"\\u001b[m\"}";
     static const uint8_t header[] = {0, 0, 0, sizeof body - 1};
-    struct taken taken = {0};
-    struct problem problem = {0};
 
-    restart();
-    assert_int_equal(feed(header, sizeof header, &taken, &problem), 0);
-    assert_int_equal(feed(body, sizeof body - 1, &taken, &problem), 0);
+    assert_int_equal(feed(header, sizeof header), 0);
+    assert_int_equal(feed(body, sizeof body - 1), 0);
     assert_int_equal(taken.count, 1);
     assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "phase")), "?");
     assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "text")), "?[m");
-    forget(&taken);
 }
 
 TEST(a_field_given_twice_is_refused)
@@ -351,14 +315,10 @@ TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
     memcpy(bytes, ping, good);
     memcpy(bytes + good, wrong, sizeof wrong - 1);
     for (size_t cut = 0; cut < good + sizeof wrong - 1; cut++) {
-        struct taken taken = {0};
-        struct problem problem = {0};
-
         restart();
-        assert_int_equal(feed(bytes, cut, &taken, &problem), 0);
-        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut, &taken, &problem), -1);
+        assert_int_equal(feed(bytes, cut), 0);
+        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut), -1);
         assert_int_equal(taken.count, 1);
-        forget(&taken);
     }
 }
 
@@ -374,10 +334,10 @@ TEST(only_valid_messages_are_encoded)
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP_JSON json_t *body = json_loads(wrong[i].body, 0, NULL);
-        struct problem problem = {0};
         uint8_t *bytes;
         size_t size;
 
+        problem = (struct problem){0};
         assert_int_equal(control_encode(wrong[i].type, body, &bytes, &size, &problem), -1);
         assert_int_equal(problem.kind, PROBLEM_FAILURE);
         assert_null(json_object_get(body, "type")); /* not stolen, not changed */
@@ -385,7 +345,7 @@ TEST(only_valid_messages_are_encoded)
 }
 
 /* A version so long that the body has exactly `size` bytes. */
-static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct problem *problem)
+static int encode_long(size_t size, uint8_t **bytes, size_t *encoded)
 {
     size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
     CLEANUP_FREE char *version = calloc(1, length + 1);
@@ -393,23 +353,20 @@ static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct pro
 
     memset(version, 'v', length);
     body = json_pack("{s:s}", "version", version);
-    return control_encode(CONTROL_ASK, body, bytes, encoded, problem);
+    return control_encode(CONTROL_ASK, body, bytes, encoded, &problem);
 }
 
 TEST(a_body_has_at_most_256_kib)
 {
-    struct problem problem = {0};
-    struct taken taken = {0};
     CLEANUP_FREE uint8_t *bytes = NULL;
     uint8_t *unused;
     size_t size;
 
-    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size, &problem), 0);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size), 0);
     assert_int_equal(size, CONTROL_HEADER_SIZE + CONTROL_BODY_MAX);
-    feed_whole(bytes, size, &taken);
+    assert_int_equal(feed(bytes, size), 0);
     assert_int_equal(taken.count, 1);
-    forget(&taken);
-    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size, &problem), -1);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 256 KiB");
 }
 
@@ -462,8 +419,6 @@ static void open_loop(void)
 
 static void open_side(int i)
 {
-    struct problem problem = {0};
-
     assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem), 0);
 }
 
@@ -486,20 +441,16 @@ TEST(only_a_client_takes_a_report_of_more_than_256_kib)
 {
     CLEANUP_JSON json_t *body = json_pack("{s:o}", "value", make_long());
     CLEANUP_FREE uint8_t *bytes = NULL;
-    struct problem problem = {0};
-    struct taken taken = {0};
     size_t size;
 
     assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
     assert_true(size > CONTROL_BODY_MAX);
-    restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "of a length that no message has");
     restart();
     codec.takes_long = true;
-    assert_int_equal(feed(bytes, size, &taken, &(struct problem){0}), 0);
+    assert_int_equal(feed(bytes, size), 0);
     assert_int_equal(taken.count, 1);
-    forget(&taken);
 }
 
 TEST(a_long_value_comes_through_a_channel_whole)

@@ -44,7 +44,7 @@ TEST(a_buffer_has_its_number_whatever_its_size)
 {
     const size_t sizes[] = {1, 2, 3, 32, 1000, 4096};
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct pool other;
 
         assert_int_equal(pool_open(&other, sizes[i], i % 2 * 16, 5), 0);

@@ -251,9 +251,9 @@ TEST(a_silent_send_posts_a_completion_on_failure)
     assert_int_equal(event.completion.result, -EPIPE);
 }
 
-static void provide(uint32_t count, const char *texts[])
+static void provide(const char *const *texts)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; texts[i]; i++)
         ring_buffers_add(&from.outgoing, texts[i], (uint32_t)strlen(texts[i]), (uint16_t)i, 1);
     ring_buffers_publish(&from.outgoing);
 }
@@ -264,7 +264,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
     char came[16] = {0};
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(3, (const char *[]){"ab", "c", "def"});
+    provide(WORDS("ab", "c", "def"));
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 6);
     assert_int_equal(read(fds[1], came, sizeof came), 6);
@@ -275,7 +275,7 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
 {
     need(RING_SENDS_BUFFERS, "send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(2, (const char *[]){"ab", "c"});
+    provide(WORDS("ab", "c"));
     assert_int_equal(send_provided(0), 0);
     assert_int_equal(await().completion.result, 2);
     assert_int_equal(send_provided(0), 0);
@@ -286,11 +286,11 @@ TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 {
     need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(2, (const char *[]){"ab", "c"});
+    provide(WORDS("ab", "c"));
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, -ENOBUFS);
-    provide(1, (const char *[]){"d"});
+    provide(WORDS("d"));
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 1);
 }
