@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is an address or is refused. The spelling of an address with a numeric host reads back
  * as the same address. Any text is a prefix or is refused. A prefix contains its own address. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "net/address.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Whether the host needs no name server. */
 static int is_numeric(const char *text)

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes, cut anywhere, are messages of the control channel or are refused. A message has no
  * byte that controls a terminal. Encoded again, it is the same message. */
+#include "fuzz.h"
+
 #include "base/cleanup.h"
 #include "control/codec.h"
-
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int compare(void *owner, enum control_type type, const json_t *body)
 {

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes are a segment of TCP or none; a segment lies within its frame, and any row of them can be summed
  * up: each byte of a stream is counted once, in some segment. */
+#include "fuzz.h"
+
 #include "capture/frame.h"
 #include "capture/tally.h"
 
 #include <netinet/in.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What comes first in the input: link, which ways are encrypted, then frames behind their length each. */
 #define HEAD 2

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text is a message or is refused. The canonical spelling of a message is the same message. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "plan/message.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void compare(const struct shape *a, const struct shape *b)
 {

@@ -3,15 +3,12 @@
  * A protocol reads or refuses any bytes of the other end, in pieces of any size. A foreign client
  * gets the same replies for pieces of any size.
  */
+#include "fuzz.h"
+
 #include "base/clock.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
 #include "words/parse.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define CONTENT_SIZE 4096u
 #define PIECE_MAX 512u /* chunk=512 */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes are a file of keys, or are refused with the number of the line. Each identity of a file
  * has one key. */
+#include "fuzz.h"
+
 #include "control/psk.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct psk_list list;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any lines are words of a plan or are refused. The words of a plan make the same plan again. */
-#include "text.h"
+#include "fuzz.h"
 
 #include "base/cleanup.h"
 #include "plan/plan.h"
@@ -8,11 +8,8 @@
 #include "words/parse.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define WORDS_MAX 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_again(const struct plan *plan)
 {

@@ -2,27 +2,21 @@
 #include "pair.h"
 
 #include "connection/strategy.h"
-#include "words/parse.h"
 #include "unit.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 static void parse(struct plan *plan, const char *transport, const char *write, const char *message)
 {
     char texts[3][256];
     const char *words[] = {"workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
-                           texts[0],          texts[1],    texts[2]};
-    struct problem problem = {0};
+                           texts[0],          texts[1],    texts[2],    NULL};
 
     snprintf(texts[0], sizeof texts[0], "transport=%s", transport);
     snprintf(texts[1], sizeof texts[1], "write=%s", write);
     snprintf(texts[2], sizeof texts[2], "message=%s", message);
-    if (plan_parse(plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(plan, words);
     if (plan->write.strategy
             ->zerocopy) /* each fragment arrives on a page of its own, and TCP drops what does not fit */
         plan->ends[END_SERVER].rcvbuf_bytes = 0;

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include "connection/strategy.h"
-#include "words/parse.h"
 
 static struct script script;
 
@@ -140,14 +139,12 @@ static const struct call_table scripted_calls = {
 struct script *script_open(const char *write, const char *message, size_t odd, ssize_t odd_answer)
 {
     char texts[2][1024];
-    const char *words[] = {"transport=null", "workload=stream", "verify=on", texts[0], texts[1]};
-    struct problem problem = {0};
+    const char *words[] = {"transport=null", "workload=stream", "verify=on", texts[0], texts[1], NULL};
 
     memset(&script, 0, sizeof script);
     snprintf(texts[0], sizeof texts[0], "write=%s", write);
     snprintf(texts[1], sizeof texts[1], "message=%s", message);
-    if (plan_parse(&script.plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&script.plan, words);
     assert_int_equal(thread_shared_open(&script.shared, &script.plan, END_CLIENT, 1), 0);
     assert_int_equal(connection_open(&script.connection, &script.shared), 0);
     script.connection.calls.table = &scripted_calls;

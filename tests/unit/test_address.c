@@ -3,7 +3,6 @@
 
 #include "transport/transport.h"
 
-#include <errno.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -228,24 +227,4 @@ TEST(a_port_or_path_that_the_transport_does_not_have_is_refused)
     assert_string_equal(target(&transport_unix, "127.0.0.1:90", 80, "/tmp/data"), strerror(EINVAL));
     assert_string_equal(target(&transport_unix, "127.0.0.1:90", 0, ""), strerror(EINVAL));
     assert_string_equal(target(&transport_unix, "127.0.0.1:90", 0, endless), strerror(EINVAL));
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_is_read_back_from_its_spelling),
-        cmocka_unit_test(an_invalid_address_is_refused),
-        cmocka_unit_test(a_path_or_a_host_that_is_too_long_is_refused),
-        cmocka_unit_test(only_addresses_of_this_machine_are_local),
-        cmocka_unit_test(a_port_is_read_and_set),
-        cmocka_unit_test(a_listener_reports_its_port_and_can_be_connected_to),
-        cmocka_unit_test(a_taken_port_is_named),
-        cmocka_unit_test(a_refused_connection_names_its_address),
-        cmocka_unit_test(a_unix_socket_is_removed_with_its_directory),
-        cmocka_unit_test(a_server_chooses_the_port_for_data_but_not_the_host),
-        cmocka_unit_test(a_path_is_accepted_only_from_a_server_on_the_same_machine),
-        cmocka_unit_test(a_port_or_path_that_the_transport_does_not_have_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,18 +130,3 @@ TEST(pinning_works_where_its_effect_was_seen)
     else
         print_message("not tested: a program cannot read the number of this processor\n");
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pinning_that_works_is_not_called_useless_on_a_busy_machine),
-        cmocka_unit_test(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine),
-        cmocka_unit_test(a_pinning_that_does_nothing_is_detected),
-        cmocka_unit_test(a_pinning_that_does_nothing_is_never_followed),
-        cmocka_unit_test(a_pinning_that_is_refused_proves_nothing),
-        cmocka_unit_test(one_cpu_is_no_proof_of_a_pinning),
-        cmocka_unit_test(pinning_works_where_its_effect_was_seen),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

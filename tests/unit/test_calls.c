@@ -184,18 +184,3 @@ TEST(every_kind_has_the_name_that_strace_prints)
     assert_string_equal(call_infos[CALL_SENDTO].name, "sendto");
     assert_string_equal(call_infos[CALL_RECVFROM].name, "recvfrom");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_call_is_counted_by_its_kind),
-        cmocka_unit_test(an_interrupted_call_is_made_again_and_counted_as_strace_would),
-        cmocka_unit_test(a_call_that_would_block_returns_eagain_and_is_counted),
-        cmocka_unit_test(an_error_comes_back_as_a_negative_errno_value),
-        cmocka_unit_test(calls_of_nothing_move_everything_and_touch_no_memory),
-        cmocka_unit_test(differences_and_sums_go_kind_by_kind),
-        cmocka_unit_test(every_kind_has_the_name_that_strace_prints),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -219,34 +219,17 @@ TEST(garbage_that_begins_like_tls_is_refused)
     assert_problem(&client.problem, PROBLEM_FAILURE, "sent no valid TLS");
 }
 
-static int close_both(void **state)
+static int check(struct problem *problem)
 {
-    (void)state;
+    return channel_tls_check("this test", problem);
+}
+
+static void close_both(void)
+{
     if (client.tls)
         channel_tls_library->free(client.tls);
     if (server.tls)
         channel_tls_library->free(server.tls);
-    return 0;
 }
 
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_before_the_handshake_arrives_after_it),
-        cmocka_unit_test(much_data_arrives_whole_and_is_never_plain),
-        cmocka_unit_test(an_unknown_identity_is_named_at_both_ends),
-        cmocka_unit_test(a_wrong_key_has_another_error_than_an_unknown_identity),
-        cmocka_unit_test(a_client_without_a_key_gets_a_plain_refusal),
-        cmocka_unit_test(a_server_without_tls_is_named),
-        cmocka_unit_test(a_handshake_with_a_wrong_byte_is_refused),
-        cmocka_unit_test(a_wrong_byte_after_the_handshake_is_refused),
-        cmocka_unit_test(garbage_that_begins_like_tls_is_refused),
-    };
-    struct problem problem = {0};
-
-    if (channel_tls_check("this test", &problem) < 0) {
-        fprintf(stderr, "skipped: %s\n", problem.text);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, NULL, close_both);
-}
+struct unit_fixture unit_fixture = {.check = check, .after_all = close_both};

@@ -5,7 +5,6 @@
 #include "control/channel.h"
 #include "control/codec.h"
 
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,50 +30,40 @@ static const char *const bodies[CONTROL_TYPE_COUNT] = {
 
 /* ---- what the decoder delivered ---- */
 
-struct taken {
+static struct codec codec;
+static struct problem problem;
+static struct taken {
     size_t count;
     enum control_type types[64];
     json_t *bodies[64];
     int result; /* of take() */
-};
+} taken;
 
 static int take(void *owner, enum control_type type, const json_t *body)
 {
-    struct taken *taken = owner;
-
-    assert_true(taken->count < COUNT_OF(taken->types));
-    taken->types[taken->count] = type;
-    taken->bodies[taken->count++] = json_deep_copy(body);
-    return taken->result;
+    assert_ptr_equal(owner, &taken);
+    assert_true(taken.count < COUNT_OF(taken.types));
+    taken.types[taken.count] = type;
+    taken.bodies[taken.count++] = json_deep_copy(body);
+    return taken.result;
 }
 
-static void forget(struct taken *taken)
-{
-    for (size_t i = 0; i < taken->count; i++)
-        json_decref(taken->bodies[i]);
-    taken->count = 0;
-}
-
-static void assert_same(const struct taken *a, const struct taken *b)
-{
-    assert_int_equal(a->count, b->count);
-    for (size_t i = 0; i < a->count; i++) {
-        assert_int_equal(a->types[i], b->types[i]);
-        assert_true(json_equal(a->bodies[i], b->bodies[i]));
-    }
-}
-
-static struct codec codec;
-
+/* Forgets everything: a new decoder. */
 static void restart(void)
 {
+    for (size_t i = 0; i < taken.count; i++)
+        json_decref(taken.bodies[i]);
     free(codec.buffer);
     codec = (struct codec){0};
+    problem = (struct problem){0};
+    taken = (struct taken){0};
 }
 
-static int feed(const void *bytes, size_t size, struct taken *taken, struct problem *problem)
+struct unit_fixture unit_fixture = {.after = restart};
+
+static int feed(const void *bytes, size_t size)
 {
-    return codec_feed(&codec, bytes, size, take, taken, problem);
+    return codec_feed(&codec, bytes, size, take, &taken, &problem);
 }
 
 /* ---- valid messages ---- */
@@ -82,12 +71,12 @@ static int feed(const void *bytes, size_t size, struct taken *taken, struct prob
 static uint8_t *encode(enum control_type type, const char *text, size_t *size)
 {
     CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
-    struct problem problem = {0};
+    struct problem why = {0};
     uint8_t *bytes;
 
     assert_non_null(body);
-    if (control_encode(type, body, &bytes, size, &problem) < 0)
-        fail_msg("%s", problem.text);
+    if (control_encode(type, body, &bytes, size, &why) < 0)
+        fail_msg("%s", why.text);
     return bytes;
 }
 
@@ -108,21 +97,9 @@ static uint8_t *encode_all(size_t *size)
     return all;
 }
 
-static void feed_whole(const uint8_t *bytes, size_t size, struct taken *taken)
+/* Every type came once, in order, as it is in `bodies`. */
+static void assert_all_taken(void)
 {
-    struct problem problem = {0};
-
-    restart();
-    assert_int_equal(feed(bytes, size, taken, &problem), 0);
-}
-
-TEST(every_message_comes_out_as_it_went_in)
-{
-    struct taken taken = {0};
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    feed_whole(bytes, size, &taken);
     assert_int_equal(taken.count, CONTROL_TYPE_COUNT);
     for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
         CLEANUP_JSON json_t *expected = json_loads(bodies[type], 0, NULL);
@@ -131,74 +108,65 @@ TEST(every_message_comes_out_as_it_went_in)
         json_object_set(expected, "type", json_object_get(taken.bodies[type], "type"));
         assert_true(json_equal(taken.bodies[type], expected));
     }
-    forget(&taken);
+}
+
+TEST(every_message_comes_out_as_it_went_in)
+{
+    size_t size;
+    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
+
+    assert_int_equal(feed(bytes, size), 0);
+    assert_all_taken();
 }
 
 TEST(a_stream_may_be_cut_anywhere)
 {
-    struct taken whole = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    feed_whole(bytes, size, &whole);
     for (size_t cut = 0; cut <= size; cut++) {
-        struct problem problem = {0};
-        struct taken parts = {0};
-
-        feed_whole(bytes, cut, &parts);
-        assert_int_equal(feed(bytes + cut, size - cut, &parts, &problem), 0);
-        assert_same(&whole, &parts);
-        forget(&parts);
+        restart();
+        assert_int_equal(feed(bytes, cut), 0);
+        assert_int_equal(feed(bytes + cut, size - cut), 0);
+        assert_all_taken();
     }
-    forget(&whole);
 }
 
 TEST(a_stream_may_come_byte_by_byte)
 {
-    struct taken whole = {0}, parts = {0};
-    struct problem problem = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    feed_whole(bytes, size, &whole);
-    restart();
     for (size_t i = 0; i < size; i++)
-        assert_int_equal(feed(bytes + i, 1, &parts, &problem), 0);
-    assert_same(&whole, &parts);
-    forget(&whole);
-    forget(&parts);
+        assert_int_equal(feed(bytes + i, 1), 0);
+    assert_all_taken();
 }
 
 TEST(a_nonzero_result_of_take_stops_the_decoder)
 {
-    struct taken taken = {.result = 7};
-    struct problem problem = {0};
     size_t size;
     CLEANUP_FREE uint8_t *bytes = encode_all(&size);
 
-    restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), 7);
+    taken.result = 7;
+    assert_int_equal(feed(bytes, size), 7);
     assert_int_equal(taken.count, 1);
     assert_int_equal(problem.kind, PROBLEM_NONE);
-    forget(&taken);
 }
 
 /* ---- invalid messages ---- */
 
 static void refuse_bytes(const void *bytes, size_t size, const char *why)
 {
-    struct taken taken = {0};
-    struct problem problem = {0}, again = {0};
     size_t good;
     CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
 
     restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
-    assert_int_equal(taken.count, 0);
     /* every later message is refused */
-    assert_int_equal(feed(ping, good, &taken, &again), -1);
-    assert_int_equal(again.kind, PROBLEM_FAILURE);
+    problem = (struct problem){0};
+    assert_int_equal(feed(ping, good), -1);
+    assert_int_equal(problem.kind, PROBLEM_FAILURE);
     assert_int_equal(taken.count, 0);
 }
 
@@ -281,7 +249,6 @@ static void assert_cleaned(const char *text, const char *expected)
 {
     CLEANUP_JSON json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
     CLEANUP_JSON json_t *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
-    struct problem problem = {0};
 
     assert_true(value && wanted);
     assert_int_equal(control_clean(value, &problem), 0);
@@ -303,7 +270,6 @@ TEST(text_from_another_end_is_safe_for_a_terminal)
 TEST(a_key_that_is_not_printable_is_refused)
 {
     CLEANUP_JSON json_t *value = json_loads("[{\"a\\u001bb\": 1}]", 0, NULL);
-    struct problem problem = {0};
 
     assert_int_equal(control_clean(value, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "sent the name 'a?b', which is not printable");
@@ -315,16 +281,12 @@ TEST(a_message_is_clean_when_it_is_delivered)
     static const char body[] =
         "{\"type\": \"failed\", \"kind\": \"failed\", \"phase\": \"\\u0007\", \"text\": \"\\u001b[m\"}";
     static const uint8_t header[] = {0, 0, 0, sizeof body - 1};
-    struct taken taken = {0};
-    struct problem problem = {0};
 
-    restart();
-    assert_int_equal(feed(header, sizeof header, &taken, &problem), 0);
-    assert_int_equal(feed(body, sizeof body - 1, &taken, &problem), 0);
+    assert_int_equal(feed(header, sizeof header), 0);
+    assert_int_equal(feed(body, sizeof body - 1), 0);
     assert_int_equal(taken.count, 1);
     assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "phase")), "?");
     assert_string_equal(json_string_value(json_object_get(taken.bodies[0], "text")), "?[m");
-    forget(&taken);
 }
 
 TEST(a_field_given_twice_is_refused)
@@ -353,14 +315,10 @@ TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
     memcpy(bytes, ping, good);
     memcpy(bytes + good, wrong, sizeof wrong - 1);
     for (size_t cut = 0; cut < good + sizeof wrong - 1; cut++) {
-        struct taken taken = {0};
-        struct problem problem = {0};
-
         restart();
-        assert_int_equal(feed(bytes, cut, &taken, &problem), 0);
-        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut, &taken, &problem), -1);
+        assert_int_equal(feed(bytes, cut), 0);
+        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut), -1);
         assert_int_equal(taken.count, 1);
-        forget(&taken);
     }
 }
 
@@ -376,10 +334,10 @@ TEST(only_valid_messages_are_encoded)
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP_JSON json_t *body = json_loads(wrong[i].body, 0, NULL);
-        struct problem problem = {0};
         uint8_t *bytes;
         size_t size;
 
+        problem = (struct problem){0};
         assert_int_equal(control_encode(wrong[i].type, body, &bytes, &size, &problem), -1);
         assert_int_equal(problem.kind, PROBLEM_FAILURE);
         assert_null(json_object_get(body, "type")); /* not stolen, not changed */
@@ -387,7 +345,7 @@ TEST(only_valid_messages_are_encoded)
 }
 
 /* A version so long that the body has exactly `size` bytes. */
-static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct problem *problem)
+static int encode_long(size_t size, uint8_t **bytes, size_t *encoded)
 {
     size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
     CLEANUP_FREE char *version = calloc(1, length + 1);
@@ -395,27 +353,27 @@ static int encode_long(size_t size, uint8_t **bytes, size_t *encoded, struct pro
 
     memset(version, 'v', length);
     body = json_pack("{s:s}", "version", version);
-    return control_encode(CONTROL_ASK, body, bytes, encoded, problem);
+    return control_encode(CONTROL_ASK, body, bytes, encoded, &problem);
 }
 
 TEST(a_body_has_at_most_256_kib)
 {
-    struct problem problem = {0};
-    struct taken taken = {0};
     CLEANUP_FREE uint8_t *bytes = NULL;
     uint8_t *unused;
     size_t size;
 
-    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size, &problem), 0);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size), 0);
     assert_int_equal(size, CONTROL_HEADER_SIZE + CONTROL_BODY_MAX);
-    feed_whole(bytes, size, &taken);
+    assert_int_equal(feed(bytes, size), 0);
     assert_int_equal(taken.count, 1);
-    forget(&taken);
-    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size, &problem), -1);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 256 KiB");
 }
 
-/* ---- two channels on one loop ---- */
+/* ---- channels on one loop ---- */
+
+static uv_loop_t loop;
+static int fds[2];
 
 struct side {
     struct channel channel;
@@ -450,6 +408,26 @@ static void on_closed(void *owner)
 
 static const struct channel_events events = {on_message, on_ended, on_closed, false};
 
+static struct side sides[2];
+
+static void open_loop(void)
+{
+    memset(sides, 0, sizeof sides);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+    assert_int_equal(uv_loop_init(&loop), 0);
+}
+
+static void open_side(int i)
+{
+    assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem), 0);
+}
+
+static void run_loop(void)
+{
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+}
+
 static json_t *make_long(void)
 {
     json_t *list = json_array();
@@ -463,119 +441,62 @@ TEST(only_a_client_takes_a_report_of_more_than_256_kib)
 {
     CLEANUP_JSON json_t *body = json_pack("{s:o}", "value", make_long());
     CLEANUP_FREE uint8_t *bytes = NULL;
-    struct problem problem = {0};
-    struct taken taken = {0};
     size_t size;
 
     assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
     assert_true(size > CONTROL_BODY_MAX);
-    restart();
-    assert_int_equal(feed(bytes, size, &taken, &problem), -1);
+    assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "of a length that no message has");
     restart();
     codec.takes_long = true;
-    assert_int_equal(feed(bytes, size, &taken, &(struct problem){0}), 0);
+    assert_int_equal(feed(bytes, size), 0);
     assert_int_equal(taken.count, 1);
-    forget(&taken);
 }
 
 TEST(a_long_value_comes_through_a_channel_whole)
 {
-    static struct side sides[2];
     CLEANUP_JSON json_t *value = make_long();
-    struct problem problem = {0};
-    uv_loop_t loop;
-    int fds[2];
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(channel_open(&sides[i].channel, &loop, fds[i], NULL, &events, &sides[i], &problem),
-                         0);
+    open_loop();
+    open_side(0);
+    open_side(1);
     channel_send_long(&sides[0].channel, CONTROL_REPORT, json_incref(value));
-    uv_run(&loop, UV_RUN_DEFAULT);
+    run_loop();
     assert_int_equal(sides[1].messages, 1);
     assert_true(json_equal(sides[1].whole, value));
     assert_int_equal(sides[1].ended, 0);
     assert_int_equal(sides[0].ended, 1);
     assert_int_equal(sides[0].closed + sides[1].closed, 2);
     json_decref(sides[1].whole);
-    assert_int_equal(uv_loop_close(&loop), 0);
 }
 
 /* A peer that says why and closes, before this end has read that and while it sends. */
 TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 {
-    static struct side side;
-    CLEANUP_JSON json_t *body = json_pack("{s:{}}", "value");
-    struct problem problem = {0};
-    uint8_t *bytes;
     size_t size;
-    uv_loop_t loop;
-    int fds[2];
+    CLEANUP_FREE uint8_t *bytes = encode(CONTROL_REPORT, "{\"value\": {}}", &size);
 
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
+    open_loop();
     assert_int_equal(send(fds[1], bytes, size, 0), size);
     close(fds[1]);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
-    channel_send(&side.channel, CONTROL_PING, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(side.messages, 1);
-    assert_int_equal(side.ended, 0);
-    assert_int_equal(side.closed, 1);
-    json_decref(side.whole);
-    free(bytes);
-    assert_int_equal(uv_loop_close(&loop), 0);
+    open_side(0);
+    channel_send(&sides[0].channel, CONTROL_PING, NULL);
+    run_loop();
+    assert_int_equal(sides[0].messages, 1);
+    assert_int_equal(sides[0].ended, 0);
+    assert_int_equal(sides[0].closed, 1);
+    json_decref(sides[0].whole);
 }
 
 TEST(a_channel_ends_once_on_an_invalid_message)
 {
-    static struct side side;
-    struct problem problem = {0};
-    uv_loop_t loop;
-    int fds[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(channel_open(&side.channel, &loop, fds[0], NULL, &events, &side, &problem), 0);
+    open_loop();
+    open_side(0);
     assert_int_equal(send(fds[1], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(side.ended, 1);
-    assert_int_equal(side.closed, 1);
-    assert_int_equal(side.messages, 0);
-    assert_non_null(strstr(side.why, "this is not uncork's channel"));
+    run_loop();
+    assert_int_equal(sides[0].ended, 1);
+    assert_int_equal(sides[0].closed, 1);
+    assert_int_equal(sides[0].messages, 0);
+    assert_non_null(strstr(sides[0].why, "this is not uncork's channel"));
     close(fds[1]);
-    assert_int_equal(uv_loop_close(&loop), 0);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_comes_out_as_it_went_in),
-        cmocka_unit_test(a_stream_may_be_cut_anywhere),
-        cmocka_unit_test(a_stream_may_come_byte_by_byte),
-        cmocka_unit_test(a_nonzero_result_of_take_stops_the_decoder),
-        cmocka_unit_test(a_length_that_no_message_has_is_refused_before_its_body_comes),
-        cmocka_unit_test(only_a_json_object_is_accepted),
-        cmocka_unit_test(an_unknown_type_is_refused),
-        cmocka_unit_test(fields_must_be_those_of_the_type_and_no_others),
-        cmocka_unit_test(the_kind_of_a_failure_is_a_problem),
-        cmocka_unit_test(text_from_another_end_is_safe_for_a_terminal),
-        cmocka_unit_test(a_key_that_is_not_printable_is_refused),
-        cmocka_unit_test(a_message_is_clean_when_it_is_delivered),
-        cmocka_unit_test(a_field_given_twice_is_refused),
-        cmocka_unit_test(deep_nesting_is_refused),
-        cmocka_unit_test(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut),
-        cmocka_unit_test(only_valid_messages_are_encoded),
-        cmocka_unit_test(a_body_has_at_most_256_kib),
-        cmocka_unit_test(only_a_client_takes_a_report_of_more_than_256_kib),
-        cmocka_unit_test(a_long_value_comes_through_a_channel_whole),
-        cmocka_unit_test(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails),
-        cmocka_unit_test(a_channel_ends_once_on_an_invalid_message),
-    };
-
-    signal(SIGPIPE, SIG_IGN); /* as the programs do */
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

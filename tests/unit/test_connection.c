@@ -6,19 +6,26 @@
 #include "connection/connection.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "words/parse.h"
 
 static struct plan plan;
 static struct thread_shared shared;
 static struct connection connection;
 static uint8_t pattern[4096];
 
-static void open_end(enum end end, const char *const *words, size_t count)
+static void close_end(void)
 {
-    struct problem problem = {0};
+    if (!plan.workload) /* nothing is open */
+        return;
+    connection_close(&connection);
+    thread_shared_close(&shared);
+    plan_free(&plan);
+    plan = (struct plan){0};
+}
 
-    if (plan_parse(&plan, words, count, &problem) < 0)
-        fail_msg("%s", problem.text);
+static void open_end(enum end end, const char *const *words)
+{
+    close_end();
+    unit_parse(&plan, words);
     memset(&connection, 0, sizeof connection);
     memset(&shared, 0, sizeof shared);
     assert_int_equal(thread_shared_open(&shared, &plan, end, 1), 0);
@@ -27,8 +34,7 @@ static void open_end(enum end end, const char *const *words, size_t count)
     pattern_fill(pattern, sizeof pattern, 0);
 }
 
-#define OPEN(end, ...)                                                                                       \
-    open_end(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
+struct unit_fixture unit_fixture = {.after = close_end};
 
 static void begin_phase(uint64_t duration_ns, uint64_t messages)
 {
@@ -38,16 +44,17 @@ static void begin_phase(uint64_t duration_ns, uint64_t messages)
         connection.role->begin(&connection);
 }
 
-static void close_end(void)
+/* Sends and releases `bytes`. */
+static void send_bytes(size_t bytes)
 {
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
+    queue_accept(&connection.queue, bytes);
+    queue_flush(&connection.queue);
+    queue_release(&connection.queue);
 }
 
 TEST(messages_become_whole_across_and_within_arrivals)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10", "verify=on"));
     assert_int_equal(connection_process_bytes(&connection, pattern, 4), 0);
     assert_int_equal(connection.arrivals.partial, 4);
     assert_int_equal(connection_process_bytes(&connection, pattern + 4, 6), 1);
@@ -55,27 +62,24 @@ TEST(messages_become_whole_across_and_within_arrivals)
     assert_int_equal(connection.arrivals.partial, 5);
     assert_int_equal(connection.arrivals.messages, 4);
     assert_int_equal(connection.arrivals.bytes, 45);
-    close_end();
 }
 
 TEST(wrong_content_is_named_by_its_byte)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10", "verify=on");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10", "verify=on"));
     assert_int_equal(connection_process_bytes(&connection, pattern, 100), 10);
     pattern[123] ^= 1;
     assert_int_equal(connection_process_bytes(&connection, pattern + 100, 100), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "the server received wrong content at byte 123");
     assert_int_equal(connection.arrivals.bytes, 100);
-    close_end();
 }
 
 TEST(bytes_that_are_not_verified_are_only_counted)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10"));
     assert_int_equal(connection_process_bytes(&connection, NULL, 25), 2);
     memset(pattern, 0, sizeof pattern);
     assert_int_equal(connection_process_bytes(&connection, pattern, 25), 3);
-    close_end();
 }
 
 TEST(a_checksum_touches_every_byte)
@@ -86,12 +90,11 @@ TEST(a_checksum_touches_every_byte)
     if (digest_check(&absent) < 0)
         skip();
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
-        OPEN(END_SERVER, "workload=stream", "message=10", "touch=checksum");
+        open_end(END_SERVER, WORDS("workload=stream", "message=10", "touch=checksum"));
         pattern[3999] ^= i == 1;
         connection_process_bytes(&connection, pattern, 1000);
         connection_process_bytes(&connection, pattern + 1000, 3000);
         digest_library->read(connection.digest, sums[i]);
-        close_end();
     }
     assert_memory_equal(sums[0], sums[2], DIGEST_SIZE);
     assert_memory_not_equal(sums[0], sums[1], DIGEST_SIZE);
@@ -99,69 +102,59 @@ TEST(a_checksum_touches_every_byte)
 
 TEST(every_request_that_comes_in_one_read_is_answered)
 {
-    OPEN(END_SERVER, "message=10", "reply=3x2");
+    open_end(END_SERVER, WORDS("message=10", "reply=3x2"));
     assert_int_equal(connection.role->arrived(&connection, pattern, 45), 0);
     for (uint64_t replies = 1; replies <= 4; replies++) {
         connection.role->fill(&connection);
         assert_int_equal(connection.queue.appended, replies);
-        queue_accept(&connection.queue, 6);
-        queue_flush(&connection.queue);
-        queue_release(&connection.queue);
+        send_bytes(6);
     }
     connection.role->fill(&connection);
     assert_true(queue_is_idle(&connection.queue));
     assert_int_equal(connection.queue.flushed_messages, 4);
-    close_end();
 }
 
 TEST(a_driver_begins_as_many_messages_as_its_budget_holds)
 {
-    OPEN(END_CLIENT, "workload=stream", "message=2x5");
+    open_end(END_CLIENT, WORDS("workload=stream", "message=2x5"));
     begin_phase(UINT64_MAX, 3);
     for (int i = 0; i < 5; i++) {
         connection.role->fill(&connection);
-        queue_accept(&connection.queue, i < 3 ? 10 : 0);
-        queue_flush(&connection.queue);
-        queue_release(&connection.queue);
+        send_bytes(i < 3 ? 10 : 0);
     }
     assert_int_equal(connection.queue.flushed_messages, 3);
-    close_end();
 }
 
 TEST(a_deadline_that_has_passed_lets_nothing_begin)
 {
-    OPEN(END_CLIENT, "message=10");
+    open_end(END_CLIENT, WORDS("message=10"));
     begin_phase(0, UINT64_MAX);
     assert_false(connection_may_begin(&connection, true));
     assert_false(connection_may_begin(&connection, false));
     begin_phase(UINT64_MAX, UINT64_MAX);
     assert_true(connection_may_begin(&connection, true));
-    close_end();
 }
 
 TEST(a_deadline_is_noticed_however_fast_the_messages_go)
 {
     unsigned begun = 0;
 
-    OPEN(END_CLIENT, "workload=stream", "message=10");
+    open_end(END_CLIENT, WORDS("workload=stream", "message=10"));
     begin_phase(NS_PER_MS, UINT64_MAX);
     while (connection_may_begin(&connection, true))
         begun++;
     assert_true(begun > 0);
     assert_true(clock_now_ns() >= shared.deadline_ns);
-    close_end();
 }
 
 TEST(a_request_waits_for_its_whole_reply)
 {
-    OPEN(END_CLIENT, "message=10", "reply=6");
+    open_end(END_CLIENT, WORDS("message=10", "reply=6"));
     begin_phase(UINT64_MAX, 2);
     connection.role->fill(&connection);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 1);
-    queue_accept(&connection.queue, 10);
-    queue_flush(&connection.queue);
-    queue_release(&connection.queue);
+    send_bytes(10);
     assert_int_equal(connection.role->wants(&connection), 6);
     assert_int_equal(connection.role->arrived(&connection, pattern, 4), 0);
     assert_int_equal(connection.role->wants(&connection), 2);
@@ -170,42 +163,37 @@ TEST(a_request_waits_for_its_whole_reply)
     assert_int_equal(shared.latency.count, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 2);
-    close_end();
 }
 
 TEST(a_follower_stops_at_the_announced_byte)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10"));
     assert_true(connection.role->wants(&connection) > 0);
     connection.stop = 31;
     assert_int_equal(connection.role->arrived(&connection, pattern, 20), 0);
     assert_true(connection.role->wants(&connection) > 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
-    close_end();
 }
 
 TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10"));
     connection_close(&connection);
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
     assert_int_equal(connection_open(&connection, &shared), 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
-    close_end();
 }
 
 TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
 {
-    OPEN(END_CLIENT, "message=10", "reply=6", "depth=3");
+    open_end(END_CLIENT, WORDS("message=10", "reply=6", "depth=3"));
     begin_phase(UINT64_MAX, 5);
     for (int i = 0; i < 4; i++) {
         connection.role->fill(&connection);
-        queue_accept(&connection.queue, i < 3 ? 10 : 0);
-        queue_flush(&connection.queue);
-        queue_release(&connection.queue);
+        send_bytes(i < 3 ? 10 : 0);
     }
     assert_int_equal(connection.queue.appended, 3);
     assert_int_equal(connection.role->wants(&connection), 18);
@@ -214,14 +202,13 @@ TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
     assert_int_equal(connection.role->wants(&connection), 5);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 4);
-    close_end();
 }
 
 TEST(a_window_joins_messages_and_keeps_the_groups_within_them)
 {
     static const uint32_t joined = FRAGMENT_ENDS_MESSAGE, whole = FRAGMENT_ENDS_MESSAGE | FRAGMENT_ENDS_GROUP;
 
-    OPEN(END_CLIENT, "workload=stream", "message=8/2x16", "window=3");
+    open_end(END_CLIENT, WORDS("workload=stream", "message=8/2x16", "window=3"));
     assert_int_equal(connection_room(&connection), 3);
     connection_append(&connection, 3);
     for (uint64_t i = 0; i < 6; i++) { /* 8 and 2x16, three times */
@@ -229,95 +216,59 @@ TEST(a_window_joins_messages_and_keeps_the_groups_within_them)
 
         assert_int_equal(connection.queue.ring[i].marks, expected | (i % 2 ? SPAN_OF_MANY : 0));
     }
-    close_end();
 }
 
 TEST(a_window_takes_no_more_than_are_due)
 {
-    OPEN(END_SERVER, "message=10", "reply=3x2", "window=4");
+    open_end(END_SERVER, WORDS("message=10", "reply=3x2", "window=4"));
     assert_int_equal(connection.role->arrived(&connection, pattern, 25), 0);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 2);
     queue_accept(&connection.queue, 12);
     queue_flush(&connection.queue);
     assert_int_equal(connection.queue.flushed_messages, 2);
-    close_end();
 }
 
 TEST(only_a_driver_ends_the_work_and_only_between_two_messages)
 {
-    OPEN(END_SERVER, "workload=stream", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10"));
     assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
     assert_int_equal(engine_on_data(&connection, NULL, 0), 0);
     assert_int_equal(connection.role->wants(&connection), 0);
-    close_end();
-
-    OPEN(END_SERVER, "workload=stream", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "message=10"));
     assert_int_equal(connection.role->arrived(&connection, pattern, 11), 0);
     assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
     assert_problem(&shared.problem, PROBLEM_FAILURE,
                    "the client closed its connection in the middle of a message");
-    close_end();
-
-    OPEN(END_CLIENT, "message=10");
+    open_end(END_CLIENT, WORDS("message=10"));
     assert_int_equal(engine_on_data(&connection, NULL, 0), -EPIPE);
     assert_problem(&shared.problem, PROBLEM_FAILURE,
                    "the server closed its connection before the work was done");
-    close_end();
 }
 
 TEST(an_end_that_sends_and_receives_does_not_wait_for_a_closed_peer)
 {
-    OPEN(END_SERVER, "workload=stream", "direction=both", "message=10");
+    open_end(END_SERVER, WORDS("workload=stream", "direction=both", "message=10"));
     begin_phase(UINT64_MAX, 0);
     connection.until_stop = true;
     assert_false(role_is_over(&connection));
     assert_int_equal(engine_on_data(&connection, NULL, 0), 0);
     assert_true(role_is_over(&connection));
-    close_end();
 }
 
 TEST(bytes_from_the_receiver_of_a_stream_are_an_error)
 {
-    OPEN(END_CLIENT, "workload=stream", "message=10");
+    open_end(END_CLIENT, WORDS("workload=stream", "message=10"));
     assert_int_equal(connection.role->wants(&connection), 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 1), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "1 bytes came from the end that only receives");
-    close_end();
 }
 
 TEST(bytes_beyond_the_reply_are_an_error)
 {
-    OPEN(END_CLIENT, "message=10", "reply=6");
+    open_end(END_CLIENT, WORDS("message=10", "reply=6"));
     begin_phase(UINT64_MAX, 1);
     connection.role->fill(&connection);
     assert_int_equal(connection.role->arrived(&connection, pattern, 7), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "7 bytes of replies came, and only 6 were due");
-    close_end();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_become_whole_across_and_within_arrivals),
-        cmocka_unit_test(wrong_content_is_named_by_its_byte),
-        cmocka_unit_test(bytes_that_are_not_verified_are_only_counted),
-        cmocka_unit_test(a_checksum_touches_every_byte),
-        cmocka_unit_test(every_request_that_comes_in_one_read_is_answered),
-        cmocka_unit_test(a_driver_begins_as_many_messages_as_its_budget_holds),
-        cmocka_unit_test(a_deadline_that_has_passed_lets_nothing_begin),
-        cmocka_unit_test(a_deadline_is_noticed_however_fast_the_messages_go),
-        cmocka_unit_test(a_request_waits_for_its_whole_reply),
-        cmocka_unit_test(a_follower_stops_at_the_announced_byte),
-        cmocka_unit_test(a_stop_that_is_set_before_the_thread_begins_is_kept),
-        cmocka_unit_test(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order),
-        cmocka_unit_test(a_window_joins_messages_and_keeps_the_groups_within_them),
-        cmocka_unit_test(a_window_takes_no_more_than_are_due),
-        cmocka_unit_test(only_a_driver_ends_the_work_and_only_between_two_messages),
-        cmocka_unit_test(an_end_that_sends_and_receives_does_not_wait_for_a_closed_peer),
-        cmocka_unit_test(bytes_beyond_the_reply_are_an_error),
-        cmocka_unit_test(bytes_from_the_receiver_of_a_stream_are_an_error),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

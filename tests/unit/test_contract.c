@@ -13,7 +13,6 @@
 #include "engine/engine.h"
 #include "strategy/strategy.h"
 #include "transport/transport.h"
-#include "words/parse.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -113,15 +112,13 @@ static void use_layer(const struct security *security)
 
 static void open_sides(const struct setup *setup)
 {
-    const char *words[8] = {"transport=unix", "verify=on"};
-    struct problem problem = {0};
+    const char *words[9] = {"transport=unix", "verify=on"};
     size_t count = 2;
     int fds[2];
 
     for (size_t i = 0; setup->words[i]; i++)
         words[count++] = setup->words[i];
-    if (plan_parse(&plan, words, count, &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&plan, words);
     plan.write = plan.reply_write = setup->choice;
     if (setup->security)
         use_layer(setup->security);
@@ -308,11 +305,9 @@ static const struct strategy_choice *choose(const char *write)
 {
     static struct plan chosen;
     char word[64];
-    const char *words[] = {word};
-    struct problem problem = {0};
 
     snprintf(word, sizeof word, "write=%s", write);
-    assert_int_equal(plan_parse(&chosen, words, 1, &problem), 0);
+    unit_parse(&chosen, WORDS(word));
     plan_free(&chosen);
     return &chosen.write;
 }
@@ -348,18 +343,4 @@ TEST(every_library_carries_every_workload_to_every_other)
             run_setup(&(struct setup){{"workload=stream", "message=32/2x20000/200K+5"}, choice, library, 20});
         }
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_engine_of_this_test_runs_every_strategy_without_completions),
-        cmocka_unit_test(requests_that_complete_later_carry_a_stream),
-        cmocka_unit_test(requests_that_complete_later_carry_a_stream_from_the_server),
-        cmocka_unit_test(a_request_waits_until_there_is_room_for_it),
-        cmocka_unit_test(a_layer_that_accepts_a_record_only_when_it_is_sent_carries_every_workload),
-        cmocka_unit_test(every_library_carries_every_workload_to_every_other),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

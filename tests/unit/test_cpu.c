@@ -57,15 +57,3 @@ TEST(true_counts_stay_in_the_record)
     assert_non_null(json_object_get(cpu, "voluntary_switches"));
     assert_non_null(json_object_get(process, "user_ns"));
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(times_grow_with_work_and_switches_with_sleep),
-        cmocka_unit_test(times_that_are_counted_in_ticks_are_rejected),
-        cmocka_unit_test(zeros_are_rejected),
-        cmocka_unit_test(true_counts_stay_in_the_record),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

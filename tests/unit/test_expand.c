@@ -166,24 +166,3 @@ TEST(a_refused_word_has_a_reason)
     refuse("nothing", "write key=value");
     refuse("mesage=64", "the nearest is 'message'");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_doubles_multiplies_or_adds),
-        cmocka_unit_test(a_range_never_goes_beyond_its_end),
-        cmocka_unit_test(a_list_holds_values_and_ranges),
-        cmocka_unit_test(dots_in_a_path_or_a_name_are_not_a_range),
-        cmocka_unit_test(a_bad_range_is_refused),
-        cmocka_unit_test(every_value_of_a_list_must_be_valid),
-        cmocka_unit_test(names_and_durations_take_no_range),
-        cmocka_unit_test(a_sysctl_is_named_once_for_all_its_values),
-        cmocka_unit_test(addresses_and_words_are_not_lists),
-        cmocka_unit_test(words_keep_their_order_and_prefix),
-        cmocka_unit_test(a_word_given_twice_is_refused),
-        cmocka_unit_test(a_range_has_at_most_ten_thousand_values),
-        cmocka_unit_test(a_refused_word_has_a_reason),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

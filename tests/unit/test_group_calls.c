@@ -105,13 +105,3 @@ TEST(a_group_whose_uncorking_would_block_is_accepted_and_not_flushed)
     assert_int_equal(queue->flushed_messages, 1);
     script_close(script);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_calls_for_a_group_what_its_name_says_and_every_call_is_counted),
-        cmocka_unit_test(a_group_whose_uncorking_would_block_is_accepted_and_not_flushed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

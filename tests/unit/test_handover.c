@@ -6,7 +6,6 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "team/thread.h"
-#include "words/parse.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -66,7 +65,7 @@ static void *answer(void *argument)
     return NULL;
 }
 
-struct fixture {
+static struct fixture {
     struct plan plan;
     struct thread_shared shared;
     struct connection connection;
@@ -74,19 +73,16 @@ struct fixture {
     struct engine_job job;
     pthread_t peer;
     int other;
-};
+} fixture;
 
-static struct fixture *fixture_open(void)
+static void fixture_open(void)
 {
-    static const char *const words[] = {"transport=unix", "message=64", "reply=1", "handoff=thread"};
-    static struct fixture fixture;
-    struct problem problem = {0};
     int fds[2];
 
     memset(&fixture, 0, sizeof fixture);
     memset(&calls, 0, sizeof calls);
     calls.data_thread = pthread_self();
-    assert_int_equal(plan_parse(&fixture.plan, words, COUNT_OF(words), &problem), 0);
+    unit_parse(&fixture.plan, WORDS("transport=unix", "message=64", "reply=1", "handoff=thread"));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     assert_int_equal(thread_shared_open(&fixture.shared, &fixture.plan, END_CLIENT, 1), 0);
     fixture.connection.calls.fd = fds[0];
@@ -101,66 +97,58 @@ static struct fixture *fixture_open(void)
     thread_shared_begin_phase(&fixture.shared, UINT64_MAX, false);
     fixture.connection.role->begin(&fixture.connection);
     assert_int_equal(engine_block.open(&fixture.job), 0);
-    return &fixture;
 }
 
-static void start_sender(struct fixture *fixture)
+static void start_sender(void)
 {
     struct problem problem = {0};
 
-    assert_int_equal(sender_start(&fixture->sender, &fixture->connection, -1, &problem), 0);
-    fixture->job.handover = &fixture->sender.handover;
+    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, -1, &problem), 0);
+    fixture.job.handover = &fixture.sender.handover;
 }
 
-static void fixture_close(struct fixture *fixture)
+static void fixture_close(void)
 {
-    shutdown(fixture->connection.calls.fd, SHUT_RDWR);
-    sender_end(&fixture->sender);
-    assert_int_equal(pthread_join(fixture->peer, NULL), 0);
-    engine_block.close(&fixture->job);
-    close(fixture->connection.calls.fd);
-    close(fixture->other);
-    connection_close(&fixture->connection);
-    thread_shared_close(&fixture->shared);
-    plan_free(&fixture->plan);
+    shutdown(fixture.connection.calls.fd, SHUT_RDWR);
+    sender_end(&fixture.sender);
+    assert_int_equal(pthread_join(fixture.peer, NULL), 0);
+    engine_block.close(&fixture.job);
+    close(fixture.connection.calls.fd);
+    close(fixture.other);
+    connection_close(&fixture.connection);
+    thread_shared_close(&fixture.shared);
+    plan_free(&fixture.plan);
 }
+
+struct unit_fixture unit_fixture = {.before = fixture_open, .after = fixture_close};
 
 TEST(the_sender_thread_sends_and_the_data_thread_receives)
 {
-    struct fixture *fixture = fixture_open();
-
-    start_sender(fixture);
-    assert_int_equal(engine_run(&fixture->job), 0);
+    start_sender();
+    assert_int_equal(engine_run(&fixture.job), 0);
     assert_int_equal(calls.requests, MESSAGES);
     assert_int_equal(calls.replies, MESSAGES);
     assert_int_equal(calls.sent_by_data_thread, 0);
     assert_int_equal(calls.received_by_sender, 0);
-    assert_int_equal(fixture->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(fixture->shared.handover.count, MESSAGES);
-    assert_int_equal(fixture->shared.latency.count, MESSAGES);
-    fixture_close(fixture);
+    assert_int_equal(fixture.connection.queue.flushed_messages, MESSAGES);
+    assert_int_equal(fixture.shared.handover.count, MESSAGES);
+    assert_int_equal(fixture.shared.latency.count, MESSAGES);
 }
 
 TEST(without_a_sender_nothing_is_handed_over)
 {
-    struct fixture *fixture = fixture_open();
-
-    assert_int_equal(engine_run(&fixture->job), 0);
+    assert_int_equal(engine_run(&fixture.job), 0);
     assert_int_equal(calls.sent_by_data_thread, MESSAGES);
-    assert_int_equal(fixture->shared.handover.count, 0);
-    fixture_close(fixture);
+    assert_int_equal(fixture.shared.handover.count, 0);
 }
 
 TEST(a_reply_may_come_before_the_sender_knows_that_all_is_sent)
 {
-    struct fixture *fixture = fixture_open();
-
-    start_sender(fixture);
+    start_sender();
     calls.waits_for_replies = true;
-    assert_int_equal(engine_run(&fixture->job), 0);
-    assert_int_equal(fixture->connection.queue.flushed_messages, MESSAGES);
-    assert_int_equal(fixture->shared.handover.count, MESSAGES);
-    fixture_close(fixture);
+    assert_int_equal(engine_run(&fixture.job), 0);
+    assert_int_equal(fixture.connection.queue.flushed_messages, MESSAGES);
+    assert_int_equal(fixture.shared.handover.count, MESSAGES);
 }
 
 #define LATE_NS (20 * NS_PER_MS)
@@ -177,78 +165,47 @@ static void *serve_late(void *handover)
 
 TEST(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency)
 {
-    struct fixture *fixture = fixture_open();
     struct handover handover;
     uint64_t before = clock_now_ns();
     pthread_t late;
 
-    handover_open(&handover, &fixture->connection);
+    handover_open(&handover, &fixture.connection);
     assert_int_equal(pthread_create(&late, NULL, serve_late, &handover), 0);
-    fixture->job.handover = &handover;
-    fixture->connection.messages_left = 1;
-    thread_shared_begin_phase(&fixture->shared, UINT64_MAX, false);
-    assert_int_equal(engine_run(&fixture->job), 0);
-    assert_true(fixture->shared.handover.maximum + (handover.posted_ns - before) >= LATE_NS);
-    assert_true(fixture->shared.handover.maximum <= fixture->shared.latency.maximum);
+    fixture.job.handover = &handover;
+    fixture.connection.messages_left = 1;
+    thread_shared_begin_phase(&fixture.shared, UINT64_MAX, false);
+    assert_int_equal(engine_run(&fixture.job), 0);
+    assert_true(fixture.shared.handover.maximum + (handover.posted_ns - before) >= LATE_NS);
+    assert_true(fixture.shared.handover.maximum <= fixture.shared.latency.maximum);
     handover_post(&handover, HANDOVER_END);
     assert_int_equal(pthread_join(late, NULL), 0);
     handover_close(&handover);
-    fixture_close(fixture);
 }
 
 TEST(an_error_of_the_sender_is_reported_as_an_error_of_sending)
 {
-    struct fixture *fixture = fixture_open();
-
-    start_sender(fixture);
+    start_sender();
     calls.fails = ENOBUFS;
-    assert_int_equal(engine_run(&fixture->job), -ENOBUFS);
-    assert_problem(&fixture->shared.problem, PROBLEM_FAILURE,
+    assert_int_equal(engine_run(&fixture.job), -ENOBUFS);
+    assert_problem(&fixture.shared.problem, PROBLEM_FAILURE,
                    "the client could not send to the server: No buffer space");
-    fixture_close(fixture);
 }
 
 TEST(a_sender_ends_while_its_send_blocks)
 {
-    struct fixture *fixture = fixture_open();
     static uint8_t full[1 << 20];
 
-    start_sender(fixture);
-    while (send(fixture->connection.calls.fd, full, sizeof full, MSG_DONTWAIT) > 0)
+    start_sender();
+    while (send(fixture.connection.calls.fd, full, sizeof full, MSG_DONTWAIT) > 0)
         ; /* no thread receives the answers, so the peer blocks as well */
-    connection_append(&fixture->connection, 1);
-    handover_post(&fixture->sender.handover, HANDOVER_SEND);
-    fixture_close(fixture);
-}
-
-static int wrong_cpu(struct problem *problem)
-{
-    struct fixture *fixture = fixture_open();
-    int result = sender_start(&fixture->sender, &fixture->connection, 65535, problem);
-
-    fixture_close(fixture);
-    return result;
+    connection_append(&fixture.connection, 1);
+    handover_post(&fixture.sender.handover, HANDOVER_SEND);
 }
 
 TEST(a_sender_that_cannot_be_pinned_reports_it)
 {
     struct problem problem = {0};
 
-    assert_int_equal(wrong_cpu(&problem), -1);
+    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, 65535, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_sender_thread_sends_and_the_data_thread_receives),
-        cmocka_unit_test(without_a_sender_nothing_is_handed_over),
-        cmocka_unit_test(a_reply_may_come_before_the_sender_knows_that_all_is_sent),
-        cmocka_unit_test(the_delay_ends_when_the_sender_wakes_and_is_part_of_the_latency),
-        cmocka_unit_test(an_error_of_the_sender_is_reported_as_an_error_of_sending),
-        cmocka_unit_test(a_sender_ends_while_its_send_blocks),
-        cmocka_unit_test(a_sender_that_cannot_be_pinned_reports_it),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

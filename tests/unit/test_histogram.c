@@ -152,17 +152,3 @@ TEST(json_holds_the_counts_and_nothing_empty)
                          "minimum", 5, "maximum", 257, "sum", 267, "bins", 5, 1, 2, 256, 4, 1);
     assert_true(json_equal(json, expected));
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_value_of_a_rank_lies_within_0_8_percent_of_the_exact_one),
-        cmocka_unit_test(a_small_histogram_has_ranks_too),
-        cmocka_unit_test(a_reset_histogram_is_empty),
-        cmocka_unit_test(the_bins_tile_all_numbers_without_gap),
-        cmocka_unit_test(a_bin_holds_its_first_and_its_last_value),
-        cmocka_unit_test(json_holds_the_counts_and_nothing_empty),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -220,16 +220,3 @@ TEST(a_push_of_an_idle_queue_makes_no_call)
 {
     each_strategy(push_nothing);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_strategy_that_would_block_makes_the_same_calls_afterwards),
-        cmocka_unit_test(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice),
-        cmocka_unit_test(a_strategy_whose_call_fails_says_so_at_once),
-        cmocka_unit_test(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back),
-        cmocka_unit_test(a_push_of_an_idle_queue_makes_no_call),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

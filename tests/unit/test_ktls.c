@@ -19,7 +19,6 @@ int main(void)
 #else
 
 #include "security/gnutls.h"
-#include "words/parse.h"
 
 #define WITHIN_MS 2000
 #define TEXT "sixteen bytes..."
@@ -63,15 +62,11 @@ static void open_side(size_t number, int fd)
     assert_int_equal(security_begin(connection), 0);
 }
 
-static int open_sides(void **state)
+static void open_sides(void)
 {
-    const char *words[] = {"transport=tcp", "client.security=ktls", "server.security=gnutls"};
     int results[2] = {-EAGAIN, -EAGAIN}, fds[2];
-    struct problem problem = {0};
 
-    (void)state;
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&plan, WORDS("transport=tcp", "client.security=ktls", "server.security=gnutls"));
     assert_int_equal(plan.transport->pair(0, fds), 0);
     open_side(0, fds[0]);
     open_side(1, fds[1]);
@@ -84,20 +79,24 @@ static int open_sides(void **state)
             if (results[i])
                 poll(&ready, 1, 10);
         }
-    return 0;
 }
 
-static int close_sides(void **state)
+static void close_sides(void)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         security_end(&sides[i].connection);
         security_close_context(&sides[i].shared, sides[i].connection.peer);
         close(sides[i].connection.calls.fd);
     }
     plan_free(&plan);
-    return 0;
 }
+
+static int check(struct problem *problem)
+{
+    return the("ktls")->check(problem);
+}
+
+struct unit_fixture unit_fixture = {.check = check, .before = open_sides, .after = close_sides};
 
 static ssize_t receive(struct connection *connection, char *data, size_t size)
 {
@@ -223,30 +222,5 @@ TEST(a_submitted_receive_that_failed_is_explained)
     assert_int_equal(recv(ours->calls.fd, text, sizeof text, MSG_DONTWAIT), -1);
     assert_int_equal(errno, EIO);
     assert_int_equal(security_receive_control_record(ours, -EIO, &byte), 0);
-}
-
-#define WITH_SIDES(test) cmocka_unit_test_setup_teardown(test, open_sides, close_sides)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        WITH_SIDES(data_goes_both_ways),
-        WITH_SIDES(a_send_is_a_record),
-        WITH_SIDES(a_close_notify_is_the_end_after_all_data),
-        WITH_SIDES(the_other_direction_goes_on_after_a_close_notify),
-        WITH_SIDES(an_end_without_a_close_notify_is_an_error),
-        WITH_SIDES(a_record_that_does_not_decrypt_is_named),
-        WITH_SIDES(plain_text_is_named),
-        WITH_SIDES(an_alert_is_named),
-        WITH_SIDES(a_key_update_of_the_peer_is_named),
-        WITH_SIDES(a_submitted_receive_that_failed_is_explained),
-    };
-    struct problem problem = {0};
-
-    if (the("ktls")->check(&problem) < 0) {
-        printf("skipped: %s\n", problem.text);
-        return 77;
-    }
-    return cmocka_run_group_tests_name("ktls", tests, NULL, NULL);
 }
 #endif

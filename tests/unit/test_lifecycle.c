@@ -67,16 +67,3 @@ TEST(a_connection_goes_through_its_states_again_on_its_next_descriptor)
         lifecycle_advance(&at, events[i % COUNT_OF(events)]);
     assert_int_equal(at, STATE_UNOPENED);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_state_can_be_reached_from_unopened),
-        cmocka_unit_test(every_event_can_happen_in_some_state),
-        cmocka_unit_test(a_connection_fails_in_every_state_and_stays_failed),
-        cmocka_unit_test(both_half_closes_lead_to_closed_in_either_order),
-        cmocka_unit_test(a_connection_goes_through_its_states_again_on_its_next_descriptor),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

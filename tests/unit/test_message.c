@@ -26,26 +26,13 @@ static void refuse(const char *text, const char *why)
 
 TEST(an_invalid_message_is_refused)
 {
-    static const char *const refused[] = {"",       "15x",
-                                          "x2",     "0x2",
-                                          "2x0",    "0",
-                                          "-1",     "+1",
-                                          "1e99",   "4k",
-                                          "1x",     "2++3",
-                                          "/2",     "2/",
-                                          "2//3",   "+",
-                                          "/",      "x",
-                                          "2+",     "2x3x4",
-                                          "4Kx2",   "1.5K",
-                                          " 64",    "64 ",
-                                          "64,128", "64..1M",
-                                          "2x-1",   "0x10",
-                                          "K",      "15X2",
-                                          "15*2",   "64B",
-                                          "1KK",    "2x\xc3\x97\x33"};
+    const char *const *refused =
+        WORDS("", "15x", "x2", "0x2", "2x0", "0", "-1", "+1", "1e99", "4k", "1x", "2++3", "/2", "2/", "2//3",
+              "+", "/", "x", "2+", "2x3x4", "4Kx2", "1.5K", " 64", "64 ", "64,128", "64..1M", "2x-1", "0x10",
+              "K", "15X2", "15*2", "64B", "1KK", "2x\xc3\x97\x33");
 
-    for (size_t i = 0; i < COUNT_OF(refused); i++)
-        refuse(refused[i], "write it like 64, 15x2");
+    for (; *refused; refused++)
+        refuse(*refused, "write it like 64, 15x2");
 }
 
 TEST(a_refusal_names_the_position)
@@ -176,18 +163,4 @@ TEST(every_shape_is_read_back_from_its_spelling)
         shape_free(&shape);
         shape_free(&again);
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_invalid_message_is_refused),
-        cmocka_unit_test(a_refusal_names_the_position),
-        cmocka_unit_test(a_message_has_limits),
-        cmocka_unit_test(a_shape_counts_fragments_and_groups_and_has_the_longest),
-        cmocka_unit_test(the_canonical_spelling_joins_runs_and_shortens_sizes),
-        cmocka_unit_test(every_shape_is_read_back_from_its_spelling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static size_t distance(const char *a, const char *b)
 
 TEST(the_nearest_word_is_found)
 {
-    static const char *const words[] = {"nagle", "nodelay", "cork", "more", "writev", "coalesce", NULL};
+    const char *const *words = WORDS("nagle", "nodelay", "cork", "more", "writev", "coalesce");
 
     assert_string_equal(nearest_of("nodelya", words), "nodelay");
     assert_string_equal(nearest_of("crok", words), "cork");
@@ -47,7 +47,7 @@ TEST(an_edit_is_insert_delete_replace_or_swap)
 
 TEST(the_first_of_two_equally_near_words_stays)
 {
-    static const char *const words[] = {"bork", "cork", NULL};
+    const char *const *words = WORDS("bork", "cork");
 
     assert_string_equal(nearest_of("york", words), "bork");
 }
@@ -55,7 +55,7 @@ TEST(the_first_of_two_equally_near_words_stays)
 TEST(a_word_of_any_length_is_compared_by_its_beginning)
 {
     static char endless[10000];
-    static const char *const words[] = {"b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", NULL};
+    const char *const *words = WORDS("b", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
 
     memset(endless, 'a', sizeof endless - 1);
     assert_string_equal(nearest_of(endless, words), words[1]);
@@ -76,23 +76,9 @@ TEST(an_unknown_variant_names_the_nearest)
 
 TEST(a_synonym_is_nearer_than_any_spelling)
 {
-    static const char *const words[] = {"nodelay", "link_delay", "bytes", "security", NULL};
+    const char *const *words = WORDS("nodelay", "link_delay", "bytes", "security");
 
     assert_string_equal(nearest_of("delay", words), "link_delay");
     assert_string_equal(nearest_of("tls", words), "security");
     assert_string_equal(nearest_of("security", words), "security");
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_nearest_word_is_found),
-        cmocka_unit_test(an_edit_is_insert_delete_replace_or_swap),
-        cmocka_unit_test(the_first_of_two_equally_near_words_stays),
-        cmocka_unit_test(a_word_of_any_length_is_compared_by_its_beginning),
-        cmocka_unit_test(an_unknown_variant_names_the_nearest),
-        cmocka_unit_test(a_synonym_is_nearer_than_any_spelling),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

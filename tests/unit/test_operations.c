@@ -77,15 +77,3 @@ TEST(a_mix_is_spread_evenly)
     for (uint64_t number = 0; number < 8; number++)
         assert_int_equal(operations_at(&operations, number)->bytes, number % 2 ? 8192 : 4096);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_invalid_operation_is_refused),
-        cmocka_unit_test(a_mix_is_spelled_as_it_was_typed),
-        cmocka_unit_test(a_mix_has_its_weights_in_every_cycle),
-        cmocka_unit_test(a_mix_is_spread_evenly),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -15,28 +15,18 @@
 
 TEST(an_override_is_read_and_written_back)
 {
-    static const char *const texts[] = {"none",
-                                        "nodelay",
-                                        "nagle",
-                                        "nomore",
-                                        "nocork",
-                                        "join",
-                                        "more:64",
-                                        "sndbuf:1M",
-                                        "rcvbuf:256K",
-                                        "nodelay+more:64",
-                                        "more:1",
-                                        "nomore+nocork+sndbuf:8K",
-                                        "nagle+join+rcvbuf:3"};
+    const char *const *texts =
+        WORDS("none", "nodelay", "nagle", "nomore", "nocork", "join", "more:64", "sndbuf:1M", "rcvbuf:256K",
+              "nodelay+more:64", "more:1", "nomore+nocork+sndbuf:8K", "nagle+join+rcvbuf:3");
 
-    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+    for (; *texts; texts++) {
         struct problem problem = {0};
         struct change change;
         char text[128];
 
-        assert_int_equal(override_parse(&change, texts[i], &problem), 0);
+        assert_int_equal(override_parse(&change, *texts, &problem), 0);
         override_format(&change, text, sizeof text);
-        assert_string_equal(text, texts[i]);
+        assert_string_equal(text, *texts);
     }
 }
 
@@ -317,6 +307,14 @@ TEST(a_program_is_found_as_execvp_finds_it)
     assert_int_equal(program_find("/no/such/program", FOLDERS, path, sizeof path), -ENOENT);
 }
 
+static int check_bytes(const char *path, int fd, const char *bytes, size_t size, struct problem *problem)
+{
+    *problem = (struct problem){0};
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(pwrite(fd, bytes, size, 0), (ssize_t)size);
+    return reach_check(path, problem);
+}
+
 TEST(a_file_that_is_no_program_and_a_truncated_one_are_rejected)
 {
     static const struct {
@@ -332,11 +330,9 @@ TEST(a_file_that_is_no_program_and_a_truncated_one_are_rejected)
     int fd = mkstemp(path);
 
     for (size_t i = 0; i < COUNT_OF(files); i++) {
-        struct problem problem = {0};
+        struct problem problem;
 
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_int_equal(pwrite(fd, files[i].bytes, files[i].size, 0), (ssize_t)files[i].size);
-        assert_int_equal(reach_check(path, &problem), -1);
+        assert_int_equal(check_bytes(path, fd, files[i].bytes, files[i].size, &problem), -1);
         assert_problem(&problem, PROBLEM_UNSUPPORTED, files[i].says);
     }
     close(fd);
@@ -351,38 +347,10 @@ TEST(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_
     struct problem problem = {0};
 
     assert_int_equal(reach_check("/bin/sh", &problem), 0);
-    for (ssize_t kept = size; kept > 1; kept -= kept > 4096 ? 997 : 13) {
-        problem = (struct problem){0};
-        assert_int_equal(ftruncate(fd, 0), 0);
-        assert_int_equal(pwrite(fd, image, (size_t)kept, 0), kept);
-        if (reach_check(path, &problem) < 0)
+    for (ssize_t kept = size; kept > 1; kept -= kept > 4096 ? 997 : 13)
+        if (check_bytes(path, fd, image, (size_t)kept, &problem) < 0)
             assert_int_equal(problem.kind, PROBLEM_UNSUPPORTED);
-    }
     close(from);
     close(fd);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_override_is_read_and_written_back),
-        cmocka_unit_test(a_size_is_stored_with_its_change),
-        cmocka_unit_test(a_wrong_override_is_one_line_that_says_what_would_be_right),
-        cmocka_unit_test(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back),
-        cmocka_unit_test(an_override_that_did_not_reach_the_program_is_rejected_with_the_reason),
-        cmocka_unit_test(the_report_is_about_the_most_frequent_shape),
-        cmocka_unit_test(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two),
-        cmocka_unit_test(sends_of_one_size_and_long_headers_want_join),
-        cmocka_unit_test(messages_that_are_joined_already_are_compared_with_separate_ones),
-        cmocka_unit_test(a_single_send_has_nothing_to_join_and_may_want_nodelay),
-        cmocka_unit_test(on_a_unix_socket_no_override_is_offered),
-        cmocka_unit_test(a_subject_is_measured_by_its_name),
-        cmocka_unit_test(the_report_has_what_is_known_and_nothing_else),
-        cmocka_unit_test(a_program_is_found_as_execvp_finds_it),
-        cmocka_unit_test(a_file_that_is_no_program_and_a_truncated_one_are_rejected),
-        cmocka_unit_test(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_end),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

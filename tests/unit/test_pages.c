@@ -5,7 +5,6 @@
 #include "connection/reading.h"
 #include "support/support.h"
 #include "transport/transport.h"
-#include "words/parse.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -17,14 +16,25 @@ static struct thread_shared shared;
 static struct connection connection;
 static int other = -1;
 
+static void close_reader(void)
+{
+    if (!plan.workload) /* nothing is open */
+        return;
+    close(connection.calls.fd);
+    if (other >= 0)
+        close(other);
+    connection_close(&connection);
+    thread_shared_close(&shared);
+    plan_free(&plan);
+    plan = (struct plan){0};
+}
+
 static void open_reader(const char *chunk)
 {
-    const char *words[] = {"workload=stream", "verify=on", "read=zerocopy", chunk};
-    struct problem problem = {0};
     int fds[2];
 
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    close_reader();
+    unit_parse(&plan, WORDS("workload=stream", "verify=on", "read=zerocopy", chunk));
     assert_int_equal(plan.transport->pair(0, fds), 0);
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(zerocopy_enable(fds[0]), 0);
@@ -36,30 +46,21 @@ static void open_reader(const char *chunk)
     assert_int_equal(connection_open(&connection, &shared), 0);
 }
 
-static void close_reader(void)
-{
-    close(connection.calls.fd);
-    if (other >= 0)
-        close(other);
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
-}
+struct unit_fixture unit_fixture = {.after = close_reader};
 
 static ssize_t read_some(size_t limit, const uint8_t **data)
 {
     return connection.reading->read(&connection, limit, data);
 }
 
-static bool is_supported(void)
+static void need_pages(void)
 {
     struct problem why = {0};
-    const struct reading *reading = plan.ends[END_SERVER].reading;
-    bool supported = support_of_reading(reading, plan.transport, &why) == 0;
 
-    if (!supported)
-        print_message("skipped: %s\n", why.text);
-    return supported;
+    if (support_of_reading(plan.ends[END_SERVER].reading, plan.transport, &why) == 0)
+        return;
+    print_message("skipped: %s\n", why.text);
+    skip();
 }
 
 /* ---- over a real connection ---- */
@@ -126,14 +127,10 @@ TEST(mapped_and_copied_bytes_are_the_stream_in_order)
         const uint8_t *data;
 
         open_reader(chunks[i]);
-        if (!is_supported()) {
-            close_reader();
-            return;
-        }
+        need_pages();
         carry(i + 1);
         shutdown(other, SHUT_WR);
         assert_int_equal(read_some(65536, &data), 0);
-        close_reader();
     }
 }
 
@@ -144,16 +141,14 @@ TEST(a_reset_connection_is_an_error_and_not_an_end)
     ssize_t size = 1;
 
     open_reader("chunk=64K");
-    if (is_supported()) {
-        assert_int_equal(send(other, outgoing, 10000, 0), 10000);
-        setsockopt(other, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        close(other);
-        other = -1;
-        while (size > 0)
-            size = read_some(65536, &data);
-        assert_int_equal(size, -ECONNRESET);
-    }
-    close_reader();
+    need_pages();
+    assert_int_equal(send(other, outgoing, 10000, 0), 10000);
+    setsockopt(other, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(other);
+    other = -1;
+    while (size > 0)
+        size = read_some(65536, &data);
+    assert_int_equal(size, -ECONNRESET);
 }
 
 /* ---- over scripted calls ---- */
@@ -220,7 +215,6 @@ TEST(bytes_copied_beside_pages_are_delivered_after_them_without_a_call)
     assert_ptr_equal(data, pages);
     assert_int_equal(connection.calls.counts.mapped_bytes, 12288);
     assert_int_equal(connection.calls.counts.copied_bytes, 100);
-    close_reader();
 }
 
 TEST(recv_receives_exactly_the_bytes_that_cannot_be_mapped)
@@ -238,7 +232,6 @@ TEST(recv_receives_exactly_the_bytes_that_cannot_be_mapped)
     assert_int_equal(maps, 2);
     assert_int_equal(receives, 3);
     assert_int_equal(connection.calls.counts.copied_bytes, 10000);
-    close_reader();
 }
 
 TEST(less_than_a_page_is_received_without_asking_for_pages)
@@ -254,7 +247,6 @@ TEST(less_than_a_page_is_received_without_asking_for_pages)
     assert_int_equal(read_some(1 << 20, &data), -EAGAIN);
     assert_int_equal(asked_to_map, 65536); /* no more than the chunk */
     assert_int_equal(connection.calls.counts.would_block, 1);
-    close_reader();
 }
 
 TEST(an_error_that_comes_with_bytes_is_returned_after_them)
@@ -268,7 +260,6 @@ TEST(an_error_that_comes_with_bytes_is_returned_after_them)
     assert_int_equal(read_some(65536, &data), -ECONNRESET);
     answers[1] = (struct mapped){.error = -ETIMEDOUT};
     assert_int_equal(read_some(65536, &data), -ETIMEDOUT);
-    close_reader();
 }
 
 /* Neither that call nor the recv() that finds the end is counted. */
@@ -284,20 +275,4 @@ TEST(at_the_end_of_the_stream_a_recv_reports_why)
     failures[1] = EINVAL;
     assert_int_equal(read_some(65536, &data), -EINVAL);
     assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 1);
-    close_reader();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mapped_and_copied_bytes_are_the_stream_in_order),
-        cmocka_unit_test(a_reset_connection_is_an_error_and_not_an_end),
-        cmocka_unit_test(bytes_copied_beside_pages_are_delivered_after_them_without_a_call),
-        cmocka_unit_test(recv_receives_exactly_the_bytes_that_cannot_be_mapped),
-        cmocka_unit_test(less_than_a_page_is_received_without_asking_for_pages),
-        cmocka_unit_test(an_error_that_comes_with_bytes_is_returned_after_them),
-        cmocka_unit_test(at_the_end_of_the_stream_a_recv_reports_why),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

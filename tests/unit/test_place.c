@@ -193,23 +193,3 @@ TEST(a_cpu_that_is_not_here_is_unsupported)
     assert_int_equal(cpus_of("65535", 0, false, &cpus, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_placement_is_read_back_from_its_spelling),
-        cmocka_unit_test(what_is_no_placement_is_refused),
-        cmocka_unit_test(a_placement_lists_at_most_256_cpus),
-        cmocka_unit_test(cores_are_taken_before_their_siblings),
-        cmocka_unit_test(cores_of_different_size_are_taken_too),
-        cmocka_unit_test(no_more_cpus_are_taken_than_a_list_holds),
-        cmocka_unit_test(only_listed_cpus_are_allowed),
-        cmocka_unit_test(the_cores_of_this_machine_hold_every_allowed_cpu_once),
-        cmocka_unit_test(a_thread_runs_where_it_was_pinned),
-        cmocka_unit_test(together_is_one_cpu_and_free_is_none),
-        cmocka_unit_test(apart_shares_no_core_between_the_ends),
-        cmocka_unit_test(a_cpu_that_is_not_here_is_unsupported),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

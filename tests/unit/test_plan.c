@@ -7,35 +7,31 @@
 #include "words/parse.h"
 #include "words/word.h"
 
-#define WORDS(...)                                                                                           \
-    (const char *const[])                                                                                    \
-    {                                                                                                        \
-        __VA_ARGS__, NULL                                                                                    \
-    }
+static struct plan plan; /* of the last parse() */
 
-static size_t count_words(const char *const *words)
+static void close_plan(void)
 {
-    size_t count = 0;
-
-    while (words[count])
-        count++;
-    return count;
+    plan_free(&plan);
+    plan = (struct plan){0};
 }
 
-static void parse(struct plan *plan, const char *const *words)
+static void parse(const char *const *words)
 {
-    struct problem problem = {0};
-
-    if (plan_parse(plan, words, count_words(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    close_plan();
+    unit_parse(&plan, words);
 }
+
+struct unit_fixture unit_fixture = {.after = close_plan};
 
 static void refuse(const char *const *words, const char *why)
 {
     struct problem problem = {0};
-    struct plan plan;
+    struct plan refused;
+    size_t count = 0;
 
-    if (plan_parse(&plan, words, count_words(words), &problem) == 0)
+    while (words[count])
+        count++;
+    if (plan_parse(&refused, words, count, &problem) == 0)
         fail_msg("'%s ...' was taken, not refused with '%s'", words[0], why);
     assert_problem(&problem, PROBLEM_USAGE, why);
 }
@@ -58,21 +54,6 @@ static char *flatten(json_t *json)
     return text;
 }
 
-static json_t *unused_of(const struct plan *plan)
-{
-    json_t *unused = json_array();
-
-    json_decref(plan_words_given(plan, unused));
-    return unused;
-}
-
-static json_t *given_of(const struct plan *plan)
-{
-    CLEANUP_JSON json_t *unused = json_array();
-
-    return plan_words_given(plan, unused);
-}
-
 static void assert_flat(json_t *json, const char *expected)
 {
     CLEANUP_FREE char *text = flatten(json);
@@ -80,24 +61,48 @@ static void assert_flat(json_t *json, const char *expected)
     assert_string_equal(text, expected);
 }
 
+static void assert_unused(const char *expected)
+{
+    json_t *unused = json_array();
+
+    json_decref(plan_words_given(&plan, unused));
+    assert_flat(unused, expected);
+}
+
+static void assert_given(const char *expected)
+{
+    CLEANUP_JSON json_t *unused = json_array();
+
+    assert_flat(plan_words_given(&plan, unused), expected);
+}
+
+/* The value of a word in a record; NULL: the record does not have it. */
+static void assert_word(const char *key, const char *value)
+{
+    CLEANUP_JSON json_t *words = plan_words(&plan);
+
+    if (value)
+        assert_string_equal(json_string_value(json_object_get(words, key)), value);
+    else
+        assert_null(json_object_get(words, key));
+}
+
 TEST(without_words_a_plan_is_a_request_of_64_bytes_with_every_default)
 {
-    struct plan plan;
     CLEANUP_JSON json_t *words = NULL;
 
-    parse(&plan, WORDS(NULL));
+    parse(WORDS(NULL));
     words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "workload")), "request");
-    assert_string_equal(json_string_value(json_object_get(words, "message")), "64");
+    assert_word("workload", "request");
+    assert_word("message", "64");
     for (size_t i = 0; i < word_count; i++) {
         const char *value = json_string_value(json_object_get(words, word_list[i].key));
 
         if (value)
             assert_string_equal(value, word_list[i].preset);
     }
-    assert_flat(given_of(&plan), "");
-    assert_flat(unused_of(&plan), "");
-    plan_free(&plan);
+    assert_given("");
+    assert_unused("");
 }
 
 TEST(a_prefix_overrides_wherever_it_stands)
@@ -107,28 +112,20 @@ TEST(a_prefix_overrides_wherever_it_stands)
                                          WORDS("server.sndbuf=64K", "client.sndbuf=1M")};
 
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        struct plan plan;
-
-        parse(&plan, orders[i]);
+        parse(orders[i]);
         assert_int_equal(plan.ends[END_CLIENT].sndbuf_bytes, 1 << 20);
         assert_int_equal(plan.ends[END_SERVER].sndbuf_bytes, 1 << 16);
-        plan_free(&plan);
     }
 }
 
 TEST(a_word_that_differs_between_the_ends_stands_twice)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("client.sndbuf=1M", "server.rcvbuf=8K", "client.rcvbuf=8K"));
-    words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "client.sndbuf")), "1M");
-    assert_string_equal(json_string_value(json_object_get(words, "server.sndbuf")), "default");
-    assert_null(json_object_get(words, "sndbuf"));
-    assert_string_equal(json_string_value(json_object_get(words, "rcvbuf")), "8K");
-    assert_null(json_object_get(words, "client.rcvbuf"));
-    plan_free(&plan);
+    parse(WORDS("client.sndbuf=1M", "server.rcvbuf=8K", "client.rcvbuf=8K"));
+    assert_word("client.sndbuf", "1M");
+    assert_word("server.sndbuf", "default");
+    assert_word("sndbuf", NULL);
+    assert_word("rcvbuf", "8K");
+    assert_word("client.rcvbuf", NULL);
 }
 
 TEST(a_word_given_twice_is_refused)
@@ -189,34 +186,22 @@ TEST(a_value_out_of_range_names_the_range)
 
 TEST(a_sysctl_is_below_net)
 {
-    static const char *const settings[] = {"net.ipv4.tcp_sack",
-                                           "net.ipv4.tcp_sack:",
-                                           "kernel.panic:1",
-                                           "net:1",
-                                           "net.:1",
-                                           "net..ipv4:1",
-                                           "net.../..:1",
-                                           "net.ipv4/tcp_sack:1",
-                                           "net.ipv4.tcp_sack:1 2",
-                                           "net.ipv4.tcp_sack:'",
-                                           "None",
-                                           ""};
+    const char *const *settings = WORDS("net.ipv4.tcp_sack", "net.ipv4.tcp_sack:", "kernel.panic:1", "net:1",
+                                        "net.:1", "net..ipv4:1", "net.../..:1", "net.ipv4/tcp_sack:1",
+                                        "net.ipv4.tcp_sack:1 2", "net.ipv4.tcp_sack:'", "None", "");
 
-    for (size_t i = 0; i < COUNT_OF(settings); i++) {
+    for (; *settings; settings++) {
         char word[64];
 
-        snprintf(word, sizeof word, "sysctl=%s", settings[i]);
+        snprintf(word, sizeof word, "sysctl=%s", *settings);
         refuse(WORDS(word, "lab=on"), "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
     }
 }
 
 TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("build=../old/build/release", "transport=null"));
-    assert_flat(given_of(&plan), "transport=null build=../old/build/release");
-    plan_free(&plan);
+    parse(WORDS("build=../old/build/release", "transport=null"));
+    assert_given("transport=null build=../old/build/release");
     refuse(WORDS("build="), "write the path of a folder");
     refuse(WORDS("build=old tree/bin"), "neither blanks nor commas");
     refuse(WORDS("client.build=old"), "build is the same at all ends");
@@ -225,34 +210,27 @@ TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
 TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
 {
     char text[TARGET_TEXT_MAX + 8] = "target=ssh:";
-    struct plan plan;
 
     refuse(WORDS("target=ssh:a b"), "neither blanks nor commas");
     refuse(WORDS("target=ssh:a\n"), "neither blanks nor commas");
     memset(text + 11, 'h', TARGET_TEXT_MAX - 4);
     refuse(WORDS(text), "at most 255 characters");
     text[TARGET_TEXT_MAX + 6] = '\0';
-    parse(&plan, WORDS(text));
-    plan_free(&plan);
+    parse(WORDS(text));
 }
 
 TEST(only_tcp_to_a_server_of_uncork_has_a_lab)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("lab=on", "link_rate=1000mbit", "sysctl=net.ipv4.tcp_rmem:1:2:3"));
+    parse(WORDS("lab=on", "link_rate=1000mbit", "sysctl=net.ipv4.tcp_rmem:1:2:3"));
     assert_true(plan_has_lab(&plan));
-    assert_flat(unused_of(&plan), "");
-    assert_flat(given_of(&plan), "lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
-    plan_free(&plan);
-    parse(&plan, WORDS("lab=off", "link_rate=1gbit", "link_mtu=9000", "link_delay=1ms", "link_loss=1%",
-                       "sysctl=none"));
-    assert_flat(unused_of(&plan), "link_rate link_mtu link_delay link_loss sysctl");
-    plan_free(&plan);
-    parse(&plan, WORDS("lab=on", "link_rate=1gbit", "transport=unix"));
+    assert_unused("");
+    assert_given("lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
+    parse(WORDS("lab=off", "link_rate=1gbit", "link_mtu=9000", "link_delay=1ms", "link_loss=1%",
+                "sysctl=none"));
+    assert_unused("link_rate link_mtu link_delay link_loss sysctl");
+    parse(WORDS("lab=on", "link_rate=1gbit", "transport=unix"));
     assert_false(plan_has_lab(&plan));
-    assert_flat(unused_of(&plan), "lab link_rate");
-    plan_free(&plan);
+    assert_unused("lab link_rate");
     refuse(WORDS("lab=on", "server=192.0.2.1:7"), "lab=on and server=192.0.2.1:7 contradict each other");
     refuse(WORDS("lab=on", "workload=proxy", "via=192.0.2.1:7"),
            "lab=on and via=192.0.2.1:7 contradict each other");
@@ -271,40 +249,26 @@ TEST(contradictory_words_are_refused)
 
 TEST(an_end_that_does_not_read_contradicts_nothing)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("workload=stream", "verify=on", "client.read=msgtrunc"));
-    plan_free(&plan);
-    parse(&plan, WORDS("server.touch=checksum", "client.read=msgtrunc"));
-    plan_free(&plan);
+    parse(WORDS("workload=stream", "verify=on", "client.read=msgtrunc"));
+    parse(WORDS("server.touch=checksum", "client.read=msgtrunc"));
 }
 
 TEST(a_cork_has_a_layer_and_a_size)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("write=cork:segment:65536", "reply_write=cork:record"));
+    parse(WORDS("write=cork:segment:65536", "reply_write=cork:record"));
     assert_int_equal(plan.write.layer, CORK_SEGMENT);
     assert_int_equal(plan.write.parameter, 65536);
     assert_int_equal(plan.reply_write.layer, CORK_RECORD);
-    words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "write")), "cork:segment:64K");
-    assert_string_equal(json_string_value(json_object_get(words, "reply_write")), "cork:record");
-    plan_free(&plan);
+    assert_word("write", "cork:segment:64K");
+    assert_word("reply_write", "cork:record");
 }
 
 TEST(either_all_ends_are_encrypted_or_none)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("client.security=gnutls", "server.security=openssl", "cipher=chacha20-poly1305"));
-    words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "client.security")), "gnutls");
-    assert_string_equal(json_string_value(json_object_get(words, "server.security")), "openssl");
-    assert_string_equal(json_string_value(json_object_get(words, "handshake")), "psk-ecdhe");
-    plan_free(&plan);
+    parse(WORDS("client.security=gnutls", "server.security=openssl", "cipher=chacha20-poly1305"));
+    assert_word("client.security", "gnutls");
+    assert_word("server.security", "openssl");
+    assert_word("handshake", "psk-ecdhe");
     refuse(WORDS("client.security=gnutls"), "server.security=plain contradict each other");
     refuse(WORDS("workload=proxy", "security=gnutls", "proxy.security=plain"), "proxy.security=plain");
     refuse(WORDS("security=openssl", "peer=127.0.0.1:7", "control=none"),
@@ -314,17 +278,12 @@ TEST(either_all_ends_are_encrypted_or_none)
 
 TEST(a_strategy_takes_its_parameter_after_a_colon)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("write=cork:65536", "reply_write=coalesce"));
+    parse(WORDS("write=cork:65536", "reply_write=coalesce"));
     assert_string_equal(plan.write.strategy->variant.name, "cork");
     assert_int_equal(plan.write.parameter, 65536);
     assert_true(plan.reply_write.parameter == PARAMETER_NONE);
-    words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "write")), "cork:64K");
-    assert_string_equal(json_string_value(json_object_get(words, "reply_write")), "coalesce");
-    plan_free(&plan);
+    assert_word("write", "cork:64K");
+    assert_word("reply_write", "coalesce");
     refuse(WORDS("write=nodelay:4K"), "nodelay takes no parameter");
     refuse(WORDS("write=cork:segment:record"), "a size from 1 to 1G must follow the colon");
     refuse(WORDS("write=cork:64K:record"), "or a layer: record, segment");
@@ -339,11 +298,8 @@ TEST(a_strategy_takes_its_parameter_after_a_colon)
 
 static void is_encoded(const char *typed, const char *expected)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("workload=command", "subject=served", "moves=1M", typed));
+    parse(WORDS("workload=command", "subject=served", "moves=1M", typed));
     assert_string_equal(plan.command, expected);
-    plan_free(&plan);
 }
 
 TEST(a_command_is_one_word_whatever_it_is)
@@ -357,13 +313,10 @@ TEST(a_command_is_one_word_whatever_it_is)
 
 TEST(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("workload=command", "subject=served", "load=asks", "asks.count=3", "served.size=4K",
-                       "other.x=1", "sndbuf=64K", "client.sndbuf=4K", "depth=4", "warmup=0s"));
+    parse(WORDS("workload=command", "subject=served", "load=asks", "asks.count=3", "served.size=4K",
+                "other.x=1", "sndbuf=64K", "client.sndbuf=4K", "depth=4", "warmup=0s"));
     assert_true(plan.runs_command && !plan.frames && !plan.relays);
-    assert_flat(unused_of(&plan), "depth client.sndbuf warmup other.x");
-    plan_free(&plan);
+    assert_unused("depth client.sndbuf warmup other.x");
     refuse(WORDS("workload=command", "load=asks"), "needs subject=");
     refuse(WORDS("workload=command", "subject=served"), "needs either load=NAME");
     refuse(WORDS("workload=command", "subject=served", "load=asks", "command=ls", "moves=1"),
@@ -389,65 +342,43 @@ TEST(values_with_a_grammar_of_their_own_are_strict)
 
 TEST(an_unused_word_is_reported_and_left_out)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("direction=receive", "write=more", "client.sndbuf=4096"));
-    assert_flat(unused_of(&plan), "direction");
-    assert_flat(given_of(&plan), "write=more client.sndbuf=4K");
-    words = plan_words(&plan);
-    assert_null(json_object_get(words, "direction"));
-    plan_free(&plan);
-
-    parse(&plan, WORDS("workload=stream", "reply=2", "reply_write=cork", "client.chunk=4K",
-                       "server.source=cold:1M"));
-    assert_flat(unused_of(&plan), "reply reply_write client.chunk server.source");
-    assert_flat(given_of(&plan), "workload=stream");
-    plan_free(&plan);
-
-    parse(&plan, WORDS("transport=null", "verify=on", "congestion=cubic", "sndbuf=4K", "server.perf=on"));
-    assert_flat(unused_of(&plan), "verify sndbuf congestion server.perf");
-    plan_free(&plan);
+    parse(WORDS("direction=receive", "write=more", "client.sndbuf=4096"));
+    assert_unused("direction");
+    assert_given("write=more client.sndbuf=4K");
+    assert_word("direction", NULL);
+    parse(
+        WORDS("workload=stream", "reply=2", "reply_write=cork", "client.chunk=4K", "server.source=cold:1M"));
+    assert_unused("reply reply_write client.chunk server.source");
+    assert_given("workload=stream");
+    parse(WORDS("transport=null", "verify=on", "congestion=cubic", "sndbuf=4K", "server.perf=on"));
+    assert_unused("verify sndbuf congestion server.perf");
 }
 
 TEST(the_given_words_keep_a_word_with_and_without_a_prefix)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("client.sndbuf=1M", "sndbuf=65536"));
-    assert_flat(given_of(&plan), "sndbuf=64K client.sndbuf=1M");
-    plan_free(&plan);
-    parse(&plan, WORDS("server.sndbuf=1M", "sndbuf=65536"));
-    assert_flat(given_of(&plan), "sndbuf=64K server.sndbuf=1M");
-    plan_free(&plan);
+    parse(WORDS("client.sndbuf=1M", "sndbuf=65536"));
+    assert_given("sndbuf=64K client.sndbuf=1M");
+    parse(WORDS("server.sndbuf=1M", "sndbuf=65536"));
+    assert_given("sndbuf=64K server.sndbuf=1M");
 }
 
 TEST(fixed_work_takes_the_place_of_the_duration)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan, WORDS("messages=10", "connections=3"));
-    words = plan_words(&plan);
-    assert_null(json_object_get(words, "duration"));
-    assert_string_equal(json_string_value(json_object_get(words, "messages")), "10");
+    parse(WORDS("messages=10", "connections=3"));
+    assert_word("duration", NULL);
+    assert_word("messages", "10");
     assert_int_equal(plan_messages_of(&plan, 0), 4);
     assert_int_equal(plan_messages_of(&plan, 1), 3);
     assert_int_equal(plan_messages_of(&plan, 2), 3);
-    plan_free(&plan);
-    parse(&plan, WORDS("bytes=1001", "message=10"));
+    parse(WORDS("bytes=1001", "message=10"));
     assert_int_equal(plan_messages_of(&plan, 0), 101);
-    plan_free(&plan);
-    parse(&plan, WORDS("duration=1s"));
+    parse(WORDS("duration=1s"));
     assert_true(plan_messages_of(&plan, 0) == UINT64_MAX);
-    plan_free(&plan);
 }
 
 TEST(the_roles_follow_from_the_workload_and_its_direction)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("message=15x2", "reply=16+4K", "write=cork", "reply_write=more"));
+    parse(WORDS("message=15x2", "reply=16+4K", "write=cork", "reply_write=more"));
     assert_true(plan.ends[END_CLIENT].drives && !plan.ends[END_CLIENT].follows);
     assert_true(plan.ends[END_SERVER].follows && !plan.ends[END_SERVER].drives);
     assert_ptr_equal(plan_outgoing(&plan, END_CLIENT), &plan.message);
@@ -455,9 +386,7 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.reply);
     assert_ptr_equal(plan_incoming(&plan, END_SERVER), &plan.message);
     assert_ptr_equal(plan_strategy(&plan, END_SERVER), &plan.reply_write);
-    plan_free(&plan);
-
-    parse(&plan, WORDS("workload=stream", "direction=receive", "write=cork"));
+    parse(WORDS("workload=stream", "direction=receive", "write=cork"));
     assert_true(plan.ends[END_SERVER].drives && plan.ends[END_CLIENT].follows);
     assert_ptr_equal(plan_role(&plan, END_SERVER), plan.workload->roles[ROLE_DRIVER]);
     assert_ptr_equal(plan_outgoing(&plan, END_SERVER), &plan.message);
@@ -465,44 +394,33 @@ TEST(the_roles_follow_from_the_workload_and_its_direction)
     assert_null(plan_outgoing(&plan, END_CLIENT));
     assert_null(plan_incoming(&plan, END_SERVER));
     assert_ptr_equal(plan_strategy(&plan, END_SERVER), &plan.write);
-    plan_free(&plan);
 }
 
 TEST(a_run_with_a_proxy_uses_the_words_of_the_proxy)
 {
-    struct plan plan;
-    CLEANUP_JSON json_t *words = NULL;
-
-    parse(&plan,
-          WORDS("workload=proxy", "direction=both", "write=cork", "chunk=32", "proxy.rcvbuf=4K", "message=64",
+    parse(WORDS("workload=proxy", "direction=both", "write=cork", "chunk=32", "proxy.rcvbuf=4K", "message=64",
                 "reply=1", "client.chunk=1K", "source=hot", "reply_write=more", "rate=5", "depth=2"));
-    assert_flat(unused_of(&plan), "message reply reply_write client.chunk source depth rate");
-    assert_flat(given_of(&plan), "workload=proxy direction=both write=cork chunk=32 proxy.rcvbuf=4K");
-    words = plan_words(&plan);
-    assert_string_equal(json_string_value(json_object_get(words, "server.rcvbuf")), "default");
-    assert_string_equal(json_string_value(json_object_get(words, "proxy.rcvbuf")), "4K");
-    assert_string_equal(json_string_value(json_object_get(words, "via")), "own");
+    assert_unused("message reply reply_write client.chunk source depth rate");
+    assert_given("workload=proxy direction=both write=cork chunk=32 proxy.rcvbuf=4K");
+    assert_word("server.rcvbuf", "default");
+    assert_word("proxy.rcvbuf", "4K");
+    assert_word("via", "own");
     assert_int_equal(plan.message.bytes, 65536);
     assert_true(plan_has_proxy(&plan) && !plan.ends[END_PROXY].drives && plan.ends[END_PROXY].follows);
     assert_int_equal(plan_neighbour(&plan, END_CLIENT), END_PROXY);
-    plan_free(&plan);
     refuse(WORDS("workload=proxy", "read=msgtrunc"), "read=msgtrunc discards the bytes");
     refuse(WORDS("workload=proxy", "peer=127.0.0.1:9", "control=none"), "needs a server of uncork");
 }
 
 TEST(without_a_proxy_its_words_have_no_effect)
 {
-    struct plan plan;
-
-    parse(&plan, WORDS("workload=stream", "proxy.sndbuf=4K", "via=127.0.0.1:1"));
-    assert_flat(unused_of(&plan), "proxy.sndbuf via");
-    plan_free(&plan);
+    parse(WORDS("workload=stream", "proxy.sndbuf=4K", "via=127.0.0.1:1"));
+    assert_unused("proxy.sndbuf via");
 }
 
 /* The words of a record make the same plan again. In this way a plan also goes to the server. */
 static void assert_words_read_back(const char *const *typed)
 {
-    struct plan plan, again;
     const char *words[2 * PLAN_WORDS_MAX + 1];
     char texts[2 * PLAN_WORDS_MAX][200];
     CLEANUP_JSON json_t *first = NULL, *second = NULL;
@@ -510,7 +428,7 @@ static void assert_words_read_back(const char *const *typed)
     json_t *value;
     size_t count = 0;
 
-    parse(&plan, typed);
+    parse(typed);
     first = plan_words(&plan);
     json_object_foreach(first, key, value) {
         snprintf(texts[count], sizeof texts[count], "%s=%s", key, json_string_value(value));
@@ -518,13 +436,11 @@ static void assert_words_read_back(const char *const *typed)
         count++;
     }
     words[count] = NULL;
-    parse(&again, words);
-    second = plan_words(&again);
+    parse(words);
+    second = plan_words(&plan);
     if (!json_equal(first, second))
         fail_msg("%s ... does not read back", typed[0]);
-    assert_flat(unused_of(&again), "");
-    plan_free(&plan);
-    plan_free(&again);
+    assert_unused("");
 }
 
 TEST(the_words_of_a_plan_read_back_to_the_same_plan)
@@ -559,39 +475,4 @@ TEST(every_word_of_the_list_is_complete)
         assert_true(word->minimum <= word->maximum);
         assert_null(strpbrk(word->key, "=., "));
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_words_a_plan_is_a_request_of_64_bytes_with_every_default),
-        cmocka_unit_test(a_prefix_overrides_wherever_it_stands),
-        cmocka_unit_test(a_word_that_differs_between_the_ends_stands_twice),
-        cmocka_unit_test(a_word_given_twice_is_refused),
-        cmocka_unit_test(an_unknown_word_or_value_names_the_nearest),
-        cmocka_unit_test(an_invalid_word_is_refused),
-        cmocka_unit_test(a_value_out_of_range_names_the_range),
-        cmocka_unit_test(a_sysctl_is_below_net),
-        cmocka_unit_test(a_build_is_any_folder_whose_path_can_stand_in_a_list),
-        cmocka_unit_test(a_target_can_stand_in_a_list_and_is_not_too_long),
-        cmocka_unit_test(only_tcp_to_a_server_of_uncork_has_a_lab),
-        cmocka_unit_test(contradictory_words_are_refused),
-        cmocka_unit_test(an_end_that_does_not_read_contradicts_nothing),
-        cmocka_unit_test(a_cork_has_a_layer_and_a_size),
-        cmocka_unit_test(either_all_ends_are_encrypted_or_none),
-        cmocka_unit_test(a_strategy_takes_its_parameter_after_a_colon),
-        cmocka_unit_test(a_command_is_one_word_whatever_it_is),
-        cmocka_unit_test(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread),
-        cmocka_unit_test(values_with_a_grammar_of_their_own_are_strict),
-        cmocka_unit_test(an_unused_word_is_reported_and_left_out),
-        cmocka_unit_test(the_given_words_keep_a_word_with_and_without_a_prefix),
-        cmocka_unit_test(fixed_work_takes_the_place_of_the_duration),
-        cmocka_unit_test(the_roles_follow_from_the_workload_and_its_direction),
-        cmocka_unit_test(a_run_with_a_proxy_uses_the_words_of_the_proxy),
-        cmocka_unit_test(without_a_proxy_its_words_have_no_effect),
-        cmocka_unit_test(the_words_of_a_plan_read_back_to_the_same_plan),
-        cmocka_unit_test(every_word_of_the_list_is_complete),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

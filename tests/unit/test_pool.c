@@ -5,18 +5,17 @@
 
 static struct pool pool;
 
-static int open_three(void **state)
+static void open_three(void)
 {
-    (void)state;
-    return pool_open(&pool, 100, 0, 3);
+    assert_int_equal(pool_open(&pool, 100, 0, 3), 0);
 }
 
-static int close_pool(void **state)
+static void close_pool(void)
 {
-    (void)state;
     pool_close(&pool);
-    return 0;
 }
+
+struct unit_fixture unit_fixture = {.before = open_three, .after = close_pool};
 
 TEST(the_next_buffer_stays_the_same_until_it_is_taken)
 {
@@ -45,7 +44,7 @@ TEST(a_buffer_has_its_number_whatever_its_size)
 {
     const size_t sizes[] = {1, 2, 3, 32, 1000, 4096};
 
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < COUNT_OF(sizes); i++) {
         struct pool other;
 
         assert_int_equal(pool_open(&other, sizes[i], i % 2 * 16, 5), 0);
@@ -79,18 +78,4 @@ TEST(on_release_gets_the_released_buffers)
     assert_int_equal(released, 0);
     assert_int_equal(released_count, 2);
     assert_null(pool_next(&pool));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_next_buffer_stays_the_same_until_it_is_taken, open_three,
-                                        close_pool),
-        cmocka_unit_test_setup_teardown(a_pool_without_spare_buffers_has_no_next_one, open_three, close_pool),
-        cmocka_unit_test_setup_teardown(a_buffer_is_released_by_any_of_its_bytes, open_three, close_pool),
-        cmocka_unit_test(a_buffer_has_its_number_whatever_its_size),
-        cmocka_unit_test_setup_teardown(on_release_gets_the_released_buffers, open_three, close_pool),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

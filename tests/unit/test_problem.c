@@ -61,16 +61,3 @@ TEST(a_long_problem_is_cut)
     problem_failure(&problem, "%s", endless);
     assert_int_equal(strlen(problem.text), sizeof problem.text - 1);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_cause_stays),
-        cmocka_unit_test(a_kind_has_a_name_and_an_exit_status),
-        cmocka_unit_test(a_problem_is_one_line_that_json_can_hold),
-        cmocka_unit_test(a_problem_may_be_of_a_kind_that_another_end_named),
-        cmocka_unit_test(a_long_problem_is_cut),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -4,9 +4,6 @@
 
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "words/parse.h"
-
-#include <string.h>
 
 #define CHUNK 8u
 #define WINDOW 4u
@@ -18,12 +15,9 @@ static struct connection pair[2];
 static void open_pair(const char *direction)
 {
     char word[32];
-    const char *words[] = {"workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on", word};
-    struct problem problem = {0};
 
     snprintf(word, sizeof word, "direction=%s", direction);
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    unit_parse(&plan, WORDS("workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on", word));
     memset(&shared, 0, sizeof shared);
     memset(pair, 0, sizeof pair);
     assert_int_equal(thread_shared_open(&shared, &plan, END_PROXY, 2), 0);
@@ -42,6 +36,8 @@ static void close_pair(void)
     thread_shared_close(&shared);
     plan_free(&plan);
 }
+
+struct unit_fixture unit_fixture = {.after = close_pair};
 
 /* As an engine does: receives into the next buffer, and takes it. Each byte is `mark`. */
 static int arrive(struct connection *connection, size_t size, uint8_t mark)
@@ -96,7 +92,6 @@ TEST(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window)
     assert_int_equal(pair[1].groups, 2);
     pair[0].role->fill(&pair[0]);
     assert_int_equal(pair[0].queue.appended, 0);
-    close_pair();
 }
 
 TEST(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released)
@@ -116,7 +111,6 @@ TEST(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released)
     pair[1].role->fill(&pair[1]);
     send_all(&pair[1]);
     assert_int_equal(shared.pool.spare_count, 2 * WINDOW + 1);
-    close_pair();
 }
 
 TEST(a_half_sent_group_releases_its_whole_chunks)
@@ -128,7 +122,6 @@ TEST(a_half_sent_group_releases_its_whole_chunks)
     queue_accept(&pair[1].queue, 1 + 3);
     queue_release(&pair[1].queue);
     assert_int_equal(shared.pool.spare_count, 2 * WINDOW);
-    close_pair();
 }
 
 /* The header before the data of a buffer separates two chunks. */
@@ -143,7 +136,6 @@ TEST(chunks_behind_headroom_are_spans_of_their_own)
     assert_int_equal(pair[1].queue.appended, 3);
     for (uint8_t i = 0; i < 3; i++)
         assert_int_equal(pair[1].queue.ring[i].data[CHUNK - 1], i);
-    close_pair();
 }
 
 TEST(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded)
@@ -159,7 +151,6 @@ TEST(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded)
     pair[1].role->fill(&pair[1]);
     send_all(&pair[1]);
     assert_true(role_is_over(&pair[1]));
-    close_pair();
 }
 
 TEST(a_relay_of_both_directions_is_over_when_both_have_ended)
@@ -176,7 +167,6 @@ TEST(a_relay_of_both_directions_is_over_when_both_have_ended)
     assert_int_equal(pair[0].queue.ring[0].data[0], 9);
     send_all(&pair[0]);
     assert_true(role_is_over(&pair[0]));
-    close_pair();
 }
 
 TEST(a_proxy_follows_the_driver_and_drives_the_follower)
@@ -186,7 +176,6 @@ TEST(a_proxy_follows_the_driver_and_drives_the_follower)
     close_pair();
     open_pair("receive");
     assert_true(pair[1].follows && !pair[1].drives && pair[0].drives && !pair[0].follows);
-    close_pair();
 }
 
 TEST(bytes_from_the_sink_are_an_error)
@@ -194,7 +183,6 @@ TEST(bytes_from_the_sink_are_an_error)
     open_pair("send");
     assert_int_equal(arrive(&pair[1], 1, 0), -EBADMSG);
     assert_problem(&shared.problem, PROBLEM_FAILURE, "came from the end that only receives");
-    close_pair();
 }
 
 /* A strategy that copies has room for the longest group. */
@@ -208,22 +196,4 @@ TEST(the_longest_group_of_a_proxy_is_a_window_of_chunks)
     assert_int_equal(plan.ends[END_SERVER].chunk_bytes, 64 << 10);
     assert_int_equal(plan.ends[END_PROXY].chunk_bytes, CHUNK);
     assert_int_equal(plan_window(&plan, END_CLIENT), 1);
-    close_pair();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window),
-        cmocka_unit_test(a_relay_holds_two_windows_and_wants_no_more_until_one_is_released),
-        cmocka_unit_test(a_half_sent_group_releases_its_whole_chunks),
-        cmocka_unit_test(chunks_behind_headroom_are_spans_of_their_own),
-        cmocka_unit_test(a_relay_is_over_at_the_announced_byte_when_all_is_forwarded),
-        cmocka_unit_test(a_relay_of_both_directions_is_over_when_both_have_ended),
-        cmocka_unit_test(a_proxy_follows_the_driver_and_drives_the_follower),
-        cmocka_unit_test(bytes_from_the_sink_are_an_error),
-        cmocka_unit_test(the_longest_group_of_a_proxy_is_a_window_of_chunks),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

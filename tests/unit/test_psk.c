@@ -111,19 +111,20 @@ static void assert_refused(const char *says)
     assert_non_null(strstr(problem.text, path));
 }
 
-static int file_make(void **state)
+static void file_make(void)
 {
     int fd = mkstemp(path);
 
-    (void)state;
-    return fd < 0 || close(fd) < 0;
+    assert_true(fd >= 0);
+    close(fd);
 }
 
-static int file_remove(void **state)
+static void file_remove(void)
 {
-    (void)state;
-    return unlink(path);
+    unlink(path);
 }
+
+struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_remove};
 
 TEST(a_file_that_others_may_read_or_change_is_refused)
 {
@@ -193,20 +194,4 @@ TEST(two_generated_keys_differ)
     assert_memory_not_equal(one->entries[0].key, another->entries[0].key, 32);
     psk_free(one);
     psk_free(another);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_of_psktool_gives_the_key_of_each_identity),
-        cmocka_unit_test(an_error_names_its_line_and_repeats_no_byte_of_it),
-        cmocka_unit_test(a_file_has_at_most_256_identities),
-        cmocka_unit_test(a_file_that_others_may_read_or_change_is_refused),
-        cmocka_unit_test(a_file_without_a_key_is_refused),
-        cmocka_unit_test(an_unreadable_file_is_named),
-        cmocka_unit_test(a_key_is_read_from_an_inherited_descriptor),
-        cmocka_unit_test(two_generated_keys_differ),
-    };
-
-    return cmocka_run_group_tests(tests, file_make, file_remove);
 }

@@ -25,31 +25,32 @@ static void set_buffers(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
-static int open_ring(void **state)
+static int check(struct problem *problem)
 {
-    (void)state;
-    counts = (struct call_counts){0};
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
-        return -1;
-    set_buffers(fds[0]);
-    if (ring_open(&ring, &(struct ring_setup){true, true, true, 0}, &counts) < 0)
-        return -1;
-    from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
-    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .recv_buffers = &recv_buffers};
-    return 0;
+    return ring_check(&(struct ring_setup){true, true, true, 0}, problem);
 }
 
-static int close_ring(void **state)
+static void open_ring(void)
 {
-    (void)state;
+    counts = (struct call_counts){0};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    set_buffers(fds[0]);
+    assert_int_equal(ring_open(&ring, &(struct ring_setup){true, true, true, 0}, &counts), 0);
+    from = (struct ring_slot){.ring = ring, .number = 7, .file = fds[0]};
+    to = (struct ring_slot){.ring = ring, .number = 8, .file = fds[1], .recv_buffers = &recv_buffers};
+}
+
+static void close_ring(void)
+{
     ring_close(ring);
     recv_buffers_close(&recv_buffers);
     pool_close(&pool);
     ring_buffers_close(&from.outgoing);
     close(fds[0]);
     close(fds[1]);
-    return 0;
 }
+
+struct unit_fixture unit_fixture = {.check = check, .before = open_ring, .after = close_ring};
 
 static int send_text(const char *text, unsigned options, uint32_t token)
 {
@@ -84,9 +85,9 @@ static bool completes(struct ring_event *event)
     return ring_next(ring, event);
 }
 
-static void open_recv_buffers(size_t size, uint32_t count)
+static void open_recv_buffers(size_t size, size_t headroom, uint32_t count)
 {
-    assert_int_equal(pool_open(&pool, size, 0, count), 0);
+    assert_int_equal(pool_open(&pool, size, headroom, count), 0);
     assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
 }
 
@@ -250,9 +251,9 @@ TEST(a_silent_send_posts_a_completion_on_failure)
     assert_int_equal(event.completion.result, -EPIPE);
 }
 
-static void provide(uint32_t count, const char *texts[])
+static void provide(const char *const *texts)
 {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; texts[i]; i++)
         ring_buffers_add(&from.outgoing, texts[i], (uint32_t)strlen(texts[i]), (uint16_t)i, 1);
     ring_buffers_publish(&from.outgoing);
 }
@@ -263,7 +264,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
     char came[16] = {0};
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(3, (const char *[]){"ab", "c", "def"});
+    provide(WORDS("ab", "c", "def"));
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 6);
     assert_int_equal(read(fds[1], came, sizeof came), 6);
@@ -274,7 +275,7 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
 {
     need(RING_SENDS_BUFFERS, "send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(2, (const char *[]){"ab", "c"});
+    provide(WORDS("ab", "c"));
     assert_int_equal(send_provided(0), 0);
     assert_int_equal(await().completion.result, 2);
     assert_int_equal(send_provided(0), 0);
@@ -285,11 +286,11 @@ TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 {
     need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
-    provide(2, (const char *[]){"ab", "c"});
+    provide(WORDS("ab", "c"));
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, -ENOBUFS);
-    provide(1, (const char *[]){"d"});
+    provide(WORDS("d"));
     assert_int_equal(send_provided(SEND_BUNDLE), 0);
     assert_int_equal(await().completion.result, 1);
 }
@@ -306,7 +307,7 @@ static void receive_all(bool bundle, size_t total)
     size_t kept_count = 0;
     bool receiving = false;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     while (received < total) {
         uint8_t piece[100];
         size_t size = 1 + dice_roll(&dice, sizeof piece);
@@ -366,7 +367,7 @@ TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
     const uint8_t *data;
     uint16_t number;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     number = 4;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(recv_buffers_take(&recv_buffers, &number, 16, &data), 16);
@@ -384,7 +385,7 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
     const uint8_t *data;
     uint16_t number = 0;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     assert_int_equal(recv_buffers_take(&recv_buffers, &number, 40, &data), 40);
     assert_int_equal(pool_number(&pool, data), 0);
     pool_release(&pool, data, 40); /* 0 to 2 come after 7 again */
@@ -401,7 +402,7 @@ TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
     const uint8_t *data;
     uint16_t number;
 
-    open_recv_buffers(16, 8);
+    open_recv_buffers(16, 0, 8);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
     event = await();
@@ -436,8 +437,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_a
     uint32_t free_buffers;
 
     need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
-    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
+    open_recv_buffers(8, RECEIVE_HEADER, 4);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(receive_aligned(&data), 8);
@@ -457,8 +457,7 @@ TEST(data_after_a_half_close_begins_behind_the_headroom)
 {
     const uint8_t *data = NULL;
 
-    assert_int_equal(pool_open(&pool, 8, RECEIVE_HEADER, 4), 0);
-    assert_int_equal(recv_buffers_open(&recv_buffers, ring, &pool), 0);
+    open_recv_buffers(8, RECEIVE_HEADER, 4);
     to.ending = true;
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
@@ -471,7 +470,7 @@ TEST(a_half_close_completes_a_receive_with_0)
 {
     struct ring_event event;
 
-    open_recv_buffers(16, 2);
+    open_recv_buffers(16, 0, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     shutdown(fds[0], SHUT_WR);
     event = await();
@@ -486,7 +485,7 @@ TEST(a_half_close_posts_an_event_and_is_received_after_all_data)
     struct ring_event event;
     int received = 0;
 
-    open_recv_buffers(16, 128);
+    open_recv_buffers(16, 0, 128);
     assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(ring_watch(&to, RING_HALF_CLOSED), 0);
@@ -506,7 +505,7 @@ TEST(a_receive_that_is_cancelled_ends)
 {
     struct ring_event event;
 
-    open_recv_buffers(16, 2);
+    open_recv_buffers(16, 0, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_false(completes(&event));
     assert_int_equal(ring_cancel(&to, RING_RECEIVE), 0);
@@ -515,40 +514,4 @@ TEST(a_receive_that_is_cancelled_ends)
     while (event.kind != RING_RECEIVE);
     assert_int_equal(event.completion.result, -ECANCELED);
     assert_false(event.completion.more);
-}
-
-#define WITH_RING(test) cmocka_unit_test_setup_teardown(test, open_ring, close_ring)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_setup_can_be_switched_off),
-        WITH_RING(a_wait_ends_when_it_is_due),
-        WITH_RING(another_thread_can_wake_a_ring_several_times),
-        WITH_RING(an_event_has_the_number_and_the_token_of_its_request),
-        WITH_RING(enters_are_counted_by_what_they_submit),
-        WITH_RING(linked_sends_that_wait_for_all_arrive_whole_and_in_order),
-        WITH_RING(a_silent_send_posts_no_completion_on_success),
-        WITH_RING(a_silent_send_posts_a_completion_on_failure),
-        WITH_RING(a_bundle_takes_all_buffers_in_order),
-        WITH_RING(without_a_bundle_each_send_takes_one_buffer),
-        WITH_RING(a_ring_of_buffers_that_was_emptied_has_none_left),
-        WITH_RING(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order),
-        WITH_RING(bundles_lose_nothing_while_buffers_are_released_in_any_order),
-        WITH_RING(completions_may_come_in_another_order_than_their_buffers_were_used),
-        WITH_RING(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_at_the_end),
-        WITH_RING(data_after_a_half_close_begins_behind_the_headroom),
-        WITH_RING(a_completion_that_continues_another_is_taken_with_it_and_no_other),
-        WITH_RING(buffers_that_follow_each_other_in_memory_are_taken_together),
-        WITH_RING(a_half_close_completes_a_receive_with_0),
-        WITH_RING(a_half_close_posts_an_event_and_is_received_after_all_data),
-        WITH_RING(a_receive_that_is_cancelled_ends),
-    };
-    struct problem problem = {0};
-
-    if (ring_check(&(struct ring_setup){true, true, true, 0}, &problem) < 0) {
-        printf("skipped: %s\n", problem.text);
-        return 77;
-    }
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

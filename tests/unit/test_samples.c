@@ -114,18 +114,3 @@ TEST(json_lists_the_points)
                          10, 200000000, 2, 20);
     assert_true(json_equal(json, expected));
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_point_is_taken_at_the_first_message_after_it_is_due),
-        cmocka_unit_test(a_late_message_does_not_shift_the_points_behind_it),
-        cmocka_unit_test(points_stand_at_multiples_of_the_interval_however_often_it_doubled),
-        cmocka_unit_test(every_second_point_is_dropped_when_they_are_full),
-        cmocka_unit_test(a_restart_forgets_everything),
-        cmocka_unit_test(a_function_is_called_at_every_point),
-        cmocka_unit_test(json_lists_the_points),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

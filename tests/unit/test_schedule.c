@@ -184,21 +184,3 @@ TEST(timers_are_taken_earliest_first_and_none_before_it_is_due)
     assert_int_equal(timers_next(&timers), UINT64_MAX);
     timers_close(&timers);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(even_starts_of_all_connections_are_the_same_time_apart),
-        cmocka_unit_test(an_even_schedule_does_not_drift),
-        cmocka_unit_test(poisson_pauses_are_exponential),
-        cmocka_unit_test(a_connection_draws_by_its_seed_and_not_as_its_neighbour),
-        cmocka_unit_test(each_seed_draws_arrivals_of_its_own),
-        cmocka_unit_test(starts_up_to_a_deadline_are_counted_without_being_taken),
-        cmocka_unit_test(an_even_schedule_has_as_many_starts_as_rate_times_duration),
-        cmocka_unit_test(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted),
-        cmocka_unit_test(many_poisson_starts_are_counted_as_if_each_were_drawn),
-        cmocka_unit_test(timers_are_taken_earliest_first_and_none_before_it_is_due),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

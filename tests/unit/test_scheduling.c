@@ -3,7 +3,6 @@
 
 #include "placement/scheduling.h"
 #include "plan/plan.h"
-#include "words/parse.h"
 
 #include <pthread.h>
 
@@ -40,11 +39,9 @@ TEST(what_is_no_scheduling_class_is_refused)
 
 TEST(each_end_may_have_a_class_of_its_own)
 {
-    static const char *const words[] = {"sched=rr:2", "server.sched=other"};
-    struct problem problem = {0};
     struct plan plan;
 
-    assert_int_equal(plan_parse(&plan, words, COUNT_OF(words), &problem), 0);
+    unit_parse(&plan, WORDS("sched=rr:2", "server.sched=other"));
     assert_int_equal(plan.ends[END_CLIENT].scheduling.class, SCHEDULING_RR);
     assert_int_equal(plan.ends[END_CLIENT].scheduling.priority, 2);
     assert_int_equal(plan.ends[END_SERVER].scheduling.class, SCHEDULING_OTHER);
@@ -70,13 +67,20 @@ static void *change(void *argument)
     return NULL;
 }
 
-TEST(a_thread_takes_its_class_and_resets_it_or_gets_the_reason)
+static struct problem change_in_a_thread(void)
 {
     struct problem problem = {0};
     pthread_t thread;
 
     assert_int_equal(pthread_create(&thread, NULL, change, &problem), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
+    return problem;
+}
+
+TEST(a_thread_takes_its_class_and_resets_it_or_gets_the_reason)
+{
+    struct problem problem = change_in_a_thread();
+
     if (problem.kind != PROBLEM_NONE)
         assert_problem(&problem, PROBLEM_UNSUPPORTED, "sched=fifo:3");
 }
@@ -84,28 +88,12 @@ TEST(a_thread_takes_its_class_and_resets_it_or_gets_the_reason)
 TEST(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged)
 {
     static const struct scheduling wanted = {SCHEDULING_FIFO, 3};
-    struct problem tried = {0}, changed = {0};
+    struct problem tried = {0};
     struct scheduling before, after;
-    pthread_t thread;
 
     assert_int_equal(scheduling_read_thread(&before), 0);
     scheduling_check(&wanted, &tried);
     assert_int_equal(scheduling_read_thread(&after), 0);
     assert_int_equal(after.class, before.class);
-    assert_int_equal(pthread_create(&thread, NULL, change, &changed), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_string_equal(tried.text, changed.text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_scheduling_class_is_read_back_from_its_spelling),
-        cmocka_unit_test(what_is_no_scheduling_class_is_refused),
-        cmocka_unit_test(each_end_may_have_a_class_of_its_own),
-        cmocka_unit_test(a_thread_takes_its_class_and_resets_it_or_gets_the_reason),
-        cmocka_unit_test(a_check_gives_the_same_problem_and_leaves_the_caller_unchanged),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_string_equal(tried.text, change_in_a_thread().text);
 }

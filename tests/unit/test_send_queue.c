@@ -8,49 +8,52 @@
 
 static const uint8_t memory[4096];
 
-static void append(struct send_queue *queue, size_t offset, uint32_t size, uint32_t marks)
+static struct send_queue queue;
+
+static void open_queue(size_t capacity)
 {
-    assert_true(queue_has_room(queue, 1));
-    *queue_append(queue) = (struct span){.data = memory + offset, .size = size, .marks = marks};
-}
-
-static struct fragment head_of(const struct send_queue *queue)
-{
-    struct queue_cursor cursor = queue_begin(queue);
-
-    return queue_next(queue, &cursor);
-}
-
-static struct send_queue open_queue(size_t capacity)
-{
-    struct send_queue queue;
-
     assert_int_equal(queue_open(&queue, capacity), 0);
-    return queue;
+}
+
+static void close_queue(void)
+{
+    queue_close(&queue);
+}
+
+struct unit_fixture unit_fixture = {.after = close_queue};
+
+static void append(size_t offset, uint32_t size, uint32_t marks)
+{
+    assert_true(queue_has_room(&queue, 1));
+    *queue_append(&queue) = (struct span){.data = memory + offset, .size = size, .marks = marks};
+}
+
+static struct fragment head(void)
+{
+    struct queue_cursor cursor = queue_begin(&queue);
+
+    return queue_next(&queue, &cursor);
 }
 
 TEST(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring)
 {
-    struct send_queue queue = open_queue(5);
-
+    open_queue(5);
     assert_true(queue_is_idle(&queue));
     assert_true(queue_is_accepted(&queue));
     assert_true(queue_has_room(&queue, 8));
     assert_false(queue_has_room(&queue, 9));
     for (int i = 0; i < 8; i++)
-        append(&queue, 0, 1, GROUP);
+        append(0, 1, GROUP);
     assert_false(queue_has_room(&queue, 1));
     assert_false(queue_is_idle(&queue));
-    queue_close(&queue);
 }
 
 TEST(bytes_are_accepted_across_fragments)
 {
-    struct send_queue queue = open_queue(4);
-
-    append(&queue, 0, 10, 0);
-    append(&queue, 10, 20, GROUP);
-    append(&queue, 30, 5, MESSAGE);
+    open_queue(4);
+    append(0, 10, 0);
+    append(10, 20, GROUP);
+    append(30, 5, MESSAGE);
     queue_accept(&queue, 4);
     assert_int_equal(queue.accepted, 0);
     assert_int_equal(queue.offset, 4);
@@ -60,38 +63,34 @@ TEST(bytes_are_accepted_across_fragments)
     queue_accept(&queue, 24);
     assert_int_equal(queue.accepted, 2);
     assert_int_equal(queue.offset, 4);
-    assert_ptr_equal(head_of(&queue).data, memory + 34);
+    assert_ptr_equal(head().data, memory + 34);
     queue_accept(&queue, 1);
     assert_true(queue_is_accepted(&queue));
     assert_int_equal(queue.accepted_bytes, 35);
     assert_int_equal(queue.accepted_messages, 1);
     queue_accept(&queue, 0);
     assert_int_equal(queue.accepted, 3);
-    queue_close(&queue);
 }
 
 TEST(a_message_counts_as_accepted_with_its_last_byte)
 {
-    struct send_queue queue = open_queue(4);
-
-    append(&queue, 0, 2, MESSAGE);
-    append(&queue, 2, 2, GROUP);
-    append(&queue, 4, 2, MESSAGE);
+    open_queue(4);
+    append(0, 2, MESSAGE);
+    append(2, 2, GROUP);
+    append(4, 2, MESSAGE);
     queue_accept(&queue, 1);
     assert_int_equal(queue.accepted_messages, 0);
     queue_accept(&queue, 4);
     assert_int_equal(queue.accepted_messages, 1);
     queue_accept(&queue, 1);
     assert_int_equal(queue.accepted_messages, 2);
-    queue_close(&queue);
 }
 
 TEST(accepted_flushed_and_released_are_three_facts)
 {
-    struct send_queue queue = open_queue(2);
-
-    append(&queue, 0, 2, GROUP);
-    append(&queue, 2, 2, MESSAGE);
+    open_queue(2);
+    append(0, 2, GROUP);
+    append(2, 2, MESSAGE);
     queue_accept(&queue, 4);
     assert_int_equal(queue.flushed, 0);
     assert_int_equal(queue.flushed_messages, 0);
@@ -110,32 +109,28 @@ TEST(accepted_flushed_and_released_are_three_facts)
     assert_true(queue_is_idle(&queue));
     queue_release(&queue);
     assert_int_equal(queue.released, 2);
-    queue_close(&queue);
 }
 
 TEST(a_flush_covers_only_what_was_accepted)
 {
-    struct send_queue queue = open_queue(2);
-
-    append(&queue, 0, 2, GROUP);
-    append(&queue, 2, 2, MESSAGE);
+    open_queue(2);
+    append(0, 2, GROUP);
+    append(2, 2, MESSAGE);
     queue_accept(&queue, 2);
     queue_flush(&queue);
     assert_int_equal(queue.flushed, 1);
     assert_int_equal(queue.flushed_bytes, 2);
     assert_int_equal(queue.flushed_messages, 0);
     assert_false(queue_is_idle(&queue));
-    queue_close(&queue);
 }
 
 TEST(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush)
 {
-    struct send_queue queue = open_queue(4);
-
+    open_queue(4);
     assert_false(queue_at_group_end(&queue));
-    append(&queue, 0, 2, 0);
-    append(&queue, 2, 2, GROUP);
-    append(&queue, 4, 2, MESSAGE);
+    append(0, 2, 0);
+    append(2, 2, GROUP);
+    append(4, 2, MESSAGE);
     assert_false(queue_at_group_end(&queue));
     queue_accept(&queue, 2); /* between two fragments of the group */
     assert_false(queue_at_group_end(&queue));
@@ -147,31 +142,33 @@ TEST(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush)
     assert_false(queue_at_group_end(&queue));
     queue_accept(&queue, 1);
     assert_false(queue_at_group_end(&queue));
-    queue_close(&queue);
 }
 
-struct owner {
+static struct owner {
     const uint8_t *released[64];
     size_t count;
-};
+} owner;
 
 static void on_release(void *context, const struct span *span)
 {
-    struct owner *owner = context;
+    assert_ptr_equal(context, &owner);
+    owner.released[owner.count++] = span->data;
+}
 
-    owner->released[owner->count++] = span->data;
+static void open_owned_queue(void)
+{
+    open_queue(4);
+    owner.count = 0;
+    queue.on_release = on_release;
+    queue.owner = &owner;
 }
 
 TEST(the_owner_is_notified_of_each_released_span_once_and_in_order)
 {
-    struct send_queue queue = open_queue(4);
-    struct owner owner = {.count = 0};
-
-    queue.on_release = on_release;
-    queue.owner = &owner;
+    open_owned_queue();
     for (size_t i = 0; i < 40; i += 4) {
         for (size_t j = 0; j < 4; j++)
-            append(&queue, i + j, 1, GROUP);
+            append(i + j, 1, GROUP);
         queue_accept(&queue, 3);
         queue_release(&queue);
         assert_int_equal(owner.count, i + 3);
@@ -183,35 +180,29 @@ TEST(the_owner_is_notified_of_each_released_span_once_and_in_order)
     assert_int_equal(owner.count, 40);
     for (size_t i = 0; i < owner.count; i++)
         assert_ptr_equal(owner.released[i], memory + i);
-    queue_close(&queue);
 }
 
 TEST(a_partly_accepted_fragment_is_not_released)
 {
-    struct send_queue queue = open_queue(2);
-    struct owner owner = {.count = 0};
-
-    queue.on_release = on_release;
-    queue.owner = &owner;
-    append(&queue, 0, 10, MESSAGE);
+    open_owned_queue();
+    append(0, 10, MESSAGE);
     queue_accept(&queue, 9);
     queue_release(&queue);
     assert_int_equal(owner.count, 0);
     queue_accept(&queue, 1);
     queue_release(&queue);
     assert_int_equal(owner.count, 1);
-    queue_close(&queue);
 }
 
 TEST(gathering_never_crosses_the_end_of_a_group)
 {
-    struct send_queue queue = open_queue(8);
     struct iovec vectors[8];
     struct queue_group group;
 
-    append(&queue, 0, 10, 0);
-    append(&queue, 10, 20, GROUP);
-    append(&queue, 30, 5, MESSAGE);
+    open_queue(8);
+    append(0, 10, 0);
+    append(10, 20, GROUP);
+    append(30, 5, MESSAGE);
     group = queue_gather(&queue, vectors, 8);
     assert_int_equal(group.count, 2);
     assert_int_equal(group.bytes, 30);
@@ -226,18 +217,17 @@ TEST(gathering_never_crosses_the_end_of_a_group)
     assert_int_equal(group.count, 0);
     assert_false(group.complete);
     assert_int_equal(queue_group_bytes(&queue), 0);
-    queue_close(&queue);
 }
 
 TEST(gathering_begins_behind_the_accepted_bytes)
 {
-    struct send_queue queue = open_queue(4);
     struct iovec vectors[4];
     struct queue_group group;
 
-    append(&queue, 0, 10, 0);
-    append(&queue, 10, 20, 0);
-    append(&queue, 30, 5, MESSAGE);
+    open_queue(4);
+    append(0, 10, 0);
+    append(10, 20, 0);
+    append(30, 5, MESSAGE);
     queue_accept(&queue, 13);
     group = queue_gather(&queue, vectors, 4);
     assert_int_equal(group.count, 2);
@@ -245,17 +235,16 @@ TEST(gathering_begins_behind_the_accepted_bytes)
     assert_int_equal(vectors[0].iov_len, 17);
     assert_int_equal(group.bytes, 22);
     assert_int_equal(queue_group_bytes(&queue), 22);
-    queue_close(&queue);
 }
 
 TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
 {
-    struct send_queue queue = open_queue(4);
     struct iovec vectors[2];
     struct queue_group group;
 
+    open_queue(4);
     for (size_t i = 0; i < 3; i++)
-        append(&queue, i, 1, i == 2 ? MESSAGE : 0);
+        append(i, 1, i == 2 ? MESSAGE : 0);
     group = queue_gather(&queue, vectors, 2);
     assert_int_equal(group.count, 2);
     assert_false(group.complete);
@@ -263,16 +252,15 @@ TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
     group = queue_gather(&queue, vectors, 2);
     assert_int_equal(group.count, 1);
     assert_true(group.complete);
-    queue_close(&queue);
 }
 
 TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
 {
-    struct send_queue queue = open_queue(4);
     struct queue_cursor cursor;
     struct iovec vectors[4];
     struct queue_group group;
 
+    open_queue(4);
     *queue_append(&queue) = (struct span){memory, 25, MESSAGE | SPAN_OF_MANY, 10, false};
     assert_false(queue_has_room(&queue, 4));
     cursor = queue_begin(&queue);
@@ -285,8 +273,8 @@ TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
     }
     assert_int_equal(cursor.span, queue.appended);
     queue_accept(&queue, 13);
-    assert_ptr_equal(head_of(&queue).data, memory + 13);
-    assert_int_equal(head_of(&queue).size, 7);
+    assert_ptr_equal(head().data, memory + 13);
+    assert_int_equal(head().size, 7);
     group = queue_gather(&queue, vectors, 4);
     assert_int_equal(group.count, 2);
     assert_int_equal(group.bytes, 12);
@@ -295,20 +283,18 @@ TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
     queue_accept(&queue, 12);
     assert_int_equal(queue.accepted_fragments, 3);
     assert_int_equal(queue.accepted_messages, 1);
-    queue_close(&queue);
 }
 
 TEST(the_fragments_of_a_span_that_repeats_share_one_memory)
 {
-    struct send_queue queue = open_queue(1);
     struct iovec vectors[4];
 
+    open_queue(1);
     *queue_append(&queue) = (struct span){memory, 30, MESSAGE | SPAN_OF_MANY, 10, true};
     queue_accept(&queue, 12);
     assert_int_equal(queue_gather(&queue, vectors, 4).count, 2);
     assert_ptr_equal(vectors[0].iov_base, memory + 2);
     assert_ptr_equal(vectors[1].iov_base, memory);
-    queue_close(&queue);
 }
 
 /* The position in one long stream, which the pointers of the queue must follow. */
@@ -316,9 +302,9 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
 {
     static uint8_t stream[1 << 20];
     struct dice dice = {.state = 3};
-    struct send_queue queue = open_queue(7);
     size_t appended = 0, taken = 0;
 
+    open_queue(7);
     while (appended < sizeof stream - 64) {
         struct iovec vectors[8];
         struct queue_group group;
@@ -344,27 +330,4 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
         queue_release(&queue);
     }
     assert_true(queue.accepted > 10000);
-    queue_close(&queue);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring),
-        cmocka_unit_test(bytes_are_accepted_across_fragments),
-        cmocka_unit_test(a_message_counts_as_accepted_with_its_last_byte),
-        cmocka_unit_test(accepted_flushed_and_released_are_three_facts),
-        cmocka_unit_test(a_flush_covers_only_what_was_accepted),
-        cmocka_unit_test(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush),
-        cmocka_unit_test(the_owner_is_notified_of_each_released_span_once_and_in_order),
-        cmocka_unit_test(a_partly_accepted_fragment_is_not_released),
-        cmocka_unit_test(gathering_never_crosses_the_end_of_a_group),
-        cmocka_unit_test(gathering_begins_behind_the_accepted_bytes),
-        cmocka_unit_test(a_group_longer_than_the_vectors_is_gathered_incomplete),
-        cmocka_unit_test(a_cursor_takes_the_fragments_of_a_span_one_by_one),
-        cmocka_unit_test(the_fragments_of_a_span_that_repeats_share_one_memory),
-        cmocka_unit_test(a_queue_that_wraps_around_keeps_every_byte_in_order),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

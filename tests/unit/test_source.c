@@ -5,12 +5,12 @@
 
 static uint8_t pattern[3 * PATTERN_PERIOD];
 
-static int fill_pattern(void **state)
+static void fill_pattern(void)
 {
-    (void)state;
     pattern_fill(pattern, sizeof pattern, 0);
-    return 0;
 }
+
+struct unit_fixture unit_fixture = {.before_all = fill_pattern};
 
 TEST(the_pattern_is_the_same_from_any_offset)
 {
@@ -132,20 +132,4 @@ TEST(a_verified_source_continues_the_pattern_over_its_end)
     check_verified(100000, 0);
     check_verified(5000, 100000);
     check_verified(200000, 3 * PATTERN_PERIOD);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_pattern_is_the_same_from_any_offset),
-        cmocka_unit_test(the_period_is_prime),
-        cmocka_unit_test(the_first_wrong_byte_is_found),
-        cmocka_unit_test(a_lost_or_doubled_stretch_is_noticed),
-        cmocka_unit_test(a_hot_source_sends_from_one_place),
-        cmocka_unit_test(a_cold_source_walks_around_its_memory),
-        cmocka_unit_test(connections_begin_apart_and_where_the_pattern_begins),
-        cmocka_unit_test(a_verified_source_continues_the_pattern_over_its_end),
-    };
-
-    return cmocka_run_group_tests(tests, fill_pattern, NULL);
 }

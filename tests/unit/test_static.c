@@ -103,15 +103,3 @@ TEST(a_name_gets_an_error_that_asks_for_numbers)
     assert_string_equal(gai_strerror(getaddrinfo("::1", "http", NULL, &found)),
                         "a static build looks up no services, give the port in numbers");
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_address_in_numbers_is_what_the_c_library_makes_of_it),
-        cmocka_unit_test(an_address_is_of_the_family_that_is_asked_for),
-        cmocka_unit_test(a_port_is_a_number_of_16_bits),
-        cmocka_unit_test(a_name_gets_an_error_that_asks_for_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -9,9 +9,6 @@
 #include "unit.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void await_writable(const struct pair *pair)
 {
@@ -102,15 +99,8 @@ static const struct strategy *strategy_at(size_t i)
 
 static void run_strategy(const struct strategy *strategy, const struct transport *transport)
 {
-    static const char *const shapes[] = {"1",
-                                         "15x2",
-                                         "16+4K",
-                                         "32/2x4K/2x4K",
-                                         "1M",
-                                         "2000x1",
-                                         "3x100000",
-                                         "100x1000/1/3x50K",
-                                         "40x2000/40x2000"};
+    const char *const *shapes = WORDS("1", "15x2", "16+4K", "32/2x4K/2x4K", "1M", "2000x1", "3x100000",
+                                      "100x1000/1/3x50K", "40x2000/40x2000");
     struct visits visits = {0};
     struct problem why = {0};
 
@@ -123,8 +113,8 @@ static void run_strategy(const struct strategy *strategy, const struct transport
         print_message("skipped: %s\n", why.text);
         return;
     }
-    for (size_t i = 0; i < COUNT_OF(shapes); i++)
-        run_shape(transport->variant.name, strategy->variant.name, shapes[i], &visits);
+    for (; *shapes; shapes++)
+        run_shape(transport->variant.name, strategy->variant.name, *shapes, &visits);
     assert_true(visits.in_all > 50);
 }
 
@@ -152,14 +142,4 @@ TEST(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_betwee
     run_shape("unix", "nodelay", "2048/2048/2048/2048/2048/2048/2048", &visits);
     assert_true(visits.inside_fragment > 0);
     assert_true(visits.between_groups > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_strategy_gets_every_message_through_a_full_socket_whole_and_in_order),
-        cmocka_unit_test(strategies_that_send_piece_by_piece_would_block_inside_fragments_and_between_groups),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
 
 #include "unit.h"
 
-#include <string.h>
-
 static void refuse(const char *text, const char *says)
 {
     struct problem problem = {0};
@@ -15,21 +13,15 @@ static void refuse(const char *text, const char *says)
 
 TEST(a_target_is_for_all_ends_or_one_for_each)
 {
-    static const char *const good[] = {"local",
-                                       "gvisor",
-                                       "ssh:h1",
-                                       "ssh:root@h1/192.168.7.1",
-                                       "ssh:h1/fe80::1",
-                                       "ssh:c+ssh:s",
-                                       "local+ssh:s+ssh:p",
-                                       "vng:6.18",
-                                       "vng:/boot/vmlinuz-6.18.0+debug"};
+    const char *const *good =
+        WORDS("local", "gvisor", "ssh:h1", "ssh:root@h1/192.168.7.1", "ssh:h1/fe80::1", "ssh:c+ssh:s",
+              "local+ssh:s+ssh:p", "vng:6.18", "vng:/boot/vmlinuz-6.18.0+debug");
 
-    for (size_t i = 0; i < COUNT_OF(good); i++) {
+    for (; *good; good++) {
         struct problem problem = {0};
 
-        if (target_check(good[i], &problem) < 0)
-            fail_msg("%s: %s", good[i], problem.text);
+        if (target_check(*good, &problem) < 0)
+            fail_msg("%s: %s", *good, problem.text);
     }
 }
 
@@ -49,14 +41,4 @@ TEST(an_invalid_target_is_refused_with_a_valid_one)
     refuse("ssh:a+gvisor", "gvisor is one system for all ends");
     refuse("ssh:a+vng:b", "vng is one system for all ends");
     refuse("local+local+local+local", "at most client+server+proxy");
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_target_is_for_all_ends_or_one_for_each),
-        cmocka_unit_test(an_invalid_target_is_refused_with_a_valid_one),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

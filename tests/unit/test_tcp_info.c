@@ -108,7 +108,9 @@ TEST(a_figure_that_one_connection_lacks_is_absent)
     assert_null(tcp_info_to_json(before, after, 0));
 }
 
-static void connect_pair(int fds[2])
+static int fds[2];
+
+static void connect_pair(void)
 {
     struct problem problem = {0};
     struct address address;
@@ -126,7 +128,6 @@ static void connect_pair(int fds[2])
 TEST(a_socket_that_is_not_tcp_has_no_figures)
 {
     struct tcp_reading reading = {0};
-    int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     tcp_info_read(fds[0], &reading);
@@ -141,9 +142,8 @@ TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
     struct tcp_reading before = {0}, after = {0};
     CLEANUP_JSON json_t *info = NULL;
     char byte;
-    int fds[2];
 
-    connect_pair(fds);
+    connect_pair();
     tcp_info_probe(fds);
     tcp_info_read(fds[0], &before);
     if (!(before.known & BIT(TCP_DATA_SEGS_OUT)) || !before.figures[TCP_DATA_SEGS_OUT]) {
@@ -167,9 +167,8 @@ TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
 TEST(the_largest_peer_window_only_grows)
 {
     struct tcp_reading reading = {0};
-    int fds[2];
 
-    connect_pair(fds);
+    connect_pair();
     tcp_info_read(fds[0], &reading);
     if (!(reading.known & BIT(TCP_LARGEST_PEER_WINDOW))) {
         close(fds[0]);
@@ -184,21 +183,4 @@ TEST(the_largest_peer_window_only_grows)
     assert_int_equal(reading.figures[TCP_LARGEST_PEER_WINDOW], UINT64_C(1) << 40);
     close(fds[0]);
     close(fds[1]);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_counter_is_summed_up_as_differences_over_the_connections),
-        cmocka_unit_test(a_level_is_taken_as_it_stands_at_the_end),
-        cmocka_unit_test(a_retransmitted_segment_counts_once_and_a_fin_does_not_count),
-        cmocka_unit_test(a_counter_of_32_bits_may_wrap_once),
-        cmocka_unit_test(single_connections_are_listed_up_to_sixteen),
-        cmocka_unit_test(a_figure_that_one_connection_lacks_is_absent),
-        cmocka_unit_test(a_socket_that_is_not_tcp_has_no_figures),
-        cmocka_unit_test(the_largest_peer_window_only_grows),
-        cmocka_unit_test(sends_over_tcp_move_the_figures_that_the_probe_saw_move),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include "team/team.h"
-#include "words/parse.h"
 
 #define LINE 64 /* bytes of a cache line */
 
@@ -16,18 +15,15 @@ static void on_closed(void *owner)
     (void)owner;
 }
 
-static void open_team(enum end end, const char *const *words, size_t count)
+static void open_team(enum end end, const char *const *words)
 {
     static const struct team_events events = {.closed = on_closed};
     struct problem problem = {0};
 
-    assert_int_equal(plan_parse(&plan, words, count, &problem), 0);
+    unit_parse(&plan, words);
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &problem), 0);
 }
-
-#define OPEN(end, ...)                                                                                       \
-    open_team(end, (const char *const[]){__VA_ARGS__}, COUNT_OF(((const char *const[]){__VA_ARGS__})))
 
 static void close_team(void)
 {
@@ -67,13 +63,13 @@ static void check_apart(void)
 
 TEST(no_two_threads_have_connections_in_one_cache_line)
 {
-    OPEN(END_CLIENT, "connections=2", "threads=2", "place=free");
+    open_team(END_CLIENT, WORDS("connections=2", "threads=2", "place=free"));
     check_apart();
     close_team();
-    OPEN(END_SERVER, "connections=64", "threads=7", "engine=poll", "place=free");
+    open_team(END_SERVER, WORDS("connections=64", "threads=7", "engine=poll", "place=free"));
     check_apart();
     close_team();
-    OPEN(END_PROXY, "workload=proxy", "connections=5", "threads=3", "engine=poll", "place=free");
+    open_team(END_PROXY, WORDS("workload=proxy", "connections=5", "threads=3", "engine=poll", "place=free"));
     check_apart();
     close_team();
 }
@@ -103,21 +99,12 @@ TEST(each_thread_has_consecutive_connections_that_are_found_by_their_numbers)
     static const char *const threads[] = {"threads=1", "threads=2", "threads=7", "threads=100"};
 
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
-        OPEN(END_SERVER, "connections=100", threads[i], "engine=poll", "place=free");
+        open_team(END_SERVER, WORDS("connections=100", threads[i], "engine=poll", "place=free"));
         check_numbers(plan.ends[END_SERVER].threads);
         close_team();
-        OPEN(END_PROXY, "workload=proxy", "connections=100", threads[i], "engine=poll", "place=free");
+        open_team(END_PROXY,
+                  WORDS("workload=proxy", "connections=100", threads[i], "engine=poll", "place=free"));
         check_numbers(plan.ends[END_PROXY].threads);
         close_team();
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_two_threads_have_connections_in_one_cache_line),
-        cmocka_unit_test(each_thread_has_consecutive_connections_that_are_found_by_their_numbers),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,18 +191,3 @@ TEST(a_handshake_begins_with_its_first_call_when_the_session_is_set_up)
     assert_int_equal(handshake->count, 1);
     assert_in_range(handshake->maximum, done_ns - first_call_ns, clock_now_ns() - opened_ns);
 }
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_are_counted_wherever_their_bytes_are_cut),
-        cmocka_unit_test(a_record_is_counted_when_its_header_is_whole),
-        cmocka_unit_test(a_filter_that_encrypts_has_every_function),
-        cmocka_unit_test(a_failed_call_is_the_reason_and_not_the_error_of_the_library),
-        cmocka_unit_test(an_end_without_a_close_notify_is_named),
-        cmocka_unit_test(the_error_of_a_library_stands_without_its_full_stop),
-        cmocka_unit_test(a_handshake_begins_with_its_first_call_when_the_session_is_set_up),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

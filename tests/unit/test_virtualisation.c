@@ -39,15 +39,3 @@ TEST(the_id_of_a_machine_does_not_change)
     assert_true(*id);
     assert_string_equal(facts_host_id(), id);
 }
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hypervisor_is_identified_by_its_vendor_id),
-        cmocka_unit_test(a_name_is_known_whole_or_not_at_all),
-        cmocka_unit_test(this_machine_is_one_of_those_that_the_record_names),
-        cmocka_unit_test(the_id_of_a_machine_does_not_change),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -5,9 +5,6 @@
 
 #include "connection/loans.h"
 #include "connection/strategy.h"
-#include "words/parse.h"
-
-#include <stdlib.h>
 
 #define POISON 0xee
 #define SENDS_MOST 64u     /* a power of two, more than may lend at once */
@@ -151,14 +148,23 @@ static void append_group(uint32_t fragments, size_t longest)
     }
 }
 
+static void close_late(void)
+{
+    if (!plan.workload) /* nothing is open */
+        return;
+    connection_close(&connection);
+    thread_shared_close(&shared);
+    plan_free(&plan);
+    plan = (struct plan){0};
+}
+
+struct unit_fixture unit_fixture = {.after = close_late};
+
 /* Numbers begin at `first`. */
 static void open_late(uint32_t first, uint64_t seed)
 {
-    const char *words[] = {"transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"};
-    struct problem problem = {0};
-
-    if (plan_parse(&plan, words, COUNT_OF(words), &problem) < 0)
-        fail_msg("%s", problem.text);
+    close_late();
+    unit_parse(&plan, WORDS("transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"));
     memset(&shared, 0, sizeof shared);
     memset(&connection, 0, sizeof connection);
     assert_int_equal(thread_shared_open(&shared, &plan, END_CLIENT, 1), 0);
@@ -171,13 +177,6 @@ static void open_late(uint32_t first, uint64_t seed)
     kernel.notes = seed % 2 ? 12 : SENDS_MOST;
     kernel.begun = kernel.returned = first;
     appended_bytes = 0;
-}
-
-static void close_late(void)
-{
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
 }
 
 static void check_queue(void)
@@ -233,7 +232,6 @@ TEST(memory_is_released_only_when_the_kernel_has_returned_it)
         assert_true(kernel.full && (seed % 2 == 0 || kernel.out_of_notes));
         assert_true(kernel.spans && kernel.spans < kernel.ranges);
         assert_int_equal(connection.queue.flushed_messages, 103);
-        close_late();
     }
 }
 
@@ -243,7 +241,6 @@ TEST(numbers_of_sends_wrap_at_2_to_the_32)
         open_late(UINT32_MAX - 40, seed);
         send_groups(100, 3, 500);
         assert_true(kernel.returned < 1000); /* they have wrapped */
-        close_late();
     }
 }
 
@@ -256,7 +253,6 @@ TEST(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well)
     assert_int_equal(counts->lent, kernel.begun);
     assert_in_range(counts->copied, 1, counts->lent - 1);
     assert_int_equal(counts->made[CALL_SENDMSG], kernel.begun + kernel.full + kernel.out_of_notes);
-    close_late();
 }
 
 TEST(a_kernel_without_memory_for_any_notification_is_an_error)
@@ -268,7 +264,6 @@ TEST(a_kernel_without_memory_for_any_notification_is_an_error)
     kernel.notes = SENDS_MOST;
     push_all();
     reclaim_all();
-    close_late();
 }
 
 TEST(a_new_descriptor_numbers_its_sends_from_0)
@@ -278,7 +273,6 @@ TEST(a_new_descriptor_numbers_its_sends_from_0)
     connection_restart_loans(&connection);
     kernel.begun = kernel.returned = 0;
     send_groups(20, 3, 100);
-    close_late();
 }
 
 TEST(no_notification_is_read_while_nothing_is_lent)
@@ -286,19 +280,4 @@ TEST(no_notification_is_read_while_nothing_is_lent)
     open_late(0, 9);
     assert_int_equal(socket_reclaim(&connection), 0);
     assert_int_equal(connection.calls.counts.made[CALL_RECVMSG], 0);
-    close_late();
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_released_only_when_the_kernel_has_returned_it),
-        cmocka_unit_test(numbers_of_sends_wrap_at_2_to_the_32),
-        cmocka_unit_test(every_send_that_lent_is_counted_once_and_the_copied_ones_as_well),
-        cmocka_unit_test(a_kernel_without_memory_for_any_notification_is_an_error),
-        cmocka_unit_test(a_new_descriptor_numbers_its_sends_from_0),
-        cmocka_unit_test(no_notification_is_read_while_nothing_is_lent),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,8 +17,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A test is a sentence that is true: TEST(a_group_is_sent_whole) { ... }. */
-#define TEST(sentence) static void sentence(void **state __attribute__((unused)))
+void unit_add(const char *sentence, CMUnitTestFunction test);
+
+/* A test is a sentence that is true: TEST(a_group_is_sent_whole) { ... }. main(), which is in unit.c, runs
+ * the tests of a file in the order of their lines. */
+#define TEST(sentence)                                                                                       \
+    static void sentence(void **state);                                                                      \
+    __attribute__((constructor(1000 + __LINE__))) static void add_##sentence(void)                           \
+    {                                                                                                        \
+        unit_add(#sentence, sentence);                                                                       \
+    }                                                                                                        \
+    static void sentence(void **state __attribute__((unused)))
+
+/* What the tests of a file have in common: the file defines `unit_fixture`. Each member may be NULL. */
+struct unit_fixture {
+    int (*check)(struct problem *problem); /* -1: the tests cannot run here and are skipped */
+    void (*before_all)(void);
+    void (*before)(void); /* each test */
+    void (*after)(void);
+    void (*after_all)(void);
+};
+extern struct unit_fixture unit_fixture;
+
+/* Words, or other texts, as a list that ends with NULL. It lives as long as the block around it. */
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+struct plan;
+
+/* The plan of words that must be valid. */
+void unit_parse(struct plan *plan, const char *const *words);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* What every fuzz target includes first. */
 #pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* The input as a text with a NUL, which the caller frees. It keeps NUL bytes, unlike strndup(3). */
 static inline char *text_of(const uint8_t *data, size_t size)

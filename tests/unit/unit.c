@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* main() of every unit test. */
+#include "unit.h"
+
+#include <signal.h>
+
+static struct CMUnitTest tests[64]; /* cmocka skips entries without a name */
+static size_t count;
+
+/* Without a definition in the test's file. Not const: clang 14 would use these values everywhere. */
+__attribute__((weak)) struct unit_fixture unit_fixture;
+
+static int run(void (*function)(void))
+{
+    if (function)
+        function();
+    return 0;
+}
+
+static int before_all(void **state __attribute__((unused)))
+{
+    return run(unit_fixture.before_all);
+}
+
+static int before(void **state __attribute__((unused)))
+{
+    return run(unit_fixture.before);
+}
+
+static int after(void **state __attribute__((unused)))
+{
+    return run(unit_fixture.after);
+}
+
+static int after_all(void **state __attribute__((unused)))
+{
+    return run(unit_fixture.after_all);
+}
+
+void unit_add(const char *sentence, CMUnitTestFunction test)
+{
+    if (count == COUNT_OF(tests))
+        abort();
+    tests[count++] = (struct CMUnitTest){sentence, test, before, after, NULL};
+}
+
+int main(void)
+{
+    struct problem problem = {0};
+
+    signal(SIGPIPE, SIG_IGN); /* as both programs do */
+    if (unit_fixture.check && unit_fixture.check(&problem) < 0) {
+        printf("skipped: %s\n", problem.text);
+        return 77;
+    }
+    return cmocka_run_group_tests(tests, before_all, after_all);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "words/parse.h"
+
+void unit_parse(struct plan *plan, const char *const *words)
+{
+    struct problem problem = {0};
+    size_t count = 0;
+
+    while (words[count])
+        count++;
+    if (plan_parse(plan, words, count, &problem) < 0)
+        fail_msg("%s", problem.text);
+}
