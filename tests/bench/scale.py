@@ -63,11 +63,8 @@ def folder_open(named: str) -> Iterator[Path]:
 
 def cost_print(what: str, cost: Cost) -> None:
     """One line."""
-    print(
-        f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} "
-        "MiB at most",
-        flush=True,
-    )
+    print(f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  "
+          f"{cost.peak_mib:6.0f} MiB at most", flush=True)
 
 
 def table_measure(records: int, folder: Path) -> None:

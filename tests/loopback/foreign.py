@@ -135,10 +135,8 @@ def foreign_started(name: str) -> Iterator[int]:
         folder = Path(text)
         with (folder / "said").open("wb") as said:
             # a session of its own: its number is that of all processes that serve one connection
-            process = subprocess.Popen(
-                foreign.command(folder), stdin=subprocess.DEVNULL, stdout=said, stderr=said,
-                start_new_session=True
-            )
+            process = subprocess.Popen(foreign.command(folder), stdin=subprocess.DEVNULL,
+                                       stdout=said, stderr=said, start_new_session=True)
         try:
             yield _port_await(foreign, folder, process)
         finally:

@@ -31,10 +31,8 @@ SERVER = BIN / "uncork-server"
 
 def client_start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The client under way, its output piped."""
-    return subprocess.Popen(
-        [str(CLIENT), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        **options
-    )
+    return subprocess.Popen([str(CLIENT), *arguments], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **options)
 
 
 class Ending:
@@ -61,10 +59,8 @@ def client_run(
     *arguments: str, stdin: str = "", within_s: float = 120, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """The client from beginning to end."""
-    return subprocess.run(
-        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s,
-        **options
-    )
+    return subprocess.run([str(CLIENT), *arguments], input=stdin, capture_output=True, text=True,
+                          timeout=within_s, **options)
 
 
 def client_json(*arguments: str, stdin: str = "", within_s: float = 300,
@@ -177,10 +173,8 @@ class Server:
 def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
     """A server that is ready; ended, if the test has not done so, and required to end well when
     told to."""
-    process = subprocess.Popen(
-        [str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True
-    )
+    process = subprocess.Popen([str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout
         line = process.stdout.readline()

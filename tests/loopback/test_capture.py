@@ -165,12 +165,10 @@ def test_what_still_waits_to_be_sent_when_the_interval_begins_is_of_the_warm_up(
 def test_where_connections_come_and_go_those_of_the_interval_are_counted() -> None:
     # a ring connects without a call
     engines = ["block", "poll"] if ring_trouble() else ["block", "poll", "ring"]
-    lines = [
-        f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} "
-        f"client.engine={engine}"
-        for count in (1, 4)
-        for engine in engines
-    ]
+    lines = [f"{WARM} workload=connect message=15x2 write=cork reply=7 connections={count} "
+             f"client.engine={engine}"
+             for count in (1, 4)
+             for engine in engines]
     for record in batch_run(lines):
         capture = record["client"]["capture"]
         # with the token and the number of the connection

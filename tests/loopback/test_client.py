@@ -104,10 +104,8 @@ def test_a_bad_line_of_a_batch_is_named_before_anything_runs(tmp_path: Path) -> 
 def test_a_namespace_that_does_not_exist_is_a_failed_run() -> None:
     done = client_run("--server-in", "127.0.0.1@/nonexistent", "lab=on", "duration=10ms")
     assert done.returncode == 1
-    assert done.stderr == (
-        "uncork-client: failed: cannot enter the network namespace /nonexistent: No such file or "
-        "directory\n"
-    )
+    assert done.stderr == ("uncork-client: failed: cannot enter the network namespace "
+                           "/nonexistent: No such file or directory\n")
 
 
 def test_one_run_answers_in_a_few_readable_lines() -> None:
@@ -302,10 +300,8 @@ def test_a_window_never_joins_across_the_end_of_a_group() -> None:
 
 
 def test_both_directions_carry_their_work_at_the_same_time() -> None:
-    (record,) = batch_run(
-        [
-            "workload=stream direction=both messages=300 message=10x100 connections=3 verify=on "
-            "place=free"])
+    (record,) = batch_run(["workload=stream direction=both messages=300 message=10x100 "
+                           "connections=3 verify=on place=free"])
     for end in (record["client"], record["server"]):
         assert end["drives"]
         assert record_sum(end, "messages_sent") == record_sum(end, "messages_received") == 300
@@ -420,8 +416,6 @@ def test_every_thread_is_pinned_where_it_was_asked_to_run() -> None:
 
 def test_the_output_of_a_full_disk_is_an_error() -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [str(CLIENT), "--batch", "-"], input="messages=5 place=free\n", stdout=full,
-            stderr=subprocess.PIPE, text=True
-        )
+        done = subprocess.run([str(CLIENT), "--batch", "-"], input="messages=5 place=free\n",
+                              stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1 and "standard output" in done.stderr

@@ -108,12 +108,9 @@ def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
 def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
-            (record,) = batch_run(
-                [
-                    f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
-                    f"messages=20 engine={engine} place=free warmup=0s"
-                ]
-            )
+            (record,) = batch_run([f"workload=connect peer=127.0.0.1:{port} control=none verify=on "
+                                   f"message=16+100 messages=20 engine={engine} place=free "
+                                   "warmup=0s"])
             assert record["status"] == "ok", record.get("reason")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
@@ -137,10 +134,8 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
                 with suppress(ConnectionResetError):
                     assert stranger.recv(10) == b""
         channel.close()
-        (record,) = batch_run(
-            [
-                f"server={server.address} workload=connect messages=20 place=free "
-                f"server.engine={engine}"])
+        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free "
+                               f"server.engine={engine}"])
         assert record["status"] == "ok"
 
 
@@ -230,13 +225,9 @@ def narrow_echo(path: Path) -> Iterator[str]:
 def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str,
                                                     tmp_path: Path) -> None:
     with narrow_echo(tmp_path / "echo") as address:
-        (record,) = batch_run(
-            [
-                f"workload={workload} peer={address} control=none transport=unix connections=20 "
-                "messages=60 "
-                f"engine={engine} warmup=0s verify=on place=free"
-            ]
-        )
+        (record,) = batch_run([f"workload={workload} peer={address} control=none transport=unix "
+                               f"connections=20 messages=60 engine={engine} warmup=0s verify=on "
+                               "place=free"])
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60
 

@@ -220,10 +220,8 @@ def test_a_client_that_never_joins_is_ended() -> None:
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_a_server_serves_wherever_it_listens(listen: str, transport: str, tmp_path) -> None:
     with server_started(listen.format(path=tmp_path)) as server:
-        done = client_run(
-            "--json", f"server={server.address}", f"transport={transport}", "verify=on",
-            "message=3x1000", "messages=10"
-        )
+        done = client_run("--json", f"server={server.address}", f"transport={transport}",
+                          "verify=on", "message=3x1000", "messages=10")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["status"] == "ok"
 

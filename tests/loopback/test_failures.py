@@ -129,12 +129,8 @@ def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals) -> No
 
 
 def test_the_own_server_is_started_again_after_it_died() -> None:
-    client = subprocess.Popen(
-        [str(SERVER.with_name("uncork-client")), "--batch", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    client = subprocess.Popen([str(SERVER.with_name("uncork-client")), "--batch", "-"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert client.stdin and client.stdout
     client.stdin.write(f"{' '.join(LONG)}\n{' '.join(SHORT)}\n")
     client.stdin.close()

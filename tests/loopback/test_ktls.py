@@ -112,11 +112,9 @@ def test_a_mebibyte_goes_whole_through_the_smallest_buffers(direction: str) -> N
     """What the kernel has taken may leave late: a half-close of the socket would lose it."""
     lines = [
         f"security=ktls workload=stream direction={direction} message=1M messages=1 sndbuf=4K "
-        "rcvbuf=4K "
-        f"write={write} engine={engine} verify=on warmup=0s place=free"
+        f"rcvbuf=4K write={write} engine={engine} verify=on warmup=0s place=free"
         for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring"))
-        if (write, engine) in WAYS
-    ]
+        if (write, engine) in WAYS]
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert record["status"] == "ok", f"{text}: {record['reason']}"
 
@@ -126,12 +124,9 @@ def test_a_send_makes_a_record_and_msg_more_adds_to_it() -> None:
     """Counted where a library receives; the kernel counts none, and nothing is said of its own."""
     writes = {write: records for write, records in (RECORDS | RECORDS_OF_RING).items()
               if write in dict(WAYS)}
-    lines = [
-        "client.security=ktls server.security=gnutls workload=stream message=16+4K messages=50 "
-        f"write={write} "
-        "warmup=0s place=free"
-        for write in writes
-    ]
+    lines = ["client.security=ktls server.security=gnutls workload=stream message=16+4K "
+             f"messages=50 write={write} warmup=0s place=free"
+             for write in writes]
     for write, record in zip(writes, batch_run(lines), strict=True):
         assert record["status"] == "ok", record["reason"]
         assert record_sum(record["server"], "records_received") == 50 * writes[write], write

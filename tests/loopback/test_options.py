@@ -158,10 +158,8 @@ def test_a_connection_that_fell_back_to_tcp_is_not_called_multipath() -> None:
     with socket.create_server(("127.0.0.1", 0)) as plain:
         port = plain.getsockname()[1]
         threading.Thread(target=lambda: plain.accept()[0].recv(1), daemon=True).start()
-        (record,) = batch_run(
-            [
-                f"transport=mptcp peer=127.0.0.1:{port} control=none messages=1 "
-                "place=free"])
+        (record,) = batch_run([f"transport=mptcp peer=127.0.0.1:{port} control=none messages=1 "
+                               "place=free"])
     assert record["status"] == "unsupported" and "fell back to TCP" in record["reason"]
 
 

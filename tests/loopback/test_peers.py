@@ -78,10 +78,8 @@ def test_a_server_of_others_is_a_peer(name: str) -> None:
 
 def test_a_unix_socket_is_a_peer(tmp_path) -> None:
     with server_started(f"unix:{tmp_path}/echo", "--plain", "echo"):
-        (record,) = batch_run(
-            [
-                f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on messages=50 "
-                "depth=4 place=free"])
+        (record,) = batch_run([f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on "
+                               "messages=50 depth=4 place=free"])
     assert record["status"] == "ok" and record_sum(record["client"], "messages_received") == 50
 
 
@@ -147,13 +145,8 @@ def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_messa
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=send_slowly, args=(listener,), daemon=True).start()
-        (record,) = batch_run(
-            [
-                f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream "
-                "direction=receive message=1M duration=300ms warmup=100ms "
-                f"engine={engine} place=free"
-            ],
-            within_s=20,
-        )
+        (record,) = batch_run([f"peer=127.0.0.1:{listener.getsockname()[1]} control=none "
+                               "workload=stream direction=receive message=1M duration=300ms "
+                               f"warmup=100ms engine={engine} place=free"], within_s=20)
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "bytes_received") > 0

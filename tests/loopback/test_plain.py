@@ -459,9 +459,7 @@ def test_netperf_without_a_control_connection_measures_it(service: str, test: st
     with plain_started(service) as server:
         host, port = server.address.split(":")
         command = [str(NETPERF), "-N", "-P", "0", "-H", f"{host},4", "-t", test, "-l", "1"]
-        done = subprocess.run(
-            [*command, "--", "-P", f",{port}", *sizes, "-o", "THROUGHPUT"], capture_output=True,
-            text=True, timeout=30
-        )
+        done = subprocess.run([*command, "--", "-P", f",{port}", *sizes, "-o", "THROUGHPUT"],
+                              capture_output=True, text=True, timeout=30)
         assert done.returncode == 0, done.stdout + done.stderr
         assert float(done.stdout.split()[-1]) > 0

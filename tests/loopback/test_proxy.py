@@ -70,12 +70,10 @@ SIZES = [
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_every_strategy_sends_on_what_came_whichever_way(transport: str) -> None:
-    lines = [
-        f"workload=proxy transport={transport} direction={direction} write={write} engine=poll "
-        f"{size} verify=on "
-        "place=free"
-        for write, direction, size in product(strategies(), ["send", "receive", "both"], SIZES)
-    ]
+    lines = [f"workload=proxy transport={transport} direction={direction} write={write} "
+             f"engine=poll {size} verify=on place=free"
+             for write, direction, size in product(strategies(), ["send", "receive", "both"],
+                                                   SIZES)]
     lines += [line.replace("engine=poll", "engine=block").replace("threads=2 ", "")
               for line in lines if "both" not in line]
     lines = thinned(lines, transport == "unix")

@@ -119,13 +119,10 @@ def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_fo
     common = "workload=connect connections=4 messages=40 warmup=20ms verify=on " \
              f"client.engine={engine} " \
              f"server.engine={'poll' if engine == 'block' else engine}"
-    records = records_ok(
-        [
-            f"{common} handshake={handshake} client.security={security['client.security']} "
-            f"server.security={security['server.security']}"
-            for security, handshake in cells
-        ]
-    )
+    records = records_ok([f"{common} handshake={handshake} "
+                          f"client.security={security['client.security']} "
+                          f"server.security={security['server.security']}"
+                          for security, handshake in cells])
     for record, (_, handshake) in zip(records, cells, strict=True):
         for end in (record["client"], record["server"]):
             assert record_sum(end, "handshakes") == 40

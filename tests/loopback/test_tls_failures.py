@@ -162,14 +162,10 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
     with server_started() as server, between(server.address,
                                              *[Fault(taker, after=4000, closes=True)] *
                                              len(SIDES)) as one:
-        records = batch_run(
-            [
-                f"server={one.address} workload=stream direction={direction} message=1000 "
-                "messages=100 warmup=0s "
-                f"place=free engine={engine} {side}"
-                for side in SIDES
-            ]
-        )
+        records = batch_run([f"server={one.address} workload=stream direction={direction} "
+                             f"message=1000 messages=100 warmup=0s place=free engine={engine} "
+                             f"{side}"
+                             for side in SIDES])
         for session, record in enumerate(records):
             assert record["status"] == "failed" and record["phase"] != "handshake"
             assert "without a close_notify" in one.failure(session, taker)["text"]
@@ -214,10 +210,8 @@ def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
     """Until the connection is there nothing can be said on it, and the token comes before the
     handshake."""
     with server_started() as server, between(server.address, full_for_s=0.2) as one:
-        (record,) = batch_run(
-            [
-                f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll "
-                f"{SIDES[0]}"])
+        (record,) = batch_run([f"server={one.address} workload=connect messages=1 warmup=0s "
+                               f"client.engine=poll {SIDES[0]}"])
         assert record["status"] == "ok", record["reason"]
 
 
@@ -230,9 +224,8 @@ def test_what_ends_a_stream_is_no_record_of_it(security: str) -> None:
                                        for each in words]), strict=True):
         for one, other in permutations([record["client"], record["server"]]):
             for what in ("records", "tls_bytes"):
-                assert record_sum(one, f"{what}_sent") == record_sum(other, f"{what}_received"), (
-                    text
-                )
+                assert record_sum(
+                    one, f"{what}_sent") == record_sum(other, f"{what}_received"), (text)
 
 
 def told(pids: list[int]) -> bytes:

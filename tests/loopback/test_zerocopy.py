@@ -52,14 +52,9 @@ def test_a_group_is_one_segment(engine: str, write: str) -> None:
                          ["request reply=16+4K reply_write=zerocopy", "stream", "connect"])
 def test_all_memory_that_was_lent_is_back_when_a_run_is_over(workload: str, engine: str) -> None:
     ours = "client." if workload == "connect" else ""
-    (record,) = batch_run(
-        [
-            supported(
-                f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} "
-                f"connections=3 {ours}engine={engine} warmup=0s verify=on place=free"
-            )
-        ]
-    )
+    (record,) = batch_run([supported(f"workload={workload} write=zerocopy message=16+4K "
+                                     f"messages={MESSAGES} connections=3 {ours}engine={engine} "
+                                     "warmup=0s verify=on place=free")])
     assert record["status"] == "ok", record["reason"]
     for end in ("client", "server"):
         if record[end].get("write") == "zerocopy":
@@ -112,9 +107,8 @@ def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str)
     lent, copied = batch_run([f"write={write} {common}" for write in ("zerocopy", "nodelay")])
     for record in (lent, copied):
         assert record["status"] == "ok", record["reason"]
-        both = record_sum(record["server"], "mapped_bytes") + record_sum(
-            record["server"], "copied_bytes"
-        )
+        both = record_sum(
+            record["server"], "mapped_bytes") + record_sum(record["server"], "copied_bytes")
         assert both == record_sum(record["server"], "bytes_received") == MESSAGES * size
     assert record_sum(lent["server"], "mapped_bytes") >= (MESSAGES - 2) * size
     assert record_sum(copied["server"], "mapped_bytes") == 0

@@ -114,11 +114,9 @@ def test_junit_files_are_counted_with_reasons(sandbox: Sandbox) -> None:
     steps_write(sandbox, one=JUNIT)
     done = sandbox.run("scripts/test")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-3:] == [
-        "  one: d: no netperf",
-        "  one: e: skipped: no IPv6 here",
-        "2 passed, 2 failed, 2 skipped",
-    ]
+    assert done.stdout.splitlines()[-3:] == ["  one: d: no netperf",
+                                             "  one: e: skipped: no IPv6 here",
+                                             "2 passed, 2 failed, 2 skipped"]
 
 
 def test_steps_are_listed_and_chosen_by_name(sandbox: Sandbox) -> None:

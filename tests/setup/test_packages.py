@@ -93,18 +93,13 @@ def test_without_root_the_one_command_is_printed(sandbox: Sandbox, sudo: bool) -
     if not sudo:
         (sandbox.bin / "sudo").unlink()
     done = sandbox.run("scripts/demo", path=path)
-    command = (
-        "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120"
-        " install -y --no-install-recommends wanted wanted-dev"
-    )
+    command = ("apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o "
+               "DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev")
     assert done.returncode == 1
-    assert done.stderr.splitlines() == [
-        "uncork: these packages are missing, and installing them needs root: wanted wanted-dev",
-        "An administrator must run, once:",
-        "",
-        f"  sudo sh -c '{command}'" if sudo else f"  su -c '{command}'",
-        "",
-    ]
+    assert done.stderr.splitlines(
+        ) == ["uncork: these packages are missing, and installing them needs root: wanted "
+              "wanted-dev", "An administrator must run, once:", "", f"  sudo sh -c '{command}'" if
+              sudo else f"  su -c '{command}'", ""]
     assert sandbox.calls_read() == []
 
 
@@ -132,11 +127,8 @@ def test_root_installs_only_what_is_missing_after_one_update(sandbox: Sandbox) -
     done = sandbox.shell(ENSURE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("packages    installing wanted wanted-dev (log: ")
-    expected = [
-        "apt-get update",
-        "apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev",
-        "noninteractive",
-    ]
+    expected = ["apt-get update", "apt-get -o DPkg::Lock::Timeout=120 install -y "
+                "--no-install-recommends wanted wanted-dev", "noninteractive"]
     assert sandbox.calls_read() == expected
     assert sandbox.shell(ENSURE).returncode == 0
     assert sandbox.calls_read() == expected
@@ -205,10 +197,8 @@ def test_without_packages_a_venv_is_made_and_found_again(sandbox: Sandbox) -> No
     done = sandbox.shell(ENSURE, path=path, **offline)
     assert done.returncode == 0, done.stderr
     interpreter = sandbox.tree / "build/venv/bin/python"
-    assert done.stdout.splitlines() == [
-        "python      no interpreter has numpy, uncork_wanted; "
-        "making build/venv on top of the system packages",
-        f"python is {interpreter}",
-    ]
+    assert done.stdout.splitlines() == ["python      no interpreter has numpy, uncork_wanted; "
+                                        "making build/venv on top of the system packages",
+                                        f"python is {interpreter}"]
     assert sandbox.shell(ENSURE, path=path).stdout == f"python is {interpreter}\n"
     assert sandbox.run("scripts/uncork", path=path).returncode == 0
