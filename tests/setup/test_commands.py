@@ -7,9 +7,7 @@ import re
 
 import pytest
 
-from sandbox import Sandbox, sandbox, targets_named
-
-__all__ = ["sandbox"]
+from sandbox import Sandbox, targets_named
 
 PASSES = "# does: passes\n\ncount passed 3\n"
 FAILS = "# does: fails\n\necho the reason of it\nfalse\n"

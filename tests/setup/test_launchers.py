@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import TOP, Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 BAD_PYTHONS = {

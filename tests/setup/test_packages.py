@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, path_without, sandbox, targets_named
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox, path_without, targets_named
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox
 
 RUN = "tests/portability/run"
 TARGETS = ["x86_64-macos", "aarch64-macos", "x86_64-freebsd", "x86_64-openbsd", "x86_64-netbsd"]
