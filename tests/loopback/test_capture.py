@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from combinations import VOCABULARY
-from programs import batch_run, client_json, client_run, record_sum, ring_trouble
+from programs import batch_run, client_json, client_run, record_ok, record_sum, ring_trouble
 
 PR_CAPBSET_DROP = 24
 CAP_NET_RAW = 13
@@ -187,7 +187,7 @@ def test_ipv6_and_a_foreign_peer_are_captured_too() -> None:
     with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
         threading.Thread(target=echo, args=[listener], daemon=True).start()
         port = listener.getsockname()[1]
-        (record,) = batch_run([f"{COLD} peer=[::1]:{port} control=none message=100"])
+        record = record_ok(f"{COLD} peer=[::1]:{port} control=none message=100")
     capture = record["client"]["capture"]
     assert capture["sent"]["sizes"] == [[100, 20]] and capture["received"]["payload_bytes"] == 2000
     assert capture["sent"]["data_segments"] == tcp_sum(record["client"], "data_segs_out")

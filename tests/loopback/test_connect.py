@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -20,16 +18,19 @@ import pytest
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
 from programs import (
-    CLIENT,
     Server,
     batch_run,
+    calls_counted,
     client_json,
     client_start,
     open_files,
+    record_ok,
     record_sum,
+    records_ok,
     ring_trouble,
     server_started,
     settled,
+    strace_run,
     strace_trouble,
 )
 from test_limits import NAMESPACE_TROUBLE, in_namespace
@@ -51,8 +52,7 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
     lines = [f"workload=connect {shape} {setting} messages=40 verify=on warmup={warmup} place=free"
              for shape in SHAPES for warmup in ("0s", "5ms")
              if "transport=unix" not in setting or ("cork" not in shape and "more" not in shape)]
-    for text, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{text}: {record['reason']}"
+    for text, record in zip(lines, records_ok(lines), strict=True):
         client, server = record["client"], record["server"]
         assert (
             record_sum(client, "messages_sent") == record_sum(server, "messages_received") == 40
@@ -71,7 +71,7 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
 
 
 def test_a_connection_costs_the_calls_that_are_counted() -> None:
-    (record,) = batch_run(["workload=connect messages=50 warmup=0s place=free"])
+    record = record_ok("workload=connect messages=50 warmup=0s place=free")
     (thread,) = record["client"]["threads"]
     # the token, then the message; congestion control and TCP_NODELAY
     assert thread["calls"] == {"socket": 50, "setsockopt": 100, "connect": 50, "sendto": 100,
@@ -81,25 +81,16 @@ def test_a_connection_costs_the_calls_that_are_counted() -> None:
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
-def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
-                                                                tmp_path: Path) -> None:
+def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str) -> None:
     kinds = ("socket", "setsockopt", "connect", "sendto", "recvfrom", "close")
     seen, counted = [], []
     for messages in (20, 60):
         with server_started() as server:
-            done = subprocess.run(
-                ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e",
-                 f"trace={','.join(kinds)}", str(CLIENT),
-                 "--json", f"server={server.address}", "workload=connect", f"messages={messages}",
-                 "warmup=0s",
-                 "place=free", f"client.engine={engine}"],
-                capture_output=True, text=True, timeout=60,
-                env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-        assert done.returncode == 0, done.stderr
-        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(\w+)$",
-                          (tmp_path / "summary").read_text(), re.MULTILINE)
-        seen.append({name: int(count) for count, name in rows})
-        counted.append(json.loads(done.stdout)["client"]["threads"][0]["calls"])
+            traces, record = strace_run(
+                ",".join(kinds), f"server={server.address}", "workload=connect",
+                f"messages={messages}", "warmup=0s", "place=free", f"client.engine={engine}")
+        seen.append(calls_counted(*traces))
+        counted.append(record["client"]["threads"][0]["calls"])
     for kind in kinds:
         assert seen[1][kind] - seen[0][kind] == counted[1][kind] - counted[0][kind], kind
 
@@ -108,10 +99,9 @@ def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
 def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
-            (record,) = batch_run([f"workload=connect peer=127.0.0.1:{port} control=none verify=on "
-                                   f"message=16+100 messages=20 engine={engine} place=free "
-                                   "warmup=0s"])
-            assert record["status"] == "ok", record.get("reason")
+            record = record_ok(f"workload=connect peer=127.0.0.1:{port} control=none verify=on "
+                               f"message=16+100 messages=20 engine={engine} place=free "
+                               "warmup=0s")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
 
@@ -134,9 +124,8 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
                 with suppress(ConnectionResetError):
                     assert stranger.recv(10) == b""
         channel.close()
-        (record,) = batch_run([f"server={server.address} workload=connect messages=20 place=free "
-                               f"server.engine={engine}"])
-        assert record["status"] == "ok"
+        record_ok(f"server={server.address} workload=connect messages=20 place=free "
+                  f"server.engine={engine}")
 
 
 @pytest.mark.parametrize("engine", LOOPS)
@@ -157,9 +146,7 @@ def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None
         else:
             client.kill()
             client.communicate()
-            (record,) = batch_run(
-                [f"server={server.address} workload=connect messages=20 place=free"])
-            assert record["status"] == "ok"
+            record_ok(f"server={server.address} workload=connect messages=20 place=free")
 
 
 @pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))

@@ -21,7 +21,9 @@ from programs import (
     client_json,
     client_run,
     client_start,
+    record_ok,
     record_sum,
+    records_ok,
     server_started,
     trouble,
 )
@@ -86,15 +88,14 @@ def test_where_nothing_is_asked_the_word_is_not_used(words: str) -> None:
 
 
 def test_the_server_may_have_any_engine() -> None:
-    for record in batch_run([f"{SHORT} server.engine={engine} messages=20"
-                             for engine in ("block", "poll")]):
-        assert record["status"] == "ok", record["reason"]
+    for record in records_ok([f"{SHORT} server.engine={engine} messages=20"
+                              for engine in ("block", "poll")]):
         assert record["client"]["engine"] == "block"
         assert all("handover" not in thread for thread in record["server"]["threads"])
 
 
 def test_every_request_has_its_delay_and_the_senders_figures_stand_beside() -> None:
-    (record,) = batch_run([f"{HANDED} connections=2 messages=400 warmup=5ms"])
+    record = record_ok(f"{HANDED} connections=2 messages=400 warmup=5ms")
     for thread in threads(record):
         assert thread["handover"]["count"] == thread["latency"][
             "count"] == thread["messages_sent"] == 200
@@ -106,7 +107,7 @@ def test_every_request_has_its_delay_and_the_senders_figures_stand_beside() -> N
 
 
 def test_what_is_sent_inline_has_no_delay_and_no_sender() -> None:
-    (record,) = batch_run(["handoff=inline messages=20 place=free warmup=0s"])
+    record = record_ok("handoff=inline messages=20 place=free warmup=0s")
     assert all("handover" not in thread and "sender" not in thread for thread in threads(record))
 
 
@@ -114,12 +115,11 @@ def test_senders_run_on_the_cpus_that_follow_those_of_the_data_threads() -> None
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         pytest.skip("this process may use only one CPU")
-    (record,) = batch_run(
-        [f"handoff=thread place={cpus[0]}.{cpus[1]}/{cpus[0]} messages=20 warmup=0s"])
+    record = record_ok(f"handoff=thread place={cpus[0]}.{cpus[1]}/{cpus[0]} messages=20 warmup=0s")
     assert [(thread["cpus"]["asked"], thread["sender"]["cpus"]["asked"])
             for thread in threads(record)] == [
         ([cpus[0]], [cpus[1]])]
-    (together,) = batch_run(["handoff=thread place=together connections=2 messages=20 warmup=0s"])
+    together = record_ok("handoff=thread place=together connections=2 messages=20 warmup=0s")
     assert {cpu for thread in threads(together)
             for cpu in thread["cpus"]["asked"] + thread["sender"]["cpus"]["asked"]} == {cpus[0]}
 
@@ -127,16 +127,14 @@ def test_senders_run_on_the_cpus_that_follow_those_of_the_data_threads() -> None
 def test_a_sender_has_the_class_of_its_data_thread() -> None:
     if why := trouble("sched=rr:2"):
         pytest.skip(why)
-    (record,) = batch_run([f"{SHORT} client.sched=rr:2 messages=20"])
+    record = record_ok(f"{SHORT} client.sched=rr:2 messages=20")
     assert [(thread["sched"], thread["sender"]["sched"])
             for thread in threads(record)] == [("rr:2", "rr:2")]
 
 
 @pytest.mark.parametrize("pace", ["sleep", "spin"])
 def test_an_open_loop_hands_over_what_is_due(pace: str) -> None:
-    (record,) = batch_run(
-        [f"{HANDED} rate=2000 pace={pace} duration=100ms warmup=10ms connections=2"])
-    assert record["status"] == "ok", record["reason"]
+    record = record_ok(f"{HANDED} rate=2000 pace={pace} duration=100ms warmup=10ms connections=2")
     assert record_sum(record["client"], "due") == 200
     for thread in threads(record):
         assert thread["handover"]["count"] == thread["messages_sent"]

@@ -15,7 +15,7 @@ import pytest
 
 from combinations import names
 from overridden import EXEC
-from programs import BIN, batch_run, client_run, pattern, received, record_sum
+from programs import BIN, client_run, pattern, received, record_ok, record_sum, records_ok
 from test_protocols import lie_told, server
 
 REQUEST = b"GET /%d HTTP/1.1\r\nHost: uncork\r\n\r\n"
@@ -36,9 +36,8 @@ def run(port: int, *words: str) -> subprocess.CompletedProcess[str]:
 # ---- what is said ----
 
 def test_a_mix_has_its_exact_share_of_bytes() -> None:
-    (record,) = batch_run(["protocol=http op=get:100*7+get:16K*3 messages=100 warmup=0s depth=4 "
-                           "reply_write=coalesce write=coalesce verify=on place=free"])
-    assert record["status"] == "ok", record["reason"]
+    record = record_ok("protocol=http op=get:100*7+get:16K*3 messages=100 warmup=0s depth=4 "
+                       "reply_write=coalesce write=coalesce verify=on place=free")
     assert record_sum(record["client"], "bytes_sent") == (70 * len(REQUEST % 100)
                                                           + 30 * len(REQUEST % 16384))
     assert record_sum(record["server"], "bytes_sent") == (70 * len(reply(100))
@@ -46,8 +45,8 @@ def test_a_mix_has_its_exact_share_of_bytes() -> None:
 
 
 def test_a_strategy_joins_the_head_and_the_content_of_our_server() -> None:
-    split, joined = batch_run([f"protocol=http op=get:4K messages=200 place=free reply_write={one}"
-                               for one in ("nodelay", "writev")])
+    split, joined = records_ok([f"protocol=http op=get:4K messages=200 place=free reply_write={one}"
+                                for one in ("nodelay", "writev")])
     assert record_sum(split["server"], "messages_sent") == 200
     calls = [sum(sum(thread["calls"].values()) for thread in record["server"]["threads"])
              for record in (split, joined)]

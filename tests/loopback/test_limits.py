@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from programs import BIN, CLIENT, SERVER, batch_run, client_start, record_sum, server_started
+from programs import BIN, CLIENT, SERVER, client_start, record_ok, record_sum, server_started
 
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
@@ -33,9 +33,8 @@ def allowing(soft: int, hard: int):
 def test_many_connections_carry_their_content_in_less_than_8_kib_each() -> None:
     if trouble := descriptors_trouble():
         pytest.skip(trouble)
-    (record,) = batch_run(
-        [f"connections={MANY} message=64 messages={3 * MANY} verify=on place=free warmup=0s"])
-    assert record["status"] == "ok", record.get("reason")
+    record = record_ok(
+        f"connections={MANY} message=64 messages={3 * MANY} verify=on place=free warmup=0s")
     client, server = record["client"], record["server"]
     assert (client["engine"], server["engine"]) == ("poll", "poll")
     assert record_sum(client, "connections") == record_sum(server, "connections") == MANY

@@ -19,7 +19,16 @@ from typing import Any
 
 import pytest
 
-from programs import Server, batch_run, client_run, client_start, record_sum, server_started
+from programs import (
+    Server,
+    batch_run,
+    client_run,
+    client_start,
+    record_ok,
+    record_sum,
+    records_ok,
+    server_started,
+)
 
 STOP_S = 1.0
 STOPPED_AFTER_S = 1.5
@@ -161,14 +170,13 @@ def test_a_closed_loop_asks_nothing_while_the_other_end_stands_still_and_hides_i
                          ["engine=block", "engine=poll", "engine=poll connections=64 threads=2"])
 def test_an_even_open_loop_is_due_as_often_as_its_rate_says(words: str, pace: str) -> None:
     rates = {"rate=7000 duration=100ms": 700, "rate=10000000 duration=10ms": 100_000}
-    records = batch_run([f"{rate} pace={pace} {words} warmup=10ms place=free" for rate in rates])
+    records = records_ok([f"{rate} pace={pace} {words} warmup=10ms place=free" for rate in rates])
     assert [record_sum(record["client"], "due") for record in records] == list(rates.values())
 
 
 @pytest.mark.parametrize("words", ["engine=block", "engine=poll connections=64 threads=2"])
 def test_poisson_arrivals_are_as_many_as_the_rate_says_on_average(words: str) -> None:
-    (record,) = batch_run(
-        [f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free"])
+    record = record_ok(f"rate=20000 arrival=poisson {words} duration=500ms warmup=0s place=free")
     assert abs(record_sum(record["client"], "due") - 10_000) < 5 * math.sqrt(10_000)
 
 
@@ -176,7 +184,7 @@ def test_poisson_arrivals_are_as_many_as_the_rate_says_on_average(words: str) ->
 def test_a_seed_says_which_poisson_arrivals_there_are(words: str) -> None:
     seeds = ["default", "default", *(str(seed) for seed in (1, 1, 2, 3, 4, 5, 6, 7))]
     paced = f"rate=20000 arrival=poisson {words} duration=50ms warmup=0s place=free"
-    records = batch_run([f"{paced} arrival_seed={seed}" for seed in seeds])
+    records = records_ok([f"{paced} arrival_seed={seed}" for seed in seeds])
     assert [record["words"]["arrival_seed"] for record in records] == seeds
     due = [record_sum(record["client"], "due") for record in records]
     assert due[0] == due[1] and due[2] == due[3]
@@ -197,8 +205,8 @@ def test_a_seed_that_is_none_or_draws_nothing_is_refused_in_one_line(words: str,
 
 
 def test_every_start_of_an_open_loop_is_accounted_for() -> None:
-    (record,) = batch_run(
-        ["rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free"])
+    record = record_ok(
+        "rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free")
     (thread,) = record["client"]["threads"]
     assert thread["due"] == thread["messages_sent"] + thread["late"]
     assert thread["latency"]["count"] == thread["service"]["count"] == thread["late_start"][
@@ -208,7 +216,7 @@ def test_every_start_of_an_open_loop_is_accounted_for() -> None:
 
 
 def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
-    (record,) = batch_run(["rate=5000 messages=100 connections=3 warmup=0s place=free"])
+    record = record_ok("rate=5000 messages=100 connections=3 warmup=0s place=free")
     assert (
         record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
     )
@@ -216,7 +224,7 @@ def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
 
 
 def test_a_burning_replier_makes_an_open_loop_late_and_not_slow_to_be_served() -> None:
-    (record,) = batch_run(["spin=2ms rate=1000 duration=100ms warmup=0s place=free"])
+    record = record_ok("spin=2ms rate=1000 duration=100ms warmup=0s place=free")
     (thread,) = record["client"]["threads"]
     assert thread["due"] == 100
     assert 0 < thread["messages_sent"] <= 51  # 2 ms each
@@ -229,7 +237,7 @@ def test_what_is_due_beyond_the_capacity_is_not_sent_after_the_end() -> None:
     # A reply burns 1 ms: 3000 of them would take 3 s. What was under way at the end is finished.
     words = ("spin=1ms rate=10000 connections=64 threads=2 engine=poll duration=300ms warmup=0s "
              "place=free")
-    (record,) = batch_run([words])
+    record = record_ok(words)
     client = record["client"]
     assert record_sum(client, "due") == 3000
     assert record_sum(client, "late") == 3000 - record_sum(client, "messages_sent") > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import batch_run, batch_run_again, client_run, pattern, trouble
+from programs import batch_run, batch_run_again, client_run, pattern, record_ok, records_ok, trouble
 
 STREAM = "workload=stream message=64K messages=20 warmup=0s place=free"
 
@@ -29,7 +29,7 @@ def sysctl(name: str) -> int:
 @pytest.mark.parametrize("buffers", ["before", "after"])
 @pytest.mark.parametrize("end", ["client", "server"])
 def test_buffers_are_in_force_at_the_end_that_was_named(end: str, buffers: str) -> None:
-    (record,) = batch_run([f"{STREAM} {end}.sndbuf=48K {end}.rcvbuf=96K {end}.buffers={buffers}"])
+    record = record_ok(f"{STREAM} {end}.sndbuf=48K {end}.rcvbuf=96K {end}.buffers={buffers}")
     other = "server" if end == "client" else "client"
     assert (options(record, end)["sndbuf_bytes"],
             options(record, end)["rcvbuf_bytes"]) == (96 << 10, 192 << 10)
@@ -53,8 +53,8 @@ def test_the_buffers_of_a_unix_socket_are_set_after_accept() -> None:
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_a_buffer_that_the_system_clamps_is_told_with_its_sysctl(transport: str) -> None:
     most = sysctl("net.core.wmem_max")
-    record, small = batch_run([f"{STREAM} transport={transport} sndbuf={most + 1}",
-                               f"{STREAM} transport={transport} sndbuf=1"])
+    record, small = records_ok([f"{STREAM} transport={transport} sndbuf={most + 1}",
+                                f"{STREAM} transport={transport} sndbuf=1"])
     assert options(record, "client")["clamped"] == {
         "sndbuf": {"asked_bytes": most + 1, "given_bytes": most, "sysctl": "net.core.wmem_max"}}
     least = options(small, "client")["clamped"]["sndbuf"]
@@ -105,7 +105,7 @@ def test_busy_polling_of_the_loopback_is_no_silent_success() -> None:
 
 
 def test_what_is_not_sent_yet_is_bounded_by_notsent_lowat() -> None:
-    (record,) = batch_run([f"{STREAM} notsent_lowat=16K"])
+    record = record_ok(f"{STREAM} notsent_lowat=16K")
     assert options(record, "client")["notsent_lowat_bytes"] == 16384
 
 
@@ -114,8 +114,8 @@ def test_every_receive_is_acknowledged_at_once_where_quickack_is_set_again(engin
     words = f"messages=200 warmup=0s place=free engine={engine}"
     if why := trouble(words):
         pytest.skip(why)
-    usual, once, again = batch_run([f"{words} server.quickack={word}"
-                                    for word in ("default", "once", "rearm")])
+    usual, once, again = records_ok([f"{words} server.quickack={word}"
+                                     for word in ("default", "once", "rearm")])
     assert "setsockopt" not in usual["server"]["threads"][0]["calls"]
     assert once["server"]["threads"][0]["calls"] == usual["server"]["threads"][0]["calls"]
     thread = again["server"]["threads"][0]
@@ -128,7 +128,7 @@ def test_every_receive_is_acknowledged_at_once_where_quickack_is_set_again(engin
 
 def test_the_largest_window_that_the_peer_advertised_is_told() -> None:
     words = "workload=stream message=64K messages=200 place=free"
-    records = batch_run([f"{words} server.rcvbuf={size}" for size in ("16K", "1M")])
+    records = records_ok([f"{words} server.rcvbuf={size}" for size in ("16K", "1M")])
     small, large = (record["client"]["threads"][0]["tcp_info"]["largest_peer_window_bytes"]["max"]
                     for record in records)
     assert 0 < small <= 32 << 10 < large <= 2 << 20
@@ -165,7 +165,7 @@ def test_a_connection_that_fell_back_to_tcp_is_not_called_multipath() -> None:
 
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_the_checksum_is_the_sha_256_of_what_was_sent(transport: str) -> None:
-    (record,) = batch_run([f"{STREAM} transport={transport} touch=checksum verify=on"])
+    record = record_ok(f"{STREAM} transport={transport} touch=checksum verify=on")
     assert record["server"]["threads"][0]["checksum"] == hashlib.sha256(
         pattern(20 << 16)).hexdigest()
     assert "checksum" not in record["client"]["threads"][0]

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from foreign import foreign_names, foreign_started
-from programs import batch_run, client_run, port_free, record_sum, server_started
+from programs import batch_run, client_run, port_free, record_ok, record_sum, server_started
 
 ECHO = ["message=64 write=nodelay", "message=15x2 write=cork", "message=16+4K write=writev depth=8",
         "message=100K write=coalesce connections=5",
@@ -22,9 +22,7 @@ CHARGEN = ["message=64", "message=64K connections=3 threads=2", "message=1K engi
 
 
 def run(port: int, words: str) -> dict:
-    (record,) = batch_run(
-        [f"peer=127.0.0.1:{port} control=none place=free warmup=20ms {words}"])
-    assert record["status"] == "ok", record.get("reason")
+    record = record_ok(f"peer=127.0.0.1:{port} control=none place=free warmup=20ms {words}")
     assert record["peer"] == f"127.0.0.1:{port}"
     assert "server" not in record, "a foreign peer reports nothing"
     return record

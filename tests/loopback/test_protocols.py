@@ -19,7 +19,17 @@ import pytest
 
 from combinations import READS_WITHOUT_BYTES, line, names, strategies, without_unused
 from pairwise import pairwise_rows
-from programs import SANITIZED, batch_run, client_json, client_run, pattern, received, record_sum
+from programs import (
+    SANITIZED,
+    batch_run,
+    client_json,
+    client_run,
+    pattern,
+    received,
+    record_ok,
+    record_sum,
+    records_ok,
+)
 
 NBD = ["nbd", "nbd-structured"]
 OPS = {  # by protocol
@@ -81,8 +91,7 @@ def test_every_pair_of_words_carries_requests_and_replies_whole(table: str, prot
             tally.skip(check["unsupported"])
         else:
             lines.append(line(without_unused(words, check["unused"])))
-    for text, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{text}: {record['reason']}"
+    for record in records_ok(lines):
         check_counts(record, MESSAGES)
         tally.run()
     assert len(lines) > len(planned) // 10
@@ -90,8 +99,8 @@ def test_every_pair_of_words_carries_requests_and_replies_whole(table: str, prot
 
 @pytest.mark.parametrize("protocol", NBD)
 def test_a_mix_has_its_exact_share_of_bytes(protocol: str) -> None:
-    (record,) = batch_run([f"protocol={protocol} op=read:4K*7+write:1K*3 messages=100 warmup=0s "
-                           "reply_write=coalesce write=coalesce depth=4 verify=on"])
+    record = record_ok(f"protocol={protocol} op=read:4K*7+write:1K*3 messages=100 warmup=0s "
+                       "reply_write=coalesce write=coalesce depth=4 verify=on")
     reply_head = {"nbd": 16, "nbd-structured": 28}[protocol]
     assert record_sum(record["client"], "bytes_sent") == 100 * 28 + 30 * 1024
     assert record_sum(record["server"], "bytes_sent") == 70 * (reply_head + 4096) + 30 * 16
@@ -300,11 +309,10 @@ def test_a_server_of_others_is_read_and_written(program: str, protocol: str,
             time.sleep(0.01)
         to = (f"transport=unix peer=unix:{path} control=none protocol={protocol} verify=on "
               "place=free")
-        for record in batch_run([f"{to} op=read:4K messages=200",
-                                 f"{to} op=read:64K depth=16 messages=200",
-                                 f"{to} op=write:4K*3+read:4K depth=16 messages=400",
-                                 f"{to} op=read:32M messages=3"]):
-            assert record["status"] == "ok", record["reason"]
+        records_ok([f"{to} op=read:4K messages=200",
+                    f"{to} op=read:64K depth=16 messages=200",
+                    f"{to} op=write:4K*3+read:4K depth=16 messages=400",
+                    f"{to} op=read:32M messages=3"])
     finally:
         running.terminate()
         running.wait(10)

@@ -29,17 +29,20 @@ from programs import (
     WITHIN_S,
     Ending,
     Server,
-    as_recorded,
     batch_run,
     busy,
+    calls_counted,
     client_json,
     client_run,
     client_start,
     open_files,
+    record_ok,
     record_sum,
+    records_ok,
     ring_trouble,
     server_started,
     settled,
+    strace_run,
     strace_trouble,
 )
 
@@ -103,8 +106,7 @@ def test_nothing_is_lost_between_warm_up_and_run() -> None:
         for direction in ("send", "receive", "both")
         for engine in ("poll", "auto")
     ] * 3
-    for text, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{text}: {record['reason']}"
+    for text, record in zip(lines, records_ok(lines), strict=True):
         assert record_sum(record["proxy"],
                           "bytes_received") == (8 if "both" in text else 4) * MESSAGE, text
 
@@ -122,8 +124,8 @@ def test_a_group_is_what_one_wake_up_filled(engine: str) -> None:
 
 
 def test_source_and_sink_are_what_they_are_and_say_so() -> None:
-    (record,) = batch_run(
-        ["workload=proxy write=cork chunk=100 messages=2 warmup=0s place=free verify=on"])
+    record = record_ok(
+        "workload=proxy write=cork chunk=100 messages=2 warmup=0s place=free verify=on")
     assert record["client"]["write"] == "coalesce" and record["client"]["message_bytes"] == MESSAGE
     assert record["server"]["read"] == "recv" and record["proxy"]["write"] == "cork"
     assert record["words"]["chunk"] == "100" and "message" not in record["words"]
@@ -183,23 +185,18 @@ def test_facts_have_both_ends_that_the_client_starts() -> None:
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
-def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str, tmp_path: Path) -> None:
-    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
-               f"trace=sendto,sendmsg,recvfrom,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
-               "workload=proxy", "write=writev", "chunk=4K", "window=8", "messages=30", "warmup=0s",
-               "place=free", f"engine={engine}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60,
-                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.returncode == 0, done.stderr
-    (trace,) = [text for path in tmp_path.glob("trace.*")
-                if "\nsendmsg(" in (text := as_recorded(path.read_text()))]
+def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str) -> None:
+    traces, record = strace_run(
+        f"sendto,sendmsg,recvfrom,{LOOP_WAITS},shutdown", "workload=proxy", "write=writev",
+        "chunk=4K", "window=8", "messages=30", "warmup=0s", "place=free", f"engine={engine}")
+    (trace,) = [trace for trace in traces if "\nsendmsg(" in trace]
     # after the sink's answer, up to the half-close
     trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]
-    counts = {name: len(re.findall(rf"^{name}\(", trace, re.MULTILINE))
-              for name in ("sendmsg", "recvfrom", "epoll_wait")}
+    counts = calls_counted(trace)
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", trace, re.MULTILINE))
-    (thread,) = json.loads(done.stdout)["proxy"]["threads"]
-    assert thread["calls"] == {name: count for name, count in counts.items() if count}
+    (thread,) = record["proxy"]["threads"]
+    assert thread["calls"] == {name: counts[name]
+                               for name in ("sendmsg", "recvfrom", "epoll_wait") if counts[name]}
 
 
 # ---- for whom it sends on ----

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import CLIENT, batch_run, client_run, client_start, server_started, trouble
+from programs import CLIENT, client_run, client_start, records_ok, server_started, trouble
 
 SHORT = ["messages=50", "warmup=0s", "place=free"]
 FIFO, RR = os.SCHED_FIFO, os.SCHED_RR
@@ -93,9 +93,9 @@ def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not
 
 @pytest.mark.usefixtures("permitted")
 def test_a_record_says_which_class_each_thread_had() -> None:
-    records = batch_run([f"{words} {' '.join(SHORT)}" for words in
-                         ("sched=rr:2 server.sched=fifo:99",
-                          "workload=stream sched=fifo:1 engine=poll", "connections=2")])
+    records = records_ok([f"{words} {' '.join(SHORT)}" for words in
+                          ("sched=rr:2 server.sched=fifo:99",
+                           "workload=stream sched=fifo:1 engine=poll", "connections=2")])
     found = [[thread["sched"] for end in ("client", "server") for thread in record[end]["threads"]]
              for record in records]
     assert found == [["rr:2", "fifo:99"], ["fifo:1", "fifo:1"], ["other", "other"]]
@@ -199,8 +199,7 @@ def test_it_may_share_one_with_a_server_that_goes_first() -> None:
     lines = [f"client.sched=fifo:5 server.sched=fifo:6 place=together {SPINS}"]
     if not trouble("place=apart"):
         lines.append(f"sched=fifo:5 place=apart {SPINS}")
-    for record in batch_run(lines):
-        assert record["status"] == "ok", record["reason"]
+    records_ok(lines)
 
 
 @pytest.mark.usefixtures("permitted")
@@ -210,5 +209,4 @@ def test_real_time_threads_of_both_ends_leave_control_enough_to_end_the_run() ->
              for sched, work in
              [("rr:2", "workload=stream message=64K"),
               ("fifo:2", "workload=stream direction=both engine=poll")]]
-    for line, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{line}: {record['reason']}"
+    records_ok(lines)

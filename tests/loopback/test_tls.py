@@ -11,7 +11,7 @@ import pytest
 
 from combinations import COMMON, OTHERS, VOCABULARY, agreeing, cells_run, shapes, thinned
 from pairwise import pairwise_rows
-from programs import BIN, batch_run, client_run, record_sum
+from programs import BIN, batch_run, client_run, record_ok, record_sum, records_ok
 
 LIBRARIES = [
     layer["name"] for layer in VOCABULARY["variants"]["security"]
@@ -59,14 +59,6 @@ RECORDS_PER_REPLY = {"nodelay": 2, "cork": 1, "cork:record": 1, "cork:segment": 
                      "cork:5K": 1, "coalesce:4K": 2}
 
 
-def records_ok(lines: list[str]) -> list[dict]:
-    """Runs them all in one process, and well."""
-    records = batch_run(lines)
-    for text, record in zip(lines, records, strict=True):
-        assert record["status"] == "ok", f"{text}: {record.get('reason')}"
-    return records
-
-
 @pytest.mark.parametrize("security", LIBRARIES)
 @pytest.mark.parametrize("rest", ["depth=1", "depth=8 engine=poll"])
 def test_records_per_reply_are_those_of_the_strategy(security: str, rest: str) -> None:
@@ -79,8 +71,8 @@ def test_records_per_reply_are_those_of_the_strategy(security: str, rest: str) -
 
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_what_left_by_one_cork_of_segments_left_in_one_segment(security: str) -> None:
-    (record,) = batch_run(
-        [f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms"])
+    record = record_ok(
+        f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms")
     thread = record["server"]["threads"][0]
     assert thread["tcp_info"]["data_segs_out"]["sum"] == thread["messages_sent"]
     assert thread["records_sent"] == 2 * thread["messages_sent"]
@@ -100,8 +92,7 @@ def test_a_plain_header_and_page_are_one_segment_unless_they_are_sent_apart() ->
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_record_carries_sixteen_kibibytes_and_twenty_two_bytes_of_its_own(security: str) -> None:
     """Header 5, type of the content 1, tag 16: RFC 8446, 5.2."""
-    (record,) = batch_run(
-        [f"security={security} workload=stream message=64K messages=10 warmup=0s"])
+    record = record_ok(f"security={security} workload=stream message=64K messages=10 warmup=0s")
     client = record["client"]
     assert record_sum(client, "records_sent") == 40
     assert record_sum(client, "tls_bytes_sent") == 10 * 65536 + 40 * 22
@@ -134,14 +125,14 @@ def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_fo
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_connection_that_stays_gets_no_ticket(security: str) -> None:
     """Every record of the interval is of the work."""
-    (record,) = batch_run([f"security={security} messages=50 warmup=0s"])
+    record = record_ok(f"security={security} messages=50 warmup=0s")
     for end in (record["client"], record["server"]):
         assert record_sum(end, "records_sent") == record_sum(end, "records_received") == 50
 
 
 def test_a_record_says_which_library_cipher_and_exchange_it_was() -> None:
-    (record,) = batch_run(
-        [f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s"])
+    record = record_ok(
+        f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s")
     assert record["client"]["security"] == LIBRARIES[-1]
     assert record["client"]["library"].split()[0].lower() == LIBRARIES[-1]
     options = record["server"]["threads"][0]["options"]
@@ -183,6 +174,5 @@ def test_what_a_layer_does_not_have_is_named(words: tuple[str, ...]) -> None:
 
 @pytest.mark.skipif("openssl" not in LIBRARIES, reason="this build has no OpenSSL")
 def test_a_key_bound_to_sha384_is_one_that_openssl_can_have() -> None:
-    (record,) = batch_run(["security=openssl cipher=aes-256-gcm messages=5 warmup=0s verify=on"])
-    assert record["status"] == "ok", record.get("reason")
+    record = record_ok("security=openssl cipher=aes-256-gcm messages=5 warmup=0s verify=on")
     assert record["client"]["threads"][0]["options"]["cipher"] == "aes-256-gcm"

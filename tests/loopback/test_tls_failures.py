@@ -28,6 +28,7 @@ from programs import (
     client_json,
     client_run,
     client_start,
+    record_ok,
     record_sum,
     ring_trouble,
     server_started,
@@ -210,9 +211,8 @@ def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
     """Until the connection is there nothing can be said on it, and the token comes before the
     handshake."""
     with server_started() as server, between(server.address, full_for_s=0.2) as one:
-        (record,) = batch_run([f"server={one.address} workload=connect messages=1 warmup=0s "
-                               f"client.engine=poll {SIDES[0]}"])
-        assert record["status"] == "ok", record["reason"]
+        record_ok(f"server={one.address} workload=connect messages=1 warmup=0s "
+                  f"client.engine=poll {SIDES[0]}")
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
