@@ -186,6 +186,11 @@ class Server:
         return self.process.wait(10)
 
 
+def server_run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A server that ends by itself: its command line is wrong, or a port is taken."""
+    return subprocess.run([str(SERVER), *arguments], capture_output=True, text=True, timeout=20)
+
+
 @contextmanager
 def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
     """A server that is ready; ended, if the test has not done so, and required to end well when
@@ -225,6 +230,16 @@ def busy(*pids: int) -> None:
             time.sleep(0.01)
         else:
             raise AssertionError("the run never began")
+
+
+def children_of(pid: int, count: int = 1) -> list[int]:
+    """The programs that a client has started, when there are that many."""
+    for _ in range(500):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if len(children) == count:
+            return [*map(int, children)]
+        time.sleep(0.01)
+    raise AssertionError(f"{children} are the children, {count} were to come")
 
 
 def open_files(pid: int) -> int:

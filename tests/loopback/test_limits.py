@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from programs import BIN, CLIENT, SERVER, client_start, record_ok, record_sum, server_started
+from programs import BIN, CLIENT, client_start, record_ok, record_sum, server_started
 
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
@@ -133,14 +133,3 @@ def test_a_server_that_nobody_needs_any_more_ends_and_says_so() -> None:
             assert "no client for 1 s: it ends because of --idle" in server.process.stderr.read()
             return
     raise AssertionError("it never waited for anybody")
-
-
-@pytest.mark.parametrize(("arguments", "says"), [
-    (["--idle", "0s"], "--idle 0s: write a time from 1s to 86400s"),
-    (["--idle", "2d"], "--idle 2d: write a time"),
-    (["--idle", "2s", "--plain", "echo"], "--idle and --plain contradict each other"),
-])
-def test_a_time_to_be_idle_that_makes_no_sense_is_refused(arguments: list[str], says: str) -> None:
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *arguments],
-                          capture_output=True, text=True, timeout=60)
-    assert done.returncode == 2 and says in done.stderr

@@ -215,8 +215,10 @@ def test_every_start_of_an_open_loop_is_accounted_for() -> None:
     assert thread["due"] > 300  # of 600 on average
 
 
-def test_a_fixed_open_loop_sends_all_of_its_requests() -> None:
-    record = record_ok("rate=5000 messages=100 connections=3 warmup=0s place=free")
+@pytest.mark.parametrize("write", ["nodelay", "uv"])
+def test_a_fixed_open_loop_sends_all_of_its_requests(write: str) -> None:
+    record = record_ok(
+        f"rate=5000 messages=100 connections=3 write={write} warmup=0s place=free verify=on")
     assert (
         record_sum(record["client"], "messages_sent") == record_sum(record["client"], "due") == 100
     )

@@ -417,27 +417,6 @@ def test_it_ends_at_once_while_clients_are_there(keys: Path) -> None:
                 client.close()
 
 
-@pytest.mark.parametrize("arguments, complaint", [
-    (("--serve", "nbs"), "nbs"),
-    (("--serve", "raw"), "--plain echo serves raw bytes"),
-    (("--serve", "nbd", "message=64"), "'message=64' is no word for --serve; it takes security"),
-    (("--serve", "nbd", "client.sndbuf=64K"), "is no word for --serve"),
-    (("--serve", "nbd", "sndbuff=64K"), "sndbuf"),
-    (("--serve", "resp", "op=ping"), "op=get:100"),
-    (("--serve", "http", "op=get:32M", "--size", "1M"), "--size is less than the longest reply"),
-    (("--serve", "nbd", "security=gnutls"), "needs --psk FILE"),
-    (("--serve", "nbd", "--size", "1"), "write a size from 4K to 64G"),
-    (("--serve", "nbd", "--plain", "echo"), "contradict each other"),
-    (("--size", "1M"), "--size is for --serve"),
-])
-def test_a_wrong_command_line_gets_one_clear_line(arguments: tuple[str, ...],
-                                                  complaint: str) -> None:
-    done = subprocess.run([SERVER, "--listen", LISTENS[0], *arguments], capture_output=True,
-                          text=True, timeout=20)
-    assert done.returncode == 2 and not done.stdout
-    assert complaint in done.stderr and done.stderr.count("\n") == 1
-
-
 def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
     for words, complaint in ((("security=gnutls",), "needs one key of 32 bytes"),
