@@ -26,6 +26,8 @@ REQUEST = b"q" * 28
 # of 1000 replies: on a busy machine TCP merges two sends, or repeats one whose acknowledgement is
 # late (tail loss probe)
 REPEATED = 5
+MERGED = 0.05  # the same, of a mean of some 50 replies
+STALL_MS = 35  # less than the wait for a delayed acknowledgement
 
 # Accepts a connection, or two where it has threads or children, and answers each request by pieces.
 SENDER = r"""
@@ -135,7 +137,7 @@ class Replies:
     """What a client saw: bytes, data segments of each reply (none without TCP), median and largest
     time in ms."""
 
-    data: bytes
+    data: bytes = field(repr=False)
     each: tuple[int, ...]
     median_ms: float
     largest_ms: float
@@ -144,6 +146,15 @@ class Replies:
     def segments(self) -> float:
         """Segments for each reply, as a mean."""
         return statistics.fmean(self.each)
+
+    def came_as(self, segments: int) -> bool:
+        """Whether a reply was so many segments, but for the few that TCP merges or repeats."""
+        return abs(self.segments - segments) <= MERGED
+
+    @property
+    def stalled(self) -> bool:
+        """Whether most replies waited for a delayed acknowledgement."""
+        return self.median_ms > STALL_MS
 
     def different(self, other: Replies) -> int:
         """The number of replies that came as another number of segments."""

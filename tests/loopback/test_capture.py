@@ -208,21 +208,6 @@ def test_the_file_has_all_packets_of_the_run_and_no_others(tmp_path: Path) -> No
     assert sent == {20: 2, 30: 20}  # the token and the number of each connection, then the messages
 
 
-@pytest.mark.parametrize("words, why", [
-    (["--pcap", "x", "--json", "messages=1"],
-     "--pcap is for a run that captures packets: add capture=on"),
-    (["--pcap"], "'--pcap' needs a value"),
-    (["--pcap", "x", "--pcap", "y", "capture=on"],
-     "--pcap is given twice, but a run makes one file"),
-    (["transport=unix", "capture=on"],
-     "'capture' has no effect with these other words; leave it out"),
-    (["capture=yes"], "capture"),
-])
-def test_what_cannot_be_captured_is_answered_in_one_line(words: list[str], why: str) -> None:
-    done = client_run(*words)
-    assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1
-
-
 def test_a_file_for_many_runs_is_refused(tmp_path: Path) -> None:
     done = client_run("--pcap", str(tmp_path / "x"), "--batch", "-", stdin=f"{QUICK}\n{QUICK}\n")
     assert done.returncode == 2 and "--pcap is for one run, and this batch has 2" in done.stderr

@@ -16,39 +16,6 @@ from programs import CLIENT, batch_run, client_json, client_run, record_ok, reco
 QUICK = ["messages=200", "warmup=0s", "place=free"]
 
 
-@pytest.mark.parametrize("words", [
-    "mesage=64", "message=15x", "message=x2", "message=0x2", "message=-1", "message=1e99",
-    "message=", "message=64,128", "write=corc", "write=nodelay:64K", "write=cork:x", "duration=1",
-    "duration=2s bytes=1M", "messages=5 bytes=1M", "connections=0", "connections=10001",
-    "message=64 message=64", "client.message=64", "chunk=0", "verify=on read=msgtrunc",
-    "touch=checksum server.read=msgtrunc", "direction=receive", "workload=stream reply=4",
-    "transport=unix congestion=cubic", "workload=stream chunk=4K server.chunk=1K",
-    "chunk=4K client.chunk=1K server.chunk=2K", "transport=null server=127.0.0.1:1", "place=1-2",
-    "place=1.2/", "rounds=5", "server=localhost", "--jsn", "word", "--batch",
-    "--batch /nowhere/file", "--batch - --with-parent=x", "--json --with-parent=9999",
-    "--json --with-parents", "--pcap x --json x capture=on", "--list=xml", "lab=on",
-    "--facts lab=on", "lab=on server=127.0.0.1:7", "link_rate=1gbit", "transport=unix lab=on",
-    "--server-in", "--server-in 127.0.0.1 lab=on", "--server-in unix:/tmp@/proc/self/ns/net lab=on",
-    "--server-in 127.0.0.1@/proc/self/ns/net", "--server-in 0.0.0.0@/proc/self/ns/net lab=on",
-    "--proxy-in", "--proxy-in 127.0.0.1 lab=on workload=proxy",
-    "--proxy-in 127.0.0.1@/nonexistent workload=proxy",
-    "--server-in 127.0.0.1@/nonexistent lab=on workload=proxy",
-    "--server-in 127.0.0.1@/nonexistent --proxy-in 127.0.0.1@/nonexistent lab=on",
-    "--server-in 127.0.0.1@/proc/self/ns/net --list", "--expand message=64..1M:1",
-    "--expand message=1M..64", "--expand write=a..b"])
-def test_bad_words_are_one_clear_line(words: str) -> None:
-    done = client_run(*words.split())
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith("uncork-client: ") and done.stderr.count("\n") == 1
-    assert done.stdout == ""
-
-
-@pytest.mark.parametrize(("typed", "meant"),
-                         [("mesage=4", "message"), ("wirte=cork", "write"), ("write=crok", "cork")])
-def test_a_mistyped_word_names_the_nearest(typed: str, meant: str) -> None:
-    assert f"'{meant}'" in client_run(typed).stderr
-
-
 def test_a_bad_line_of_a_batch_is_named_before_anything_runs(tmp_path: Path) -> None:
     path = tmp_path / "cells"
     path.write_text("message=64 messages=5\n\n# a comment\nmessage=15x\n")
@@ -218,14 +185,6 @@ def test_the_record_says_which_engine_was_chosen(words: str, client: str,
     record = record_ok(f"{words} warmup=0s place=free")
     assert record["client"]["engine"] == client
     assert record.get("server", {}).get("engine") == server
-
-
-@pytest.mark.parametrize("words", ["depth=2", "workload=stream direction=both"])
-def test_what_a_blocking_thread_would_deadlock_on_is_refused_with_that_reason(words: str) -> None:
-    (record,) = batch_run([f"engine=block messages=5 place=free {words}"])
-    assert record["status"] == "unsupported"
-    cannot = f"engine=block cannot carry {words.split()[-1]}"
-    assert f"{cannot}: a thread that waits in send()" in record["reason"]
 
 
 def test_a_window_joins_what_is_due_into_fewer_segments() -> None:

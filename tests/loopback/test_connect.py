@@ -161,23 +161,6 @@ def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
     assert "sysctl -w net.ipv4.tcp_tw_reuse=1" in line
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["server.engine=block"], "does not accept the next"),
-        (["server.threads=2", "connections=4"], "one thread takes all connections"),
-        (["write=uv"], "keeps its descriptor"),
-        (["transport=null"], "transport=null"),
-    ],
-)
-def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(
-    words: list[str], named: str
-) -> None:
-    (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
-    assert record["status"] == "unsupported"
-    assert named in record["reason"]
-
-
 @contextmanager
 def narrow_echo(path: Path) -> Iterator[str]:
     """An echo behind a Unix listener that has room for one more, and is in no hurry to begin."""

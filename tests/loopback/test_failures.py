@@ -186,14 +186,6 @@ def test_a_server_started_wrongly_says_so_in_one_line(arguments: str, says: str)
     assert says in done.stderr and done.stderr.count("\n") == 1
 
 
-def test_a_word_of_a_lab_says_what_makes_one() -> None:
-    for word in ("link_rate=1gbit", "sysctl=net.ipv4.tcp_sack:0"):
-        done, key = client_run(word), word.partition("=")[0]
-        assert done.returncode == 2 and done.stderr == (
-            f"uncork-client: '{key}' is for a lab: uncork run ... lab=on {key}=... makes "
-            "one\n")
-
-
 def test_insecure_is_allowed_and_warned_about() -> None:
     with server_started("0.0.0.0:0", "--insecure") as server:
         port = server.address.rsplit(":", 1)[1]

@@ -67,20 +67,6 @@ def test_every_reading_of_a_blocking_thread_takes_the_replies_of_a_hundred_reque
         assert record_sum(record["client"], "messages_received") == 100, text
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ("write=zerocopy", "not to the thread that sends"),
-    ("engine=poll", "engine=poll cannot carry handoff=thread"),
-    ("client.engine=ring", "engine=ring cannot carry handoff=thread"),
-    ("write=uv", "cannot carry handoff=thread"),
-    ("depth=2", "engine=block cannot carry depth=2"),
-    ("security=gnutls", "only one thread may use a TLS session"),
-    ("security=openssl", "only one thread may use a TLS session"),
-])
-def test_what_cannot_be_handed_over_is_refused_with_its_reason(words: str, says: str) -> None:
-    reason = trouble(f"{HANDED} {words}")
-    assert reason and says in reason, reason
-
-
 @pytest.mark.parametrize("words", ["workload=stream", "workload=connect", "workload=proxy"])
 def test_where_nothing_is_asked_the_word_is_not_used(words: str) -> None:
     (check,) = client_json("--check", "-", stdin=f"{words} {HANDED}\n")[:-1]

@@ -15,7 +15,7 @@ import pytest
 
 from combinations import names
 from overridden import EXEC
-from programs import BIN, client_run, pattern, received, record_ok, record_sum, records_ok
+from programs import BIN, client_run, pattern, received, record_sum, records_ok
 from test_protocols import lie_told, server
 
 REQUEST = b"GET /%d HTTP/1.1\r\nHost: uncork\r\n\r\n"
@@ -31,17 +31,6 @@ def reply(size: int) -> bytes:
 def run(port: int, *words: str) -> subprocess.CompletedProcess[str]:
     return client_run("protocol=http", "op=get:100", f"peer=127.0.0.1:{port}", "control=none",
                       "place=free", "warmup=0s", "verify=on", *words)
-
-
-# ---- what is said ----
-
-def test_a_mix_has_its_exact_share_of_bytes() -> None:
-    record = record_ok("protocol=http op=get:100*7+get:16K*3 messages=100 warmup=0s depth=4 "
-                       "reply_write=coalesce write=coalesce verify=on place=free")
-    assert record_sum(record["client"], "bytes_sent") == (70 * len(REQUEST % 100)
-                                                          + 30 * len(REQUEST % 16384))
-    assert record_sum(record["server"], "bytes_sent") == (70 * len(reply(100))
-                                                          + 30 * len(reply(16384)))
 
 
 def test_a_strategy_joins_the_head_and_the_content_of_our_server() -> None:

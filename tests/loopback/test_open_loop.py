@@ -191,19 +191,6 @@ def test_a_seed_says_which_poisson_arrivals_there_are(words: str) -> None:
     assert len(set(due)) > 4  # of 9 sequences: 1000 are due, give or take 32
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    ("arrival=poisson arrival_seed=0", "arrival_seed=0 is out of range: 1 to 9007199254740992"),
-    ("arrival=poisson arrival_seed=9007199254740993", "is out of range: 1 to 9007199254740992"),
-    ("arrival=poisson arrival_seed=any", "arrival_seed=any is not a valid count; write"),
-    ("arrival=even arrival_seed=7", "'arrival_seed' has no effect with these other words"),
-])
-def test_a_seed_that_is_none_or_draws_nothing_is_refused_in_one_line(words: str, says: str) -> None:
-    done = client_run("rate=1000", *words.split())
-    assert done.returncode == 2 and done.stdout == ""
-    (line,) = done.stderr.splitlines()
-    assert says in line
-
-
 def test_every_start_of_an_open_loop_is_accounted_for() -> None:
     record = record_ok(
         "rate=2000 duration=300ms connections=4 arrival=poisson warmup=10ms place=free")

@@ -69,35 +69,6 @@ def test_a_person_is_told_of_a_clamped_buffer_too() -> None:
         done.stdout)
 
 
-@pytest.mark.parametrize("word",
-                         ["sndbuf=lots", "sndbuf=0", "rcvbuf=-1", "rcvbuf=4G", "buffers=during",
-                          "quickack=on",
-                                  "busy_poll=3", "busy_poll=2s", "notsent_lowat=0",
-                                  "congestion=Not/Any"])
-def test_a_value_that_is_none_is_one_line_and_status_2(word: str) -> None:
-    done = client_run(word, "sndbuf=4K" if word.startswith("buffers") else "messages=1")
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and word.split("=")[
-        0] in done.stderr
-
-
-@pytest.mark.parametrize("words, reason", [
-    ("congestion=nosuch",
-     "congestion=nosuch is not available here; sysctl net.ipv4.tcp_available_congestion_control"),
-    ("place=9999/9999", "CPU 9999"),
-    ("read=uring-multishot quickack=rearm",
-     "quickack=rearm does not work with a reading of the ring"),
-    ("write=uv quickack=rearm", "quickack=rearm does not work with write=uv"),
-    ("busy_poll=1500ns", "busy_poll=1500ns: SO_BUSY_POLL takes whole microseconds only"),
-    ("workload=connect busy_poll=50us", "busy_poll does not work with workload=connect"),
-    ("workload=connect sndbuf=64K buffers=after",
-     "buffers=after does not work with workload=connect"),
-    ("transport=unix sndbuf=64K buffers=before",
-     "buffers=before does not work with transport=unix"),
-])
-def test_what_this_machine_cannot_do_is_known_before_the_run(words: str, reason: str) -> None:
-    assert reason in str(trouble(words))
-
-
 def test_busy_polling_of_the_loopback_is_no_silent_success() -> None:
     (record,) = batch_run(["messages=10 busy_poll=50us place=free warmup=0s"])
     assert record["status"] == "unsupported"

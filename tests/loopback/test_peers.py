@@ -110,27 +110,6 @@ def test_a_peer_that_is_not_there_is_named() -> None:
     assert f"127.0.0.1:{port}" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["peer=127.0.0.1:7"], "control=none"),
-        (["control=none"], "peer=HOST:PORT"),
-        (["peer=nowhere", "control=none"], "HOST:PORT"),
-        (["peer=127.0.0.1:7", "control=none", "workload=stream", "direction=both"],
-         "direction=both needs a server of uncork"),
-        (["peer=127.0.0.1:7", "control=none", "transport=unix"], "transport=unix"),
-        (["peer=unix:/tmp/x", "control=none"], "transport=tcp"),
-        (["peer=127.0.0.1:7", "control=none", "reply=5"], "'reply' has no effect"),
-        (["peer=127.0.0.1:7", "control=none", "server=127.0.0.1:8"], "'server' has no effect"),
-    ],
-)
-def test_words_that_a_peer_contradicts_are_refused_in_one_line(words: list[str],
-                                                               named: str) -> None:
-    done = client_run(*words)
-    assert done.returncode == 2
-    assert named in done.stderr and len(done.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_message(
         engine: str) -> None:

@@ -133,25 +133,6 @@ def test_source_and_sink_are_what_they_are_and_say_so() -> None:
         "threads"][0]
 
 
-@pytest.mark.parametrize("word",
-                         ["message=64", "reply=1", "depth=2", "client.chunk=4K",
-                          "server.read=recv", "source=hot",
-                                  "reply_write=cork", "client.nodelay=off"])
-def test_a_word_of_what_is_fixed_is_refused(word: str) -> None:
-    done = client_run(*ONE, word)
-    assert done.returncode == 2 and "has no effect" in done.stderr
-
-
-def test_a_reading_without_bytes_is_refused() -> None:
-    done = client_run(*ONE, "read=msgtrunc")
-    assert done.returncode == 2 and "send them on" in done.stderr
-
-
-def test_without_another_end_there_is_no_proxy() -> None:
-    (record,) = batch_run(["workload=proxy transport=null duration=1ms"])
-    assert record["status"] == "unsupported" and "it has no other end" in record["reason"]
-
-
 def test_the_third_list_of_a_placement_is_the_proxys() -> None:
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("there is one CPU only")

@@ -141,13 +141,6 @@ def test_an_end_that_came_before_the_receive_was_begun_again_is_seen(
                 for messages in (1, 2, 60, 60, 60, 60)])
 
 
-def test_more_buffers_than_a_ring_can_have_are_refused() -> None:
-    done = client_run("write=uring-bundle:32769")
-    assert done.returncode == 2
-    assert "a size from 1 to 32K must follow the colon" in done.stderr and done.stderr.count(
-        "\n") == 1
-
-
 @needs_ring
 @pytest.mark.parametrize("words", [
     "defer_taskrun=off", "defer_taskrun=off single_issuer=off", "registered_ring=off",
@@ -158,12 +151,6 @@ def test_what_a_ring_is_set_up_with_can_be_switched_off(words: str) -> None:
                        f"read=uring-bundle messages={MESSAGES}")
     assert all(word in [f"{key}={value}" for key, value in record["words"].items()]
                for word in words.split())
-
-
-def test_deferred_completions_need_a_single_issuer() -> None:
-    done = client_run("write=uring-send", "single_issuer=off")
-    assert done.returncode == 2
-    assert done.stderr == "uncork-client: defer_taskrun=on needs single_issuer=on; write both off\n"
 
 
 def test_words_of_a_ring_are_unused_without_one() -> None:

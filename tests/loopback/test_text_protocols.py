@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import client_run, pattern, port_free, received, record_ok, record_sum, records_ok
+from programs import client_run, pattern, port_free, received, records_ok
 from test_protocols import lie_told, server
 
 KEYS = 16  # of values up to 64K
@@ -92,22 +92,6 @@ def test_requests_are_those_of_the_protocol_and_values_are_stored_first(protocol
         done = run(protocol, port, f"messages={2 * KEYS}", "verify=on")
     assert done.returncode == 0, done.stderr
     assert seen == [protocol.get(number % KEYS) for number in range(2 * KEYS)]
-
-
-@both
-def test_a_mix_has_its_exact_share_of_bytes(protocol: Protocol) -> None:
-    record = record_ok(f"protocol={protocol.name} op=get:100*9+set:100 messages=100 warmup=0s "
-                       "reply_write=coalesce write=coalesce depth=4 verify=on place=free")
-    assert record_sum(record["client"], "bytes_sent") == (90 * len(protocol.get(0))
-                                                          + 10 * len(protocol.set(0)))
-    assert record_sum(record["server"], "bytes_sent") == 10 * len(protocol.stored) + 90 * (
-        len(protocol.head(0)) + 100 + len(protocol.end))
-
-
-def test_a_ping_is_answered() -> None:
-    record = record_ok("protocol=resp op=ping messages=100 warmup=0s place=free")
-    assert record_sum(record["client"], "bytes_sent") == 100 * len(b"*1\r\n$4\r\nPING\r\n")
-    assert record_sum(record["server"], "bytes_sent") == 100 * len(b"+PONG\r\n")
 
 
 # ---- lies ----

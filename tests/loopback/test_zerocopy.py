@@ -108,24 +108,3 @@ def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) ->
         assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
     if not any(record["status"] == "ok" for record in records):
         pytest.skip(records[0]["reason"])
-
-
-def test_an_engine_with_blocking_descriptors_does_not_send_files() -> None:
-    why = trouble("write=sendfile engine=ring")
-    assert why and ("has no flag against blocking" in why or "io_uring" in why)
-
-
-@pytest.mark.parametrize("write, words, why", [
-    ("sendfile", "workload=proxy", "it sends only from a file"),
-    ("zerocopy", "transport=unix", "does not come back"),
-    ("zerocopy", "security=gnutls", ""),
-    ("zerocopy", "handoff=thread engine=block", "not to the thread that sends"),
-    ("nodelay", "read=zerocopy transport=unix", "pages that arrived cannot be mapped"),
-    ("nodelay", "read=zerocopy transport=null", "pages that arrived cannot be mapped"),
-    ("nodelay", "read=zerocopy security=gnutls", ""),
-    ("nodelay", "read=zerocopy workload=proxy", "the next read unmaps the received pages"),
-    ("nodelay", "read=zerocopy workload=connect", "every new connection"),
-])
-def test_what_cannot_be_sent_without_a_copy_says_why(write: str, words: str, why: str) -> None:
-    reason = trouble(f"write={write} {words}")
-    assert reason and why in reason
