@@ -75,8 +75,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"there is no newer kernel here than {old.image.release}")
     folder = tmp_path_factory.mktemp("kernels") / "result"
     done = subprocess.run([str(TOP / "scripts/uncork"), "run", f"target={OLD},{NEW}", *CELLS, "-o",
-                           str(folder)],
-                          capture_output=True, text=True, timeout=RUN_SECONDS)
+                           str(folder)], capture_output=True, text=True, timeout=RUN_SECONDS)
     if "twice" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr

@@ -116,9 +116,8 @@ def under(folder: Path, *command: str, override: str = "none", **options: Any) -
     """A command under uncork-exec; killed if it is still there."""
     file = folder / "report.json"
     file.touch()
-    process = subprocess.Popen(
-        [EXEC, f"override={override}", "--json", str(file), "--", *command], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    process = subprocess.Popen([EXEC, f"override={override}", "--json", str(file), "--", *command],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     run = Run(process, file)
     try:
         yield run

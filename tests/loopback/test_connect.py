@@ -100,8 +100,7 @@ def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
             record = record_ok(f"workload=connect peer=127.0.0.1:{port} control=none verify=on "
-                               f"message=16+100 messages=20 engine={engine} place=free "
-                               "warmup=0s")
+                               f"message=16+100 messages=20 engine={engine} place=free warmup=0s")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
 
@@ -133,8 +132,7 @@ def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> N
 def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None:
     with server_started() as server:
         client = client_start(f"server={server.address}", "workload=connect", "duration=30s",
-                              "connections=3", "place=free",
-                              f"engine={engine}")
+                              "connections=3", "place=free", f"engine={engine}")
         time.sleep(0.7)
         began = time.monotonic()
         if victim == "server":
@@ -226,8 +224,7 @@ def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place
     def break_run(server: Server) -> None:
         channel = Channel(server.address)
         ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9",
-                          "verify=on", "warmup=0s",
-                          f"server.engine={engine}")
+                          "verify=on", "warmup=0s", f"server.engine={engine}")
         while channel.receive()["type"] != "marked":  # then its thread waits for them
             pass
         os.kill(server.pid, signal.SIGSTOP)

@@ -212,8 +212,7 @@ def test_a_server_that_burns_for_a_client_that_has_gone_soon_serves_the_next() -
 def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
     with server_started() as server:
         client = client_start(f"server={server.address}", "client.engine=block", "rate=1",
-                              "connections=40", "warmup=0s",
-                              "duration=60s", "place=free", *words)
+                              "connections=40", "warmup=0s", "duration=60s", "place=free", *words)
         time.sleep(0.7)
         server.process.kill()
         server.process.wait()
@@ -226,8 +225,7 @@ def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
 def test_every_thread_can_end_those_of_the_others() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = client_start("--json", f"peer=127.0.0.1:{listener.getsockname()[1]}",
-                              "control=none", "connections=16",
-                              "threads=16", "engine=poll", *LONG)
+                              "control=none", "connections=16", "threads=16", "engine=poll", *LONG)
         connections = [listener.accept()[0] for _ in range(16)]
         for connection in connections:
             connection.recv(64)

@@ -165,10 +165,9 @@ def test_an_override_reaches_a_subject_that_may_not_enter_the_folder_of_its_libr
     closed = tmp_path / "closed"
     shutil.copytree(BIN, closed)
     closed.chmod(0o700)
-    done = subprocess.run(
-        [closed / "uncork-client", "--subjects", definitions, "--json", "protocol=http",
-         "subject=nginx", *FILE.split(), "nginx.tcp_nopush=on", "override=nocork"],
-        capture_output=True, text=True)
+    done = subprocess.run([closed / "uncork-client", "--subjects", definitions, "--json",
+                           "protocol=http", "subject=nginx", *FILE.split(), "nginx.tcp_nopush=on",
+                           "override=nocork"], capture_output=True, text=True)
     record = json.loads(done.stdout)
     assert record["status"] == "ok", record["reason"]
     assert record["subject"]["user"] == "nobody"

@@ -136,9 +136,8 @@ def test_what_is_due_while_the_other_end_stands_still_is_late_by_the_time_it_sto
     late = quantile(opened.thread["latency"], 0.9)
     assert late > 0.45
     if (took_s := catch_up_s(opened)) > 1.5:
-        pytest.skip(
-            f"this machine was so busy that it took {took_s:.1f} s to catch up: that is about the "
-            "machine")
+        pytest.skip(f"this machine was so busy that it took {took_s:.1f} s to catch up: that is "
+                    "about the machine")
     # on a busy machine the loop was late before the stop, too
     assert late < opened.stopped_s + took_s + 0.1
     assert 0.45 < quantile(opened.thread["late_start"], 0.9) <= late

@@ -307,8 +307,7 @@ def test_a_server_of_others_is_read_and_written(program: str, protocol: str,
             time.sleep(0.01)
         to = (f"transport=unix peer=unix:{path} control=none protocol={protocol} verify=on "
               "place=free")
-        records_ok([f"{to} op=read:4K messages=200",
-                    f"{to} op=read:64K depth=16 messages=200",
+        records_ok([f"{to} op=read:4K messages=200", f"{to} op=read:64K depth=16 messages=200",
                     f"{to} op=write:4K*3+read:4K depth=16 messages=400",
                     f"{to} op=read:32M messages=3"])
     finally:

@@ -344,8 +344,7 @@ RUNS = [["direction=send"], ["direction=receive", "transport=unix"],
         ["direction=both", "connections=3", "write=uv"]]
 if ring_trouble() is None:
     RUNS.append(["direction=both", "connections=3", "write=uring-bundle", "read=uring-multishot",
-                 "engine=ring", "chunk=512",
-                 "window=64"])
+                 "engine=ring", "chunk=512", "window=64"])
 LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
 
 
@@ -430,8 +429,7 @@ def test_whenever_one_of_them_ends_the_client_says_so(victim: str) -> None:
     for milliseconds in (1, 3, 6, 10, 15, 20, 30, 60, 130):
         with proxy_and_server() as (proxy, server):
             client = client_start("--json", *places(proxy, server), "workload=proxy",
-                                  "duration=60s", "warmup=20ms",
-                                  "place=free")
+                                  "duration=60s", "warmup=20ms", "place=free")
             time.sleep(milliseconds / 1000)
             dies = (proxy if victim == "proxy" else server).process
             dies.kill()

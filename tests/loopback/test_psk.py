@@ -150,8 +150,7 @@ def test_a_client_with_a_key_says_that_a_server_has_none(keys: str) -> None:
 def test_garbage_and_plain_messages_end_their_own_connection_only(keys: str) -> None:
     with server_started("127.0.0.1:0", "--psk", keys) as server:
         garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\0", HELLO + bytes(194),
-                   b"\x15\x03\x03\x00\x02\x02\x28",
-                   b"\x16\x03\x03\xff\xff" + bytes(100)]
+                   b"\x15\x03\x03\x00\x02\x02\x28", b"\x16\x03\x03\xff\xff" + bytes(100)]
         for sent in garbage:
             with connect(server.address) as stranger:
                 stranger.settimeout(WITHIN_S)
@@ -317,6 +316,5 @@ def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
         assert (f"{options[0]} is for a server that is there already: add server=HOST:PORT"
                 in done.stderr)
     done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk",
-                           keys],
-                          capture_output=True, text=True, timeout=10)
+                           keys], capture_output=True, text=True, timeout=10)
     assert done.returncode == 2 and "--plain serves clients without a key" in done.stderr

@@ -227,8 +227,7 @@ def test_where_the_sysctl_forbids_it_the_reason_names_the_sysctl(tmp_path: Path)
     inside = (f"mount --bind {forbidden} /proc/sys/kernel/io_uring_disabled && exec {CLIENT} "
               "write=uring-send duration=10ms")
     done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True,
-                          text=True, timeout=60,
-                          preexec_fn=without_ring(1))
+                          text=True, timeout=60, preexec_fn=without_ring(1))
     if "kernel.io_uring_disabled" not in done.stderr and "uncork-client" not in done.stderr:
         pytest.skip(f"no mount namespace can be made here: {done.stderr.strip()}")
     assert done.returncode == 1

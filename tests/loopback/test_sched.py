@@ -129,8 +129,7 @@ def test_only_the_cells_that_need_the_right_are_unsupported() -> None:
     lines = "\n".join(f"{sched} {' '.join(SHORT)}"
                       for sched in ("sched=rr:2", "sched=other", "server.sched=rr:2"))
     done = subprocess.run([*limited(0), str(CLIENT), "--batch", "-"], input=lines,
-                          capture_output=True, text=True,
-                          timeout=60)
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode == 0
     *records, _ = map(json.loads, done.stdout.splitlines())
     assert [record["status"] for record in records] == ["unsupported", "ok", "unsupported"]

@@ -218,8 +218,7 @@ def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
                         "--size", "16M") as server:
         said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}",
                    "--size=16M", "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c",
-                   "--verify_fatal=1",
-                   cwd=tmp_path)
+                   "--verify_fatal=1", cwd=tmp_path)
     assert "err= 0" in said and "verify" not in said.split("err= 0")[0]
 
 
@@ -422,8 +421,7 @@ def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     for words, complaint in ((("security=gnutls",), "needs one key of 32 bytes"),
                              ((), "--psk FILE needs security=")):
         done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys,
-                               *words],
-                              capture_output=True, text=True, timeout=20)
+                               *words], capture_output=True, text=True, timeout=20)
         assert done.returncode == 2 and complaint in done.stderr
     keys.write_text(f"alice:{'00' * 32}\n")
     with server_started(LISTENS[0], "--serve", "nbd", "--psk", str(keys),

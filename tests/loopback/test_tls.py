@@ -151,8 +151,7 @@ def unsupported(*words: str) -> str:
 def test_strategies_that_need_the_descriptor_are_not_supported_above_a_library(
         security: str) -> None:
     writes = ["more", "writev", "uv", "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle",
-              "uring-zc",
-              "sendfile", "zerocopy"]
+              "uring-zc", "sendfile", "zerocopy"]
     records = batch_run(
         [f"security={security} write={write} engine={'poll' if write == 'uv' else 'auto'}"
          for write in writes])

@@ -177,8 +177,7 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
 def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side: str) -> None:
     with server_started() as server, between(server.address, Fault()) as one:
         client = client_start(f"server={one.address}", "workload=stream", "message=10000",
-                              "engine=block",
-                              *f"{LONG} {side}".split())
+                              "engine=block", *f"{LONG} {side}".split())
         one.await_data(100_000)
         client.kill()
         client.communicate()

@@ -58,8 +58,7 @@ def test_all_installs_each_optional_package_that_there_is(sandbox: Sandbox) -> N
     sandbox.table_write(*(f"command:uncork-{name}  {name}  {name}  optional"
                           for name in ("absent", "there")))
     make = f'cp /bin/true "{sandbox.bin}/uncork-there"'
-    sandbox.recorder_add("apt-get",
-                         f'case "$*" in *absent*) exit 100 ;; *there*) {make} ;; esac')
+    sandbox.recorder_add("apt-get", f'case "$*" in *absent*) exit 100 ;; *there*) {make} ;; esac')
     assert sandbox.run("scripts/test").returncode == 0 and sandbox.calls_read() == []
     done = sandbox.run("scripts/test", "--all")
     assert done.returncode == 0, done.stderr
