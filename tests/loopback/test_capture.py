@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from combinations import VOCABULARY
+from combinations import LIBRARIES
 from programs import batch_run, client_json, client_run, record_ok, record_sum, ring_trouble
 
 PR_CAPBSET_DROP = 24
@@ -137,17 +137,15 @@ def test_at_depth_1_segments_are_those_of_tcp_info_and_of_the_strategy() -> None
 
 @can_capture
 def test_every_workload_and_many_connections_agree() -> None:
-    libraries = [layer["name"] for layer in VOCABULARY["variants"]["security"]
-                 if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]]
     lines = [
         f"{COLD} message=15x2", f"{WARM} message=15x2 connections=5 threads=2 depth=3 write=more",
         f"{WARM} workload=stream message=1M", f"{COLD} workload=stream direction=both message=15x2",
         f"{WARM} workload=stream direction=receive message=15x2 connections=3",
         f"{WARM} workload=proxy chunk=1K",
         f"{WARM} workload=proxy direction=receive",
-        *(f"{WARM} security={name} message=15x2" for name in libraries),
+        *(f"{WARM} security={name} message=15x2" for name in LIBRARIES),
         *(f"{WARM} security={name} message=15x2 workload=stream direction=receive"
-          for name in libraries),
+          for name in LIBRARIES),
     ]
     for text, record in zip(lines, batch_run(lines), strict=True):
         assert_agrees(text, record)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import re
 import signal
 import socket
 import threading
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from between import between
+from combinations import LIBRARIES
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
 from programs import (
@@ -33,7 +35,6 @@ from programs import (
     strace_run,
     strace_trouble,
 )
-from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]  # of a server
@@ -105,58 +106,28 @@ def test_a_foreign_peer_gets_no_token(name: str) -> None:
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
 
 
+@pytest.mark.parametrize("security", ["plain", *LIBRARIES[:1]])
 @pytest.mark.parametrize("engine", LOOPS)
-def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> None:
-    with server_started() as server:
-        channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
-                          f"server.engine={engine}")
-        assert ready["type"] == "ready"
-        host, _, port = ready["address"].rpartition(":")
-        for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7",
-                     b"short"):
-            with socket.create_connection((host, int(port)), timeout=5) as stranger:
-                stranger.sendall(said)
-                stranger.settimeout(5)
-                with suppress(OSError):  # it may have been seen off already
-                    stranger.shutdown(socket.SHUT_WR)
-                with suppress(ConnectionResetError):
-                    assert stranger.recv(10) == b""
-        channel.close()
-        record_ok(f"server={server.address} workload=connect messages=20 place=free "
-                  f"server.engine={engine}")
-
-
-@pytest.mark.parametrize("engine", LOOPS)
-@pytest.mark.parametrize("victim", ["server", "client"])
-def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None:
-    with server_started() as server:
-        client = client_start(f"server={server.address}", "workload=connect", "duration=30s",
-                              "connections=3", "place=free", f"engine={engine}")
-        time.sleep(0.7)
-        began = time.monotonic()
-        if victim == "server":
-            server.process.kill()
-            server.process.wait()
-            _, err = client.communicate(timeout=20)
-            assert client.returncode == 1 and len(err.splitlines()) == 1
-            assert time.monotonic() - began < 8
-        else:
-            client.kill()
-            client.communicate()
-            record_ok(f"server={server.address} workload=connect messages=20 place=free")
-
-
-@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
-def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
-    done = in_namespace("40000 40050", "workload=connect", "messages=500", "place=free",
-                        before="sysctl -qw net.ipv4.tcp_tw_reuse=0")
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert re.search(
-        r"no local port of 40000 to 40050 is free, and \d+ closed connections are in TIME_WAIT",
-        line)
-    assert "sysctl -w net.ipv4.tcp_tw_reuse=1" in line
+def test_a_stranger_without_the_token_is_counted_and_ends_no_run(engine: str,
+                                                                 security: str) -> None:
+    with server_started() as server, between(server.address) as one:
+        client = client_start("--json", f"server={one.address}", "workload=connect",
+                              "duration=400ms", "warmup=0s", "connections=3", "place=free",
+                              f"engine={engine}", f"security={security}")
+        ready = one.first_ready()
+        token = bytes.fromhex(ready["token"])
+        too_long = bytes.fromhex("160303ffff") + bytes(64)  # a record of TLS
+        said = [b"GET / HTTP/1.0\r\n\r\n" * 3, bytes(20) + too_long,
+                token + bytes.fromhex("00000003") + too_long, b"\x16\x03\x01", token[:10]]
+        for text in said:
+            # it may have been rejected already
+            with connect(ready["address"]) as stranger, suppress(OSError):
+                stranger.sendall(text)
+                stranger.shutdown(socket.SHUT_WR)
+                assert stranger.recv(1) == b""
+        record = json.loads(client.communicate(timeout=20)[0])
+        assert record["status"] == "ok", record["reason"]
+        assert record["server"]["strangers"] == len(said)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from programs import (
     client_run,
     client_start,
     open_files,
+    ring_trouble,
     server_run,
     server_started,
     settled,
@@ -39,7 +40,12 @@ WORKLOADS = [
     ["workload=request", "connections=5", "transport=unix"],
     ["workload=stream", "message=1M", "write=uv", "connections=3"],
     ["workload=request", "write=uv", "reply_write=uv", "transport=unix"],
+    ["workload=connect", "connections=3", "engine=poll"],
+    ["handoff=thread", "connections=2"],  # the sender waits for a request
+    ["handoff=thread", "connections=2", "message=1M", "sndbuf=4K", "server.chunk=7"],  # in a call
 ]
+if ring_trouble() is None:
+    WORKLOADS.append(["workload=connect", "connections=3", "engine=ring"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])

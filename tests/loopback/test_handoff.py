@@ -4,23 +4,16 @@ thread can carry."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import time
 from typing import Any
 
 import pytest
 
 from combinations import SLOW_IN_SMALL_BUFFERS, cells_run, names, strategies
 from programs import (
-    SANITIZED,
-    WITHIN_S,
     batch_run,
-    busy,
     client_json,
     client_run,
-    client_start,
     record_ok,
     record_sum,
     records_ok,
@@ -132,37 +125,6 @@ def test_an_echo_is_handed_over_and_verified() -> None:
             [f"peer={server.address} control=none {SHORT} message=300K verify=on messages=5"])
     assert record["status"] == "ok", record["reason"]
     assert record_sum(record["client"], "bytes_received") == 5 * 300 * 1024
-
-
-SMALL = ["message=64"]  # the data thread waits for a reply, the sender for a request
-LARGE = ["message=1M", "sndbuf=4K", "server.chunk=7"]  # the sender is in a call
-
-
-@pytest.mark.parametrize(("words", "number"), [
-    (SMALL, signal.SIGKILL), (LARGE, signal.SIGKILL),
-    *([] if SANITIZED else [(LARGE, signal.SIGSTOP)]),  # nothing else happens, but for 4 s
-])
-def test_both_threads_end_when_the_server_goes_away(words: list[str],
-                                                    number: signal.Signals) -> None:
-    with server_started() as server:
-        client = client_start("--json", f"server={server.address}", *SHORT.split(), "duration=60s",
-                              "connections=2", *words)
-        busy(server.pid)
-        os.kill(server.pid, number)
-        began = time.monotonic()
-        out, error = client.communicate(timeout=20)
-        assert time.monotonic() - began < WITHIN_S
-        server.process.kill()
-        server.process.wait()
-    assert client.returncode == 1 and error.count("\n") == 1, error
-    record = json.loads(out)
-    assert record["status"] == "failed" and "server" in record["reason"], record["reason"]
-
-
-def test_a_batch_goes_on_after_one_that_was_refused() -> None:
-    records = batch_run([f"{SHORT} messages=5", f"{SHORT} engine=poll messages=5",
-                         f"{SHORT} messages=5"])
-    assert [record["status"] for record in records] == ["ok", "unsupported", "ok"]
 
 
 def test_the_answer_shows_the_delay() -> None:

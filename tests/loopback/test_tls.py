@@ -9,14 +9,10 @@ from itertools import cycle, product
 
 import pytest
 
-from combinations import COMMON, OTHERS, VOCABULARY, agreeing, cells_run, shapes, thinned
+from combinations import COMMON, LIBRARIES, OTHERS, agreeing, cells_run, shapes, thinned
 from pairwise import pairwise_rows
 from programs import BIN, batch_run, client_run, record_ok, record_sum, records_ok
 
-LIBRARIES = [
-    layer["name"] for layer in VOCABULARY["variants"]["security"]
-    if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
-]
 SENDERS = ["nagle", "nodelay", "cork:record", "cork:segment", "cork:record:4K", "coalesce",
            "coalesce:1K"]
 ACROSS_RECORDS = ["20000+5", "2x16384", "1M/1"]  # a record has 16384 bytes at most

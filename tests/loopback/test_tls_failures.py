@@ -7,10 +7,9 @@ import base64
 import json
 import os
 import signal
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from itertools import cycle, permutations, product
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from typing import Any
 import pytest
 
 from between import Between, Fault, between
-from combinations import VOCABULARY
-from control import connect
+from combinations import LIBRARIES
 from programs import (
     WITHIN_S,
     Server,
@@ -34,10 +32,6 @@ from programs import (
     server_started,
 )
 
-LIBRARIES = [
-    layer["name"] for layer in VOCABULARY["variants"]["security"]
-    if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
-]
 SIDES = [f"client.security={client} server.security={server}"
          for client, server in product(LIBRARIES, LIBRARIES)]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]
@@ -183,27 +177,6 @@ def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side
         client.communicate()
         assert "without a close_notify" in one.failure(0, "server")["text"]
         assert client_run(f"server={server.address}", *f"{FEW} {side}".split()).returncode == 0
-
-
-@pytest.mark.parametrize("engine", LOOPS)
-def test_a_stranger_without_the_token_ends_no_run(engine: str) -> None:
-    with server_started() as server, between(server.address) as one:
-        client = client_start("--json", f"server={one.address}", "workload=connect",
-                              "duration=400ms", "warmup=0s",
-                              "connections=3", f"engine={engine}", "place=free", *SIDES[0].split())
-        ready = one.first_ready()
-        token = bytes.fromhex(ready["token"])
-        said = [HTTP * 3, bytes(HELLO) + TOO_LONG, token + bytes.fromhex("00000003") + TOO_LONG,
-                b"\x16\x03\x01", token[:10]]
-        for text in said:
-            # it may have been seen off already
-            with connect(ready["address"]) as stranger, suppress(OSError):
-                stranger.sendall(text)
-                stranger.shutdown(socket.SHUT_WR)
-                assert stranger.recv(1) == b""
-        record = json.loads(client.communicate(timeout=20)[0])
-        assert record["status"] == "ok", record["reason"]
-        assert record["server"]["strangers"] == len(said)
 
 
 def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
