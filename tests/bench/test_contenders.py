@@ -35,7 +35,6 @@ FLOOR = '{"messages": 500, "bytes": 32000, "elapsed_ns": 2000000000, "congestion
 
 
 def answer(name: str) -> str:
-    """What the tool printed when it was asked."""
     return next(DATA.glob(f"{name}.*")).read_text()
 
 

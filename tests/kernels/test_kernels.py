@@ -83,7 +83,6 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
-    """All records of a result."""
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 

@@ -201,7 +201,6 @@ def connected(port: int, path: str | None = None, within_s: float = 20) -> socke
 
 
 def sender_command(**options: Any) -> tuple[str, ...]:
-    """The command of the sender."""
     return sys.executable, "-c", SENDER, json.dumps(options)
 
 

@@ -116,7 +116,6 @@ def keys(tmp_path: Path) -> Path:
 
 
 def qemu_nbd(port: int, disk: Path, keys: Path | None = None) -> tuple[str, ...]:
-    """The command of qemu-nbd."""
     needed("qemu-nbd")
     tls = () if keys is None else (
         "--object", f"tls-creds-psk,id=t,endpoint=server,dir={keys.parent}", "--tls-creds", "t")
@@ -125,7 +124,6 @@ def qemu_nbd(port: int, disk: Path, keys: Path | None = None) -> tuple[str, ...]
 
 
 def nbdkit(port: int, keys: Path | None = None) -> tuple[str, ...]:
-    """The command of nbdkit."""
     needed("nbdkit")
     tls = () if keys is None else ("--tls=require", f"--tls-psk={keys}")
     return ("nbdkit", "-f", "-i", "127.0.0.1", "-p", str(port), *tls, "memory", "1M")

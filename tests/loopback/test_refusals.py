@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 
+from combinations import LIBRARIES, names
 from programs import client_run, trouble
 
 PEER = "peer=127.0.0.1:7 control=none"
@@ -126,6 +127,17 @@ UNSUPPORTED = {
     "read=zerocopy security=gnutls": "",
     "read=zerocopy workload=proxy": "the next read unmaps the received pages",
     "read=zerocopy workload=connect": "every new connection",
+    "write=cork:record": "",
+    "security=gnutls transport=unix write=cork:segment": "",
+    "security=gnutls transport=null": "",
+    "security=gnutls handshake=ticket": "",
+    "security=gnutls read=msgtrunc": "",
+    **{f"security={library} write={write}": "takes no flags and no vectors"
+       for library in LIBRARIES
+       for write in ("more", "writev", "uv engine=poll", "sendfile", "zerocopy")},
+    **{f"security={library} write={write}": ""  # the same, or there is no ring
+       for library in LIBRARIES
+       for write in names("strategy") if write.startswith("uring-")},
     **{f"{SPINS} {words}": OWN_CPU for words in (
         "place=together", "place=0/0", "place=0/0.0 server.sched=other",
         "place=0/0 server.sched=fifo:4", "client.threads=3 connections=3 place=0/1")},

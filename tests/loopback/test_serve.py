@@ -27,6 +27,7 @@ from programs import (
     open_files,
     pattern,
     received,
+    server_run,
     server_started,
     settled,
 )
@@ -420,8 +421,7 @@ def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
     for words, complaint in ((("security=gnutls",), "needs one key of 32 bytes"),
                              ((), "--psk FILE needs security=")):
-        done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys,
-                               *words], capture_output=True, text=True, timeout=20)
+        done = server_run("--listen", LISTENS[0], "--serve", "nbd", "--psk", str(keys), *words)
         assert done.returncode == 2 and complaint in done.stderr
     keys.write_text(f"alice:{'00' * 32}\n")
     with server_started(LISTENS[0], "--serve", "nbd", "--psk", str(keys),

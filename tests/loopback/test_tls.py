@@ -4,14 +4,13 @@ promises."""
 
 from __future__ import annotations
 
-import json
 from itertools import cycle, product
 
 import pytest
 
 from combinations import COMMON, LIBRARIES, OTHERS, agreeing, cells_run, shapes, thinned
 from pairwise import pairwise_rows
-from programs import BIN, batch_run, client_run, record_ok, record_sum, records_ok
+from programs import BIN, record_ok, record_sum, records_ok
 
 SENDERS = ["nagle", "nodelay", "cork:record", "cork:segment", "cork:record:4K", "coalesce",
            "coalesce:1K"]
@@ -134,37 +133,6 @@ def test_a_record_says_which_library_cipher_and_exchange_it_was() -> None:
     options = record["server"]["threads"][0]["options"]
     assert (options["tls_version"], options["cipher"],
             options["key_exchange"]) == ("1.3", "chacha20-poly1305", "psk")
-
-
-def unsupported(*words: str) -> str:
-    """Why these words are not supported."""
-    record = json.loads(client_run("--json", *words).stdout)
-    assert record["status"] == "unsupported"
-    return record["reason"]
-
-
-@pytest.mark.parametrize("security", LIBRARIES)
-def test_strategies_that_need_the_descriptor_are_not_supported_above_a_library(
-        security: str) -> None:
-    writes = ["more", "writev", "uv", "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle",
-              "uring-zc", "sendfile", "zerocopy"]
-    records = batch_run(
-        [f"security={security} write={write} engine={'poll' if write == 'uv' else 'auto'}"
-         for write in writes])
-    for record in records:
-        assert record["status"] == "unsupported"
-        assert any(why in record["reason"] for why in ("takes no flags and no vectors", "io_uring"))
-
-
-@pytest.mark.parametrize("words", [
-    ("write=cork:record",),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "transport=unix", "write=cork:segment"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "transport=null"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "handshake=ticket"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "read=msgtrunc"),
-])
-def test_what_a_layer_does_not_have_is_named(words: tuple[str, ...]) -> None:
-    assert unsupported(*words)
 
 
 @pytest.mark.skipif("openssl" not in LIBRARIES, reason="this build has no OpenSSL")

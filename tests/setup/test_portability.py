@@ -25,29 +25,20 @@ FILE = ['case $2 in', "*x86_64-macos*) echo Mach-O 64-bit x86_64 executable ;;",
         "*openbsd*) echo 'ELF 64-bit LSB pie executable, x86-64, for OpenBSD' ;;", "esac"]
 
 
-def compiler_add(sandbox: Sandbox) -> None:
-    """An environment that says it has ziglang."""
-    python = sandbox.tree / "build/pypi/ziglang-0.17.0/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\ncase $2 in *__path__*) echo /nowhere/ziglang ;; esac\n")
-    python.chmod(0o755)
-
-
-def sources_add(sandbox: Sandbox) -> None:
-    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt",
-                 "jansson/src/jansson.h"):
-        path = sandbox.tree / "build/portability/sources" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-
 @pytest.fixture
 def ready(sandbox: Sandbox) -> Sandbox:
     """The copy with all that a run asks for."""
     shutil.copytree(TOP / "tests/portability", sandbox.tree / "tests/portability")
     (sandbox.tree / "CMakeLists.txt").touch()
-    compiler_add(sandbox)
-    sources_add(sandbox)
+    python = sandbox.tree / "build/pypi/ziglang-0.17.0/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\ncase $2 in *__path__*) echo /nowhere/ziglang ;; esac\n")
+    python.chmod(0o755)
+    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt",
+                 "jansson/src/jansson.h"):
+        path = sandbox.tree / "build/portability/sources" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     sandbox.recorder_add("cmake", 'mkdir -p "$4/lib"')
     sandbox.recorder_add("ninja", *NINJA)
     sandbox.command_add("file", *FILE)
