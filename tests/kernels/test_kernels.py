@@ -48,8 +48,8 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     """What a script in this tree does in a guest, of two attempts the one that came to its end."""
     for _ in range(2):
         try:
-            done = process_run(guest.boot(f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo "
-                                          "ended $?", f"--rodir={TOP}"), "", BOOTED_SECONDS)
+            here = f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?"
+            done = process_run(guest.boot(here, f"--rodir={TOP}"), "", BOOTED_SECONDS)
         except subprocess.TimeoutExpired:
             continue
         if re.search(r"^ended \d+$", done.stdout, re.MULTILINE):

@@ -49,10 +49,8 @@ def pcap_read(path: Path) -> list[Packet]:
         assert size == min(whole, snap) and before <= seconds * 10**9 + fraction
         before, frame = seconds * 10**9 + fraction, data[at + 16:at + 16 + size]
         assert len(frame) == size and frame[12:15] == b"\x08\x00\x45" and frame[23] == 6
-        length, (source, destination) = (
-            struct.unpack(">H", frame[16:18])[0],
-            struct.unpack(">HH", frame[34:38]),
-        )
+        (length,) = struct.unpack(">H", frame[16:18])
+        source, destination = struct.unpack(">HH", frame[34:38])
         packets.append(Packet(source, destination, frame[47], length - 20 - 4 * (frame[46] >> 4)))
         at += 16 + size
     return packets

@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from programs import (
     CLIENT,
     LOOP_WAITS,
     WITHIN_S,
-    Ending,
     Server,
     batch_run,
     busy,
@@ -183,21 +181,22 @@ def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str) -> None:
 # ---- for whom it sends on ----
 
 
-class Sink:
-    """A listener that a run has as its sink. It answers a connection as the test says."""
+@pytest.fixture
+def sink() -> Iterator[socket.socket]:
+    """A listener that a run has as its sink. A test says how it answers a connection."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(10)
+        yield listener
 
-    def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.listener.settimeout(10)
-        self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
 
-    def accept(self) -> socket.socket:
-        connection = self.listener.accept()[0]
-        connection.settimeout(10)
-        return connection
+def address_of(listener: socket.socket) -> str:
+    return f"127.0.0.1:{listener.getsockname()[1]}"
 
-    def close(self) -> None:
-        self.listener.close()
+
+def accepted(listener: socket.socket) -> socket.socket:
+    connection = listener.accept()[0]
+    connection.settimeout(10)
+    return connection
 
 
 def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channel, socket.socket]:
@@ -219,17 +218,16 @@ def rest_of(connection: socket.socket) -> bytes:
     return data
 
 
-def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
+def test_what_is_sent_on_is_what_came_and_its_end_comes_last(sink: socket.socket) -> None:
     """The source's half-close is answered when the sink's has come, which has taken everything by
     then."""
     token, message = os.urandom(16), os.urandom(MESSAGE)
-    sink = Sink()
     with server_started("127.0.0.1:0", "--proxy") as proxy:
         channel = Channel(proxy.address)
         ready = plan_send(channel, VERSION, *ONE, "chunk=999", "window=4", end="proxy")
-        channel.send("sink", address=sink.address, token=token.hex(), key="", host="a test")
+        channel.send("sink", address=address_of(sink), token=token.hex(), key="", host="a test")
         source = data_join(ready)
-        taker = sink.accept()
+        taker = accepted(sink)
         sink_accept(taker, token)
         assert channel.receive()["type"] == "joined" and channel.receive()["type"] == "marked"
         source.sendall(message)
@@ -242,7 +240,6 @@ def test_what_is_sent_on_is_what_came_and_its_end_comes_last() -> None:
         source.settimeout(10)
         assert source.recv(1) == b""
         assert long_value_receive(channel, "report")["threads"][0]["bytes_sent"] == MESSAGE
-    sink.close()
 
 
 def echo(connection: socket.socket) -> None:
@@ -263,26 +260,26 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("does", ANSWERS)
-def test_a_service_that_knows_nothing_of_the_run_gets_nothing(does: str) -> None:
-    sink, token = Sink(), b"FLUSHALL\r\nQUIT\r\n"
+def test_a_service_that_knows_nothing_of_the_run_gets_nothing(does: str,
+                                                              sink: socket.socket) -> None:
+    token = b"FLUSHALL\r\nQUIT\r\n"
     with server_started("127.0.0.1:0", "--proxy") as proxy:
         assert client_run(*ONE, f"via={proxy.address}").returncode == 0
         files = open_files(proxy.pid)
-        channel, source = run_opened(proxy, sink.address, token.hex())
+        channel, source = run_opened(proxy, address_of(sink), token.hex())
         began = time.monotonic()
-        service = sink.accept()
+        service = accepted(sink)
         ANSWERS[does](service)
         failed = channel.receive()
         assert time.monotonic() - began < WITHIN_S
         assert failed["type"] == "failed" and failed["phase"] == "hello"
-        assert f"{sink.address} did not accept the token" in failed["text"]
+        assert f"{address_of(sink)} did not accept the token" in failed["text"]
         if does not in ("echoes", "closes"):
             got = rest_of(service)
             assert len(got) == 36 and b"FLUSH" not in got and b"GET" not in got
         for one in (channel, source, service):
             one.close()
         settled(proxy.pid, files)
-    sink.close()
 
 
 def test_a_server_that_waits_for_another_run_accepts_nothing() -> None:
@@ -299,23 +296,22 @@ def test_a_server_that_waits_for_another_run_accepts_nothing() -> None:
     (["--allow-sink", "192.0.2.0/24", "--allow-sink", "127.0.0.1"], True),
     (["--allow-sink", "::/0"], False),
 ])
-def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool) -> None:
-    sink = Sink()
+def test_a_proxy_connects_only_where_it_may(flags: list[str], allowed: bool,
+                                            sink: socket.socket) -> None:
     with server_started("127.0.0.1:0", "--proxy", *flags) as proxy:
         channel = Channel(proxy.address)
         ready = plan_send(channel, VERSION, *ONE, end="proxy")
-        channel.send("sink", address=sink.address, token="00" * 16, key="", host="a test")
+        channel.send("sink", address=address_of(sink), token="00" * 16, key="", host="a test")
         if allowed:
             data_join(ready)
-            sink.accept()
+            accepted(sink)
         else:
             failed = channel.receive()
-            assert failed["type"] == "failed" and f"may not connect to {sink.address}" in failed[
-                "text"]
-            sink.listener.settimeout(0.2)
+            assert failed["type"] == "failed"
+            assert f"may not connect to {address_of(sink)}" in failed["text"]
+            sink.settimeout(0.2)
             with pytest.raises(TimeoutError):
-                sink.accept()
-    sink.close()
+                accepted(sink)
 
 
 @pytest.mark.parametrize("address", ["localhost:80", "127.0.0.1", "unix:", "127.0.0.1:0x50", ""])
@@ -348,47 +344,28 @@ if ring_trouble() is None:
 LONG = ["workload=proxy", "duration=60s", "warmup=0s", "place=free"]
 
 
-@dataclass(frozen=True)
-class Loss:
-    """A run in the middle of which its proxy or its server was killed or stopped."""
-
-    victim: str
-    dies: Server
-    lives: Server
-    ending: Ending
-
-
-def loss_of(victim: str, proxy: Server, server: Server, number: signal.Signals,
-            words: list[str]) -> Loss:
-    dies, lives = (proxy, server) if victim == "proxy" else (server, proxy)
-    client = client_start("--json", *places(proxy, server), *LONG, *words)
-    busy(proxy.pid, server.pid)
-    os.kill(dies.pid, number)
-    return Loss(victim, dies, lives, Ending(client))
-
-
-def assert_told(loss: Loss, named: bool) -> None:
-    out, error, took_s = loss.ending.awaited()
-    assert took_s < WITHIN_S
-    assert loss.ending.client.returncode == 1 and error.count("\n") == 1
-    record = json.loads(out)
-    assert record["status"] == "failed" and record["phase"] in ("run", "report")
-    assert not named or loss.victim in record["reason"]
-    loss.dies.process.kill()
-    loss.dies.process.wait()
-    other = f"{'server' if loss.victim == 'proxy' else 'via'}={loss.lives.address}"
-    assert client_run(*ONE, other).returncode == 0
-
-
+@pytest.mark.parametrize("victim", ["proxy", "server"])
 @pytest.mark.parametrize(("number", "words"),
                          [*((signal.SIGKILL, words) for words in RUNS), (signal.SIGSTOP, RUNS[0])])
 def test_a_proxy_or_a_server_that_goes_away_is_told_within_5_s(number: signal.Signals,
-                                                               words: list[str]) -> None:
-    with proxy_and_server() as first, proxy_and_server() as second:
-        losses = [loss_of("proxy", *first, number, words),
-                  loss_of("server", *second, number, words)]
-        for loss in losses:  # what one waits for, the other waits for meanwhile
-            assert_told(loss, named=number == signal.SIGKILL)
+                                                               words: list[str], victim: str,
+                                                               ) -> None:
+    with proxy_and_server() as (proxy, server):
+        dies, other = (proxy, f"server={server.address}") if victim == "proxy" else (
+            server, f"via={proxy.address}")
+        client = client_start("--json", *places(proxy, server), *LONG, *words)
+        busy(proxy.pid, server.pid)
+        os.kill(dies.pid, number)
+        began = time.monotonic()
+        out, error = client.communicate(timeout=20)
+        assert time.monotonic() - began < WITHIN_S
+        assert client.returncode == 1 and error.count("\n") == 1
+        record = json.loads(out)
+        assert record["status"] == "failed" and record["phase"] in ("run", "report")
+        assert number == signal.SIGSTOP or victim in record["reason"]
+        dies.process.kill()
+        dies.process.wait()
+        assert client_run(*ONE, other).returncode == 0
 
 
 @pytest.mark.parametrize("victim", ["proxy", "server"])

@@ -207,10 +207,10 @@ def test_a_server_of_others_keeps_what_is_set_and_gives_it_back(protocol: Protoc
         to = (f"transport={transport} peer={address} control=none protocol={protocol.name} "
               "verify=on place=free warmup=0s")
         records_ok([
-   f"{to} op=get:100 messages=200", f"{to} op=set:4K messages=200 depth=4",
-   f"{to} op=get:100*9+set:100+get:100K depth=16 messages=400 connections=3",
-   f"{to} op=get:900K messages=20",
-   f"{to} op=get:1 depth=64 messages=4000 write=coalesce window=64"])
+            f"{to} op=get:100 messages=200", f"{to} op=set:4K messages=200 depth=4",
+            f"{to} op=get:100*9+set:100+get:100K depth=16 messages=400 connections=3",
+            f"{to} op=get:900K messages=20",
+            f"{to} op=get:1 depth=64 messages=4000 write=coalesce window=64"])
 
 
 def test_a_value_that_memcached_has_no_room_for_fails_the_run(tmp_path: Path) -> None:

@@ -100,8 +100,9 @@ def test_messages_name_the_commands_of_an_installation(installed: Installed) -> 
     assert done.stderr == ("uncork: hosts=INVENTORY: ansible-core is missing: uncork setup fleet "
                            "installs it\n")
     done = installed.run("setup", "static")
-    assert (done.returncode, done.stderr) == (1, "uncork: static: it is built in a checkout; a "
-                                              "release has static programs (docs/install.md)\n")
+    assert (done.returncode, done.stderr) == (
+        1, "uncork: static: it is built in a checkout; a release has static programs "
+        "(docs/install.md)\n")
     done = installed.run("run", "quick", "target=vng:6.99", "-n")
     assert "uncork setup kernels 6.99 fetches it" in done.stderr
 

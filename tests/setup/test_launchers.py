@@ -72,10 +72,12 @@ def test_where_none_fits_each_candidate_is_named_with_the_reason(sandbox: Sandbo
     done = sandbox.run("scripts/uncork", "list", UNCORK_PYTHON="/no/such")
     assert done.returncode == 1
     assert done.stdout == ""
-    assert done.stderr.splitlines() == ["uncork: no Python >= 3.11 with numpy, uncork_wanted was "
-                                        "found: run scripts/demo, which installs it",
-                                        "  /no/such: no such program", f"  {SYSTEM_PYTHON}: has no "
-                                        "uncork_wanted", "  python3: did not answer in 5 s"]
+    assert done.stderr.splitlines() == [
+        "uncork: no Python >= 3.11 with numpy, uncork_wanted was found: "
+        "run scripts/demo, which installs it",
+        "  /no/such: no such program",
+        f"  {SYSTEM_PYTHON}: has no uncork_wanted",
+        "  python3: did not answer in 5 s"]
 
 
 def test_an_old_python_is_refused_by_its_version(sandbox: Sandbox) -> None:

@@ -59,18 +59,10 @@ def test_each_probe_holds_where_tests_run(sandbox: Sandbox, row: list[str]) -> N
     assert sandbox.shell(script).stdout == "there\n"
 
 
-@pytest.mark.parametrize(
-    "probe",
-    [
-        "command:uncork-nothing",
-        "command:sort>=9999.1",
-        "pkg-config:uncork-nothing",
-        "pkg-config:libuv>=9999",
-        "link:uncork-nothing",
-        "link:cc:-luncork-nothing",
-        "python:uncork_nothing",
-    ],
-)
+@pytest.mark.parametrize("probe", [
+    "command:uncork-nothing", "command:sort>=9999.1", "pkg-config:uncork-nothing",
+    "pkg-config:libuv>=9999", "link:uncork-nothing", "link:cc:-luncork-nothing",
+    "python:uncork_nothing"])
 def test_a_probe_says_no(sandbox: Sandbox, probe: str) -> None:
     done = sandbox.shell(f"PACKAGES_PYTHON_FITS=''; probe '{probe}' || echo missing")
     assert (done.stdout, done.stderr) == ("missing\n", "")
@@ -94,10 +86,10 @@ def test_without_root_the_one_command_is_printed(sandbox: Sandbox, sudo: bool) -
     command = ("apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o "
                "DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev")
     assert done.returncode == 1
-    assert done.stderr.splitlines(
-        ) == ["uncork: these packages are missing, and installing them needs root: wanted "
-              "wanted-dev", "An administrator must run, once:", "", f"  sudo sh -c '{command}'" if
-              sudo else f"  su -c '{command}'", ""]
+    assert done.stderr.splitlines() == [
+        "uncork: these packages are missing, and installing them needs root: wanted wanted-dev",
+        "An administrator must run, once:", "",
+        f"  {'sudo sh' if sudo else 'su'} -c '{command}'", ""]
     assert sandbox.calls_read() == []
 
 
@@ -125,8 +117,10 @@ def test_root_installs_only_what_is_missing_after_one_update(sandbox: Sandbox) -
     done = sandbox.shell(ENSURE)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("packages    installing wanted wanted-dev (log: ")
-    expected = ["apt-get update", "apt-get -o DPkg::Lock::Timeout=120 install -y "
-                "--no-install-recommends wanted wanted-dev", "noninteractive"]
+    expected = [
+        "apt-get update",
+        "apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev",
+        "noninteractive"]
     assert sandbox.calls_read() == expected
     assert sandbox.shell(ENSURE).returncode == 0
     assert sandbox.calls_read() == expected
@@ -195,8 +189,9 @@ def test_without_packages_a_venv_is_made_and_found_again(sandbox: Sandbox) -> No
     done = sandbox.shell(ENSURE, path=path, **offline)
     assert done.returncode == 0, done.stderr
     interpreter = sandbox.tree / "build/venv/bin/python"
-    assert done.stdout.splitlines() == ["python      no interpreter has numpy, uncork_wanted; "
-                                        "making build/venv on top of the system packages",
-                                        f"python is {interpreter}"]
+    assert done.stdout.splitlines() == [
+        "python      no interpreter has numpy, uncork_wanted; "
+        "making build/venv on top of the system packages",
+        f"python is {interpreter}"]
     assert sandbox.shell(ENSURE, path=path).stdout == f"python is {interpreter}\n"
     assert sandbox.run("scripts/uncork", path=path).returncode == 0

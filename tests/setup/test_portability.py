@@ -83,10 +83,11 @@ def test_what_does_not_compile_is_said_again_once_and_the_log_is_named(ready: Sa
                       'esac')
     done = run(ready, "x86_64-freebsd")
     assert done.returncode == 1
-    assert done.stdout.splitlines() == ["x86_64-freebsd: does not link or compile; all of it is in "
-                                        "build/logs/portability-x86_64-freebsd.log",
-                                        "common/a.c:3:1: error: use of undeclared identifier",
-                                        "0 passed, 1 failed, 0 skipped"]
+    assert done.stdout.splitlines() == [
+        "x86_64-freebsd: does not link or compile; all of it is in "
+        "build/logs/portability-x86_64-freebsd.log",
+        "common/a.c:3:1: error: use of undeclared identifier",
+        "0 passed, 1 failed, 0 skipped"]
 
 
 def test_to_compile_only_no_library_is_built_and_nothing_is_linked(ready: Sandbox) -> None:
@@ -125,9 +126,10 @@ def test_where_there_is_no_mirror_of_debian_the_reason_is_the_sources(ready: San
     shutil.rmtree(ready.tree / "build/portability/sources")
     done = run(ready, "x86_64-macos")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["skipped: the sources of libuv1, jansson are Debian's, and "
-                                        "no mirror of Debian is among the sources of apt",
-                                        "0 passed, 0 failed, 1 skipped"]
+    assert done.stdout.splitlines() == [
+        "skipped: the sources of libuv1, jansson are Debian's, and no mirror of Debian is among "
+        "the sources of apt",
+        "0 passed, 0 failed, 1 skipped"]
 
 
 SOURCES = (f'. "{TOP}/tests/portability/sources.sh"; sources_ensure jansson || echo "why: '

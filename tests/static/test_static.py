@@ -176,8 +176,8 @@ def test_an_address_is_in_numbers(empty: Place) -> None:
 
 
 def test_an_archive_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
-    (tmp_path / "jansson.pc").write_text("Name: jansson\nDescription: one\nVersion: 2.14\nLibs: "
-                                         "-luncork-none\n")
+    (tmp_path / "jansson.pc").write_text(
+        "Name: jansson\nDescription: one\nVersion: 2.14\nLibs: -luncork-none\n")
     done = subprocess.run(["cmake", "-S", TOP, "-B", tmp_path / "build", "-G", "Ninja",
                            "-DUNCORK_STATIC=ON"],
                           env=os.environ | {"PKG_CONFIG_PATH": str(tmp_path)}, capture_output=True,
