@@ -118,8 +118,20 @@ def words_split(given: Sequence[str], known: Mapping[str, str]) -> dict[str, str
     return words
 
 
+def words_answer(known: Mapping[str, str], usage: str,
+                 measure: Callable[[dict[str, str]], None]) -> int:
+    """The exit status of a program that takes words only."""
+    def answer() -> int:
+        strange = next((word for word in sys.argv[1:] if "=" not in word), None)
+        if strange is not None:
+            raise UsageError(f'"{strange}" is not a word: {usage}')
+        measure({**known, **words_split(sys.argv[1:], known)})
+        return 0
+
+    return errors_print(answer)
+
+
 def contests_list() -> None:
-    """What --list prints."""
     print("contests")
     print("\n".join(labelled_lines([(c.name, f"{c.says} ({c.words})") for c in CONTESTS.values()],
                                    WIDTH, "  ")))
@@ -183,7 +195,6 @@ def line_keep(file: TextIO | None, document: Mapping[str, Any]) -> None:
 
 
 def bench_run(options: Options, network: str) -> None:
-    """The whole run: header, rounds, table."""
     client = client_open()
     for contender in CONTENDERS.values():
         contender.prepare()
@@ -216,7 +227,6 @@ def bench_answer(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit status."""
     return errors_print(lambda: bench_answer(arguments))
 
 

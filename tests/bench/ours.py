@@ -40,7 +40,6 @@ def words(job: Job, place: str) -> list[str]:
 
 
 def command(client: Client, job: Job, place: str) -> list[str]:
-    """The whole command."""
     return [client.program, "--json", *words(job, place), f"warmup={1000 * job.warmup:.0f}ms"]
 
 

@@ -13,17 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.__main__ import count_parse, load_text, words_split
-from suite.__main__ import errors_print
-from suite.base.errors import Failure, UsageError
+from bench.__main__ import count_parse, load_text, words_answer
+from suite.base.errors import Failure
 from suite.observe.load import CACHE_FROM_BYTES
 
-WORDS = {"records": "100000", "folder": ""}
 TIMES_KEPT = 3  # tables from kept columns
 LARGE_KEPT_S, LARGE_MADE_S, LARGE_MIB = 5, 60, 500  # what 100000 records may take
 
@@ -62,12 +60,8 @@ def folder_open(named: str) -> Iterator[Path]:
 
 
 def cost_print(what: str, cost: Cost) -> None:
-    """One line."""
-    print(
-        f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  {cost.peak_mib:6.0f} "
-        "MiB at most",
-        flush=True,
-    )
+    print(f"{what:<14} {cost.seconds:6.2f} s  {cost.cpu_seconds:6.2f} s of CPU  "
+          f"{cost.peak_mib:6.0f} MiB at most", flush=True)
 
 
 def table_measure(records: int, folder: Path) -> None:
@@ -96,21 +90,12 @@ def table_measure(records: int, folder: Path) -> None:
         f"{LARGE_MIB} MiB")
 
 
-def scale_answer(arguments: Sequence[str]) -> int:
-    """Makes the records and times their table; the exit status."""
-    strange = next((word for word in arguments if "=" not in word), None)
-    if strange is not None:
-        raise UsageError(f'"{strange}" is no word: records=N, folder=DIR')
-    words = WORDS | words_split(arguments, WORDS)
+def words_measure(words: dict[str, str]) -> None:
+    """Makes the records and times their table."""
     with folder_open(words["folder"]) as folder:
         table_measure(count_parse("records", words["records"], 1), folder)
-    return 0
-
-
-def main(arguments: Sequence[str]) -> int:
-    """The exit status."""
-    return errors_print(lambda: scale_answer(arguments))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(words_answer({"records": "100000", "folder": ""}, "records=N, folder=DIR",
+                          words_measure))

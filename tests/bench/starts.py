@@ -16,13 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.__main__ import count_parse, load_text, words_split
+from bench.__main__ import count_parse, load_text, words_answer
 from suite import stats
-from suite.__main__ import errors_print
 from suite.base.client import ROOT
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure
 
-WORDS = {"rounds": "20"}
 UNCORK = str(ROOT / "scripts" / "uncork")
 RUN = ("run", "quick", "rounds=6", "duration=20ms", "warmup=0s")
 EMPTY, PANDAS = "python3 -c pass", "python3 -c 'import pandas'"
@@ -102,20 +100,6 @@ def starts_measure(rounds: int) -> None:
             print(one.ratio_text(times))
 
 
-def starts_answer(arguments: Sequence[str]) -> int:
-    """Measures; the exit status."""
-    strange = next((word for word in arguments if "=" not in word), None)
-    if strange is not None:
-        raise UsageError(f'"{strange}" is not a word: rounds=N')
-    words = WORDS | words_split(arguments, WORDS)
-    starts_measure(count_parse("rounds", words["rounds"], 1))
-    return 0
-
-
-def main(arguments: Sequence[str]) -> int:
-    """The exit status."""
-    return errors_print(lambda: starts_answer(arguments))
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(words_answer({"rounds": "20"}, "rounds=N", lambda words: starts_measure(
+        count_parse("rounds", words["rounds"], 1))))

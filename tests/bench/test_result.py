@@ -40,22 +40,15 @@ def test_ratios_are_paired_by_round():
     assert (rows["floor / floor"].ratio, rows["floor / floor"].verdict) == ("1.000", "A/A")
 
 
-@pytest.mark.parametrize("low, high, verdict", [
-    (0.97, 0.99, "reached"), (0.90, 0.969, "not reached"), (0.96, 0.98, "undecided"),
+@pytest.mark.parametrize("low, high, least, most, verdict", [
+    (0.97, 0.99, 0.97, None, "reached"), (0.90, 0.969, 0.97, None, "not reached"),
+    (0.96, 0.98, 0.97, None, "undecided"),
+    (2.0, 2.1, None, 2.1, "reached"), (2.11, 2.2, None, 2.1, "not reached"),
+    (2.0, 2.2, None, 2.1, "undecided"),
+    (0.1, 0.2, None, None, ""),
 ])
-def test_a_ratio_is_judged_by_its_interval(low, high, verdict):
-    assert verdict_text(Interval(low, high, 0.96), 0.97, None) == verdict
-
-
-@pytest.mark.parametrize("low, high, verdict", [
-    (2.0, 2.1, "reached"), (2.11, 2.2, "not reached"), (2.0, 2.2, "undecided"),
-])
-def test_a_count_is_judged_by_its_interval_the_other_way_round(low, high, verdict):
-    assert verdict_text(Interval(low, high, 0.96), None, 2.1) == verdict
-
-
-def test_nothing_is_judged_without_a_budget():
-    assert verdict_text(Interval(0.1, 0.2, 0.96), None, None) == ""
+def test_a_ratio_and_a_count_are_judged_by_their_interval(low, high, least, most, verdict):
+    assert verdict_text(Interval(low, high, 0.96), least, most) == verdict
 
 
 def test_fewer_than_six_rounds_decide_nothing():

@@ -48,14 +48,8 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
     """What a script in this tree does in a guest, of two attempts the one that came to its end."""
     for _ in range(2):
         try:
-            done = process_run(
-                guest.boot(
-                    f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?",
-                    f"--rodir={TOP}",
-                ),
-                "",
-                BOOTED_SECONDS,
-            )
+            here = f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?"
+            done = process_run(guest.boot(here, f"--rodir={TOP}"), "", BOOTED_SECONDS)
         except subprocess.TimeoutExpired:
             continue
         if re.search(r"^ended \d+$", done.stdout, re.MULTILINE):
@@ -81,8 +75,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip(f"there is no newer kernel here than {old.image.release}")
     folder = tmp_path_factory.mktemp("kernels") / "result"
     done = subprocess.run([str(TOP / "scripts/uncork"), "run", f"target={OLD},{NEW}", *CELLS, "-o",
-                           str(folder)],
-                          capture_output=True, text=True, timeout=RUN_SECONDS)
+                           str(folder)], capture_output=True, text=True, timeout=RUN_SECONDS)
     if "twice" in done.stderr:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert done.returncode == 0, done.stderr
@@ -90,7 +83,6 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def records_of(folder: Path) -> list[dict[str, Any]]:
-    """All records of a result."""
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 

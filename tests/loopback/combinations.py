@@ -10,6 +10,8 @@ from programs import BIN, SANITIZED, batch_run_again, client_json, record_sum
 
 Item = TypeVar("Item")
 VOCABULARY = client_json("--list=json")[0]
+LIBRARIES = [layer["name"] for layer in VOCABULARY["variants"]["security"]
+             if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]]
 MESSAGES = 3
 COMMON = {"messages": str(MESSAGES), "place": "free"}
 # how often every row of the other words is used, each time with other neighbours

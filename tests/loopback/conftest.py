@@ -1,12 +1,46 @@
 # SPDX-License-Identifier: MIT
-"""Counts the cells that were run and those that this machine cannot run, and prints both at the
-end."""
+"""A folder for what programs leave behind, and a count of the cells that were run and those that
+this machine cannot run, printed at the end."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
+
+from programs import WITHIN_S
+
+
+def _processes_of(folder: Path) -> list[str]:
+    """Those that have this TMPDIR, but for the tests, or that work in a folder of it."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if path.name != str(os.getpid()) and (
+                    f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes()
+                    or str((path / "cwd").readlink()).startswith(f"{folder}/")):
+                found.append((path / "cmdline").read_text().replace("\0", " ")[:60])
+    return found
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """TMPDIR, which `nobody` may enter. Every test leaves it empty, and no process with it."""
+    path = Path(f"/tmp/u{os.getpid()}")
+    path.mkdir()
+    path.chmod(0o777)
+    monkeypatch.setenv("TMPDIR", str(path))
+    yield path
+    until = time.monotonic() + WITHIN_S
+    while (left := [*path.iterdir(), *_processes_of(path)]) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert left == []
+    path.rmdir()
 
 
 class Tally:

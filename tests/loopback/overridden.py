@@ -26,6 +26,8 @@ REQUEST = b"q" * 28
 # of 1000 replies: on a busy machine TCP merges two sends, or repeats one whose acknowledgement is
 # late (tail loss probe)
 REPEATED = 5
+MERGED = 0.05  # the same, of a mean of some 50 replies
+STALL_MS = 35  # less than the wait for a delayed acknowledgement
 
 # Accepts a connection, or two where it has threads or children, and answers each request by pieces.
 SENDER = r"""
@@ -114,9 +116,8 @@ def under(folder: Path, *command: str, override: str = "none", **options: Any) -
     """A command under uncork-exec; killed if it is still there."""
     file = folder / "report.json"
     file.touch()
-    process = subprocess.Popen(
-        [EXEC, f"override={override}", "--json", str(file), "--", *command], text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    process = subprocess.Popen([EXEC, f"override={override}", "--json", str(file), "--", *command],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
     run = Run(process, file)
     try:
         yield run
@@ -135,7 +136,7 @@ class Replies:
     """What a client saw: bytes, data segments of each reply (none without TCP), median and largest
     time in ms."""
 
-    data: bytes
+    data: bytes = field(repr=False)
     each: tuple[int, ...]
     median_ms: float
     largest_ms: float
@@ -144,6 +145,15 @@ class Replies:
     def segments(self) -> float:
         """Segments for each reply, as a mean."""
         return statistics.fmean(self.each)
+
+    def came_as(self, segments: int) -> bool:
+        """Whether a reply was so many segments, but for the few that TCP merges or repeats."""
+        return abs(self.segments - segments) <= MERGED
+
+    @property
+    def stalled(self) -> bool:
+        """Whether most replies waited for a delayed acknowledgement."""
+        return self.median_ms > STALL_MS
 
     def different(self, other: Replies) -> int:
         """The number of replies that came as another number of segments."""
@@ -191,7 +201,6 @@ def connected(port: int, path: str | None = None, within_s: float = 20) -> socke
 
 
 def sender_command(**options: Any) -> tuple[str, ...]:
-    """The command of the sender."""
     return sys.executable, "-c", SENDER, json.dumps(options)
 
 

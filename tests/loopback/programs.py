@@ -10,7 +10,9 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,16 +27,16 @@ SANITIZED = bool({"asan", "tsan"} & {*BIN.parts})
 IDLE_TASKS = 2 if "tsan" in BIN.parts else 1  # of a server; ThreadSanitizer has a thread of its own
 # 5 s, and what it takes to start and end processes on a machine that others use too
 WITHIN_S = 12.0 if SANITIZED else 8.0
+# LeakSanitizer cannot look for leaks in a program that is traced.
+TRACED = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
 CLIENT = BIN / "uncork-client"
 SERVER = BIN / "uncork-server"
 
 
 def client_start(*arguments: str, **options: Any) -> subprocess.Popen[str]:
     """The client under way, its output piped."""
-    return subprocess.Popen(
-        [str(CLIENT), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        **options
-    )
+    return subprocess.Popen([str(CLIENT), *arguments], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **options)
 
 
 class Ending:
@@ -61,10 +63,8 @@ def client_run(
     *arguments: str, stdin: str = "", within_s: float = 120, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """The client from beginning to end."""
-    return subprocess.run(
-        [str(CLIENT), *arguments], input=stdin, capture_output=True, text=True, timeout=within_s,
-        **options
-    )
+    return subprocess.run([str(CLIENT), *arguments], input=stdin, capture_output=True, text=True,
+                          timeout=within_s, **options)
 
 
 def client_json(*arguments: str, stdin: str = "", within_s: float = 300,
@@ -82,6 +82,19 @@ def batch_run(lines: list[str], within_s: float = 300, **options: Any) -> list[d
     assert end == {"end": len(lines)}
     assert len(records) == len(lines)
     return records
+
+
+def records_ok(lines: list[str], **options: Any) -> list[dict[str, Any]]:
+    """The records of runs all of which must go well."""
+    records = batch_run(lines, **options)
+    for text, record in zip(lines, records, strict=True):
+        assert record["status"] == "ok", f"{text}: {record['reason']}"
+    return records
+
+
+def record_ok(words: str, **options: Any) -> dict[str, Any]:
+    """The record of a run that must go well."""
+    return records_ok([words], **options)[0]
 
 
 def stands_still(text: str, record: dict[str, Any]) -> bool:
@@ -173,14 +186,17 @@ class Server:
         return self.process.wait(10)
 
 
+def server_run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A server that ends by itself: its command line is wrong, or a port is taken."""
+    return subprocess.run([str(SERVER), *arguments], capture_output=True, text=True, timeout=20)
+
+
 @contextmanager
 def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
     """A server that is ready; ended, if the test has not done so, and required to end well when
     told to."""
-    process = subprocess.Popen(
-        [str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True
-    )
+    process = subprocess.Popen([str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout
         line = process.stdout.readline()
@@ -216,6 +232,16 @@ def busy(*pids: int) -> None:
             raise AssertionError("the run never began")
 
 
+def children_of(pid: int, count: int = 1) -> list[int]:
+    """The programs that a client has started, when there are that many."""
+    for _ in range(500):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        if len(children) == count:
+            return [*map(int, children)]
+        time.sleep(0.01)
+    raise AssertionError(f"{children} are the children, {count} were to come")
+
+
 def open_files(pid: int) -> int:
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -247,6 +273,23 @@ LOOP_CHANGES = "epoll_ctl,io_uring_enter"
 def as_recorded(trace: str) -> str:
     """A trace of strace, in which waits of libuv have the name that they have in a record."""
     return re.sub(r"^epoll_pwait\(", "epoll_wait(", trace, flags=re.MULTILINE)
+
+
+def strace_run(calls: str, *words: str) -> tuple[list[str], dict[str, Any]]:
+    """Runs the client under strace: what each thread called, of all that it starts too, and the
+    record."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(["strace", "-ff", "-o", f"{folder}/trace", "-e", f"trace={calls}",
+                               str(CLIENT), "--json", *words], capture_output=True, text=True,
+                              timeout=120, env=TRACED)
+        assert done.returncode == 0, done.stderr
+        traces = [path.read_text(errors="replace") for path in Path(folder).iterdir()]
+    return [as_recorded(trace) for trace in traces], json.loads(done.stdout)
+
+
+def calls_counted(*traces: str) -> Counter[str]:
+    """How often each call stands in traces."""
+    return Counter(re.findall(r"^(\w+)\(", "\n".join(traces), re.MULTILINE))
 
 
 def record_sum(end: dict[str, Any], key: str) -> int:

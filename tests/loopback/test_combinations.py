@@ -30,7 +30,7 @@ from combinations import (
     thinned,
 )
 from pairwise import pairwise_rows
-from programs import SANITIZED, batch_run, record_sum
+from programs import SANITIZED, batch_run, record_sum, records_ok
 
 
 def cells(transport: str, write: str) -> list[dict[str, str]]:
@@ -107,8 +107,7 @@ def test_several_threads_a_side_send_both_ways_and_none_waits_for_another(transp
         "client.threads=2 "
         f"server.threads=3 messages=12 warmup=5ms verify=on place=free"
     ] * (20 if SANITIZED else 100)
-    for record in batch_run(lines):
-        assert record["status"] == "ok", record["reason"]
+    for record in records_ok(lines):
         assert (
             record_sum(record["server"], "bytes_received")
             == record_sum(record["client"], "bytes_received")

@@ -11,7 +11,6 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,33 +65,6 @@ pytestmark = [
 
 
 @pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """TMPDIR, which `nobody` may enter. Every test leaves it empty, and no process with it."""
-    path = Path(f"/tmp/c{os.getpid()}")
-    path.mkdir()
-    path.chmod(0o777)
-    monkeypatch.setenv("TMPDIR", str(path))
-    yield path
-    until = time.monotonic() + WITHIN_S
-    while (left := [*path.iterdir(), *processes_of(path)]) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert left == []
-    path.rmdir()
-
-
-def processes_of(folder: Path) -> list[str]:
-    """Those that have this TMPDIR, but for the tests, or that work in a folder of it."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if path.name != str(os.getpid()) and (
-                    f"TMPDIR={folder}\0".encode() in (path / "environ").read_bytes()
-                    or str((path / "cwd").readlink()).startswith(f"{folder}/")):
-                found.append((path / "cmdline").read_text().replace("\0", " ")[:60])
-    return found
-
-
-@pytest.fixture
 def definitions(tmp_path: Path) -> str:
     """The file of --subjects."""
     common = {"program": sys.executable, "protocols": ["nbd"], "transports": ["tcp", "unix"],
@@ -130,7 +102,7 @@ def refusal_of(definitions: str, *words: str) -> str:
 
 @pytest.mark.parametrize("words", [(), ("transport=unix", "load=unix"), ("security=gnutls",)],
                          ids=" ".join)
-def test_a_load_is_timed_and_its_bytes_are_counted(definitions: str, folder: Path,
+def test_a_load_is_timed_and_its_bytes_are_counted(definitions: str, temporary: Path,
                                                    words: tuple[str, ...]) -> None:
     given = [word for word in WORDS if not any(word[:5] == each[:5] for each in words)]
     record = record_of(definitions, *given, *words)
@@ -144,7 +116,7 @@ def test_a_load_is_timed_and_its_bytes_are_counted(definitions: str, folder: Pat
 
 
 def test_the_rehearsal_alone_is_watched_and_both_run_in_a_folder_of_their_own(
-        definitions: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        definitions: str, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FACTS", str(tmp_path / "facts"))
     monkeypatch.delenv("LD_PRELOAD", raising=False)
     record_of(definitions, *WORDS, "asks.mode=facts", "place=0/0", "security=gnutls")
@@ -153,14 +125,14 @@ def test_the_rehearsal_alone_is_watched_and_both_run_in_a_folder_of_their_own(
     assert timed.startswith("True None") and timed.endswith("[0]") and "'keys.psk'" in timed
 
 
-def test_an_override_changes_the_timed_run(definitions: str, folder: Path) -> None:
+def test_an_override_changes_the_timed_run(definitions: str, temporary: Path) -> None:
     record = record_of(definitions, *WORDS, "asks.override=rcvbuf:32K")
     (kind,) = record["load"]["override"]["connections"]
     assert kind["connections"] == 2 and kind["changed"] >= 2 and kind["rcvbuf_bytes"] == 65536
 
 
 def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions: str,
-                                                                    folder: Path) -> None:
+                                                                    temporary: Path) -> None:
     record = record_of(definitions, *WORDS[:2], "moves=1M", "protocol=nbd",
                        f"command=true 1, 2; {sys.executable} -c 'import sys' {{uri}}; "
                        "bash -c 'exec 9<>/dev/tcp/$0/$1; echo >&9; cat <&9' {host} {port} | wc -c")
@@ -186,13 +158,13 @@ def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions:
     ("command=ls", "workload=command needs either load=NAME"),
     ("subject=own", "workload=command needs subject="),
 ])
-def test_a_load_that_is_no_result_says_why(definitions: str, folder: Path, words: str,
+def test_a_load_that_is_no_result_says_why(definitions: str, temporary: Path, words: str,
                                            told: str) -> None:
     given = {word.partition("=")[0]: word for word in (*WORDS, *words.split())}
     assert told in refusal_of(definitions, *given.values())
 
 
-def test_a_program_that_the_library_cannot_reach_is_unsupported(definitions: str, folder: Path,
+def test_a_program_that_the_library_cannot_reach_is_unsupported(definitions: str, temporary: Path,
                                                                 tmp_path: Path) -> None:
     (tmp_path / "static").write_bytes(
         bytes.fromhex("7f454c46020101") + bytes(9) + bytes.fromhex("02003e0001") + bytes(47))
@@ -204,29 +176,11 @@ def test_a_command_that_names_no_bytes_is_refused(definitions: str) -> None:
     assert "command= needs moves=" in refusal_of(definitions, *WORDS[:2], "command=ls")
 
 
-def test_what_a_load_leaves_running_ends_with_it(definitions: str, folder: Path) -> None:
+def test_what_a_load_leaves_running_ends_with_it(definitions: str, temporary: Path) -> None:
     assert record_of(definitions, *WORDS, "asks.mode=leaves")["status"] == "ok"
 
 
-@pytest.mark.parametrize(("victim", "number", "mode"), [
-    ("client", signal.SIGTERM, "hangs"), ("client", signal.SIGKILL, "hangs"),
-    ("load", signal.SIGTERM, "hangs"), ("load", signal.SIGKILL, "hangs"),
-    ("supervisor", signal.SIGKILL, "waits")])  # what has left its session has no other end
-def test_a_kill_leaves_no_process_and_no_folder(definitions: str, folder: Path, victim: str,
-                                                number: signal.Signals, mode: str) -> None:
-    """The fixture looks."""
-    client = client_start("--subjects", definitions, *WORDS, f"asks.mode={mode}")
-    until = time.monotonic() + WITHIN_S
-    while not (load := [pid for pid in children_of(supervisor_of(client.pid)) if children_of(pid)]):
-        assert time.monotonic() < until and client.poll() is None
-        time.sleep(0.01)
-    pids = {"client": client.pid, "load": load[0], "supervisor": supervisor_of(client.pid)}
-    os.kill(pids[victim], number)
-    client.communicate(timeout=WITHIN_S)
-    assert client.returncode != 0
-
-
-def children_of(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     with contextlib.suppress(OSError):
         return [*map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
     return []
@@ -234,12 +188,30 @@ def children_of(pid: int) -> list[int]:
 
 def supervisor_of(client: int) -> int:
     """The child of the client that is no server; 0: not yet."""
-    for pid in children_of(client):
+    for pid in children(client):
         with contextlib.suppress(OSError):
             if (Path(f"/proc/{pid}/comm").read_text() == "uncork-client\n"
-                    and str(Path(f"/proc/{pid}/cwd").readlink()).count("uncork-load")):
+                    and "uncork-load" in str(Path(f"/proc/{pid}/cwd").readlink())):
                 return pid
     return 0
+
+
+@pytest.mark.parametrize(("victim", "number", "mode"), [
+    ("client", signal.SIGTERM, "hangs"), ("client", signal.SIGKILL, "hangs"),
+    ("load", signal.SIGTERM, "hangs"), ("load", signal.SIGKILL, "hangs"),
+    ("supervisor", signal.SIGKILL, "waits")])  # what has left its session has no other end
+def test_a_kill_leaves_no_process_and_no_folder(definitions: str, temporary: Path, victim: str,
+                                                number: signal.Signals, mode: str) -> None:
+    """The fixture `temporary` looks."""
+    client = client_start("--subjects", definitions, *WORDS, f"asks.mode={mode}")
+    until = time.monotonic() + WITHIN_S
+    while not (load := [pid for pid in children(supervisor_of(client.pid)) if children(pid)]):
+        assert time.monotonic() < until and client.poll() is None
+        time.sleep(0.01)
+    pids = {"client": client.pid, "load": load[0], "supervisor": supervisor_of(client.pid)}
+    os.kill(pids[victim], number)
+    client.communicate(timeout=WITHIN_S)
+    assert client.returncode != 0
 
 
 @pytest.mark.parametrize(("counts", "told"), [
@@ -249,7 +221,7 @@ def supervisor_of(client: int) -> int:
     ("made [0-9]+",
      "the load counted: counts='made [0-9]+' is not a regular expression with one group"),
     ("made (", "is not a regular expression with one group")])
-def test_a_load_may_say_how_many_requests_it_made(definitions: str, folder: Path, counts: str,
+def test_a_load_may_say_how_many_requests_it_made(definitions: str, temporary: Path, counts: str,
                                                   told: int | str) -> None:
     programs = json.loads(Path(definitions).read_text())
     said = f"{LOAD}\nprint('about 5 requests'); print('it made 17 requests in 1 s')"

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -17,22 +15,26 @@ from pathlib import Path
 
 import pytest
 
+from between import between
+from combinations import LIBRARIES
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
 from programs import (
-    CLIENT,
     Server,
     batch_run,
+    calls_counted,
     client_json,
     client_start,
     open_files,
+    record_ok,
     record_sum,
+    records_ok,
     ring_trouble,
     server_started,
     settled,
+    strace_run,
     strace_trouble,
 )
-from test_limits import NAMESPACE_TROUBLE, in_namespace
 
 VERSION = client_json("--list=json")[0]["uncork"]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]  # of a server
@@ -51,8 +53,7 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
     lines = [f"workload=connect {shape} {setting} messages=40 verify=on warmup={warmup} place=free"
              for shape in SHAPES for warmup in ("0s", "5ms")
              if "transport=unix" not in setting or ("cork" not in shape and "more" not in shape)]
-    for text, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{text}: {record['reason']}"
+    for text, record in zip(lines, records_ok(lines), strict=True):
         client, server = record["client"], record["server"]
         assert (
             record_sum(client, "messages_sent") == record_sum(server, "messages_received") == 40
@@ -71,7 +72,7 @@ def test_every_connection_carries_one_request_and_its_reply_whole(setting: str) 
 
 
 def test_a_connection_costs_the_calls_that_are_counted() -> None:
-    (record,) = batch_run(["workload=connect messages=50 warmup=0s place=free"])
+    record = record_ok("workload=connect messages=50 warmup=0s place=free")
     (thread,) = record["client"]["threads"]
     # the token, then the message; congestion control and TCP_NODELAY
     assert thread["calls"] == {"socket": 50, "setsockopt": 100, "connect": 50, "sendto": 100,
@@ -81,25 +82,16 @@ def test_a_connection_costs_the_calls_that_are_counted() -> None:
 
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ["block", "poll"])
-def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
-                                                                tmp_path: Path) -> None:
+def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str) -> None:
     kinds = ("socket", "setsockopt", "connect", "sendto", "recvfrom", "close")
     seen, counted = [], []
     for messages in (20, 60):
         with server_started() as server:
-            done = subprocess.run(
-                ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e",
-                 f"trace={','.join(kinds)}", str(CLIENT),
-                 "--json", f"server={server.address}", "workload=connect", f"messages={messages}",
-                 "warmup=0s",
-                 "place=free", f"client.engine={engine}"],
-                capture_output=True, text=True, timeout=60,
-                env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-        assert done.returncode == 0, done.stderr
-        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*?(\w+)$",
-                          (tmp_path / "summary").read_text(), re.MULTILINE)
-        seen.append({name: int(count) for count, name in rows})
-        counted.append(json.loads(done.stdout)["client"]["threads"][0]["calls"])
+            traces, record = strace_run(
+                ",".join(kinds), f"server={server.address}", "workload=connect",
+                f"messages={messages}", "warmup=0s", "place=free", f"client.engine={engine}")
+        seen.append(calls_counted(*traces))
+        counted.append(record["client"]["threads"][0]["calls"])
     for kind in kinds:
         assert seen[1][kind] - seen[0][kind] == counted[1][kind] - counted[0][kind], kind
 
@@ -108,92 +100,34 @@ def test_the_calls_of_a_connection_are_those_that_strace_counts(engine: str,
 def test_a_foreign_peer_gets_no_token(name: str) -> None:
     with foreign_started(name) as port:
         for engine in ("block", *LOOPS):
-            (record,) = batch_run(
-                [
-                    f"workload=connect peer=127.0.0.1:{port} control=none verify=on message=16+100 "
-                    f"messages=20 engine={engine} place=free warmup=0s"
-                ]
-            )
-            assert record["status"] == "ok", record.get("reason")
+            record = record_ok(f"workload=connect peer=127.0.0.1:{port} control=none verify=on "
+                               f"message=16+100 messages=20 engine={engine} place=free warmup=0s")
             assert record_sum(record["client"], "bytes_received") == 20 * 116
             assert record_sum(record["client"], "write_calls") == 40  # two fragments each
 
 
+@pytest.mark.parametrize("security", ["plain", *LIBRARIES[:1]])
 @pytest.mark.parametrize("engine", LOOPS)
-def test_a_stranger_is_dropped_and_counted_and_disturbs_nobody(engine: str) -> None:
-    with server_started() as server:
-        channel = Channel(server.address)
-        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
-                          f"server.engine={engine}")
-        assert ready["type"] == "ready"
-        host, _, port = ready["address"].rpartition(":")
-        for said in (b"GET / HTTP/1.0\r\n\r\n" * 3, bytes.fromhex(ready["token"]) + b"\0\0\0\7",
-                     b"short"):
-            with socket.create_connection((host, int(port)), timeout=5) as stranger:
-                stranger.sendall(said)
-                stranger.settimeout(5)
-                with suppress(OSError):  # it may have been seen off already
-                    stranger.shutdown(socket.SHUT_WR)
-                with suppress(ConnectionResetError):
-                    assert stranger.recv(10) == b""
-        channel.close()
-        (record,) = batch_run(
-            [
-                f"server={server.address} workload=connect messages=20 place=free "
-                f"server.engine={engine}"])
-        assert record["status"] == "ok"
-
-
-@pytest.mark.parametrize("engine", LOOPS)
-@pytest.mark.parametrize("victim", ["server", "client"])
-def test_whoever_dies_leaves_no_session_behind(victim: str, engine: str) -> None:
-    with server_started() as server:
-        client = client_start(f"server={server.address}", "workload=connect", "duration=30s",
-                              "connections=3", "place=free",
-                              f"engine={engine}")
-        time.sleep(0.7)
-        began = time.monotonic()
-        if victim == "server":
-            server.process.kill()
-            server.process.wait()
-            _, err = client.communicate(timeout=20)
-            assert client.returncode == 1 and len(err.splitlines()) == 1
-            assert time.monotonic() - began < 8
-        else:
-            client.kill()
-            client.communicate()
-            (record,) = batch_run(
-                [f"server={server.address} workload=connect messages=20 place=free"])
-            assert record["status"] == "ok"
-
-
-@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
-def test_ports_that_wait_for_closed_connections_are_no_mystery() -> None:
-    done = in_namespace("40000 40050", "workload=connect", "messages=500", "place=free",
-                        before="sysctl -qw net.ipv4.tcp_tw_reuse=0")
-    assert done.returncode == 1
-    (line,) = done.stderr.splitlines()
-    assert re.search(
-        r"no local port of 40000 to 40050 is free, and \d+ closed connections are in TIME_WAIT",
-        line)
-    assert "sysctl -w net.ipv4.tcp_tw_reuse=1" in line
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["server.engine=block"], "does not accept the next"),
-        (["server.threads=2", "connections=4"], "one thread takes all connections"),
-        (["write=uv"], "keeps its descriptor"),
-        (["transport=null"], "transport=null"),
-    ],
-)
-def test_what_connections_that_come_and_go_do_not_allow_has_its_reason(
-    words: list[str], named: str
-) -> None:
-    (record,) = batch_run([" ".join(["workload=connect", "messages=5", "place=free", *words])])
-    assert record["status"] == "unsupported"
-    assert named in record["reason"]
+def test_a_stranger_without_the_token_is_counted_and_ends_no_run(engine: str,
+                                                                 security: str) -> None:
+    with server_started() as server, between(server.address) as one:
+        client = client_start("--json", f"server={one.address}", "workload=connect",
+                              "duration=400ms", "warmup=0s", "connections=3", "place=free",
+                              f"engine={engine}", f"security={security}")
+        ready = one.first_ready()
+        token = bytes.fromhex(ready["token"])
+        too_long = bytes.fromhex("160303ffff") + bytes(64)  # a record of TLS
+        said = [b"GET / HTTP/1.0\r\n\r\n" * 3, bytes(20) + too_long,
+                token + bytes.fromhex("00000003") + too_long, b"\x16\x03\x01", token[:10]]
+        for text in said:
+            # it may have been rejected already
+            with connect(ready["address"]) as stranger, suppress(OSError):
+                stranger.sendall(text)
+                stranger.shutdown(socket.SHUT_WR)
+                assert stranger.recv(1) == b""
+        record = json.loads(client.communicate(timeout=20)[0])
+        assert record["status"] == "ok", record["reason"]
+        assert record["server"]["strangers"] == len(said)
 
 
 @contextmanager
@@ -230,13 +164,9 @@ def narrow_echo(path: Path) -> Iterator[str]:
 def test_a_unix_listener_without_room_is_waited_for(workload: str, engine: str,
                                                     tmp_path: Path) -> None:
     with narrow_echo(tmp_path / "echo") as address:
-        (record,) = batch_run(
-            [
-                f"workload={workload} peer={address} control=none transport=unix connections=20 "
-                "messages=60 "
-                f"engine={engine} warmup=0s verify=on place=free"
-            ]
-        )
+        (record,) = batch_run([f"workload={workload} peer={address} control=none transport=unix "
+                               f"connections=20 messages=60 engine={engine} warmup=0s verify=on "
+                               "place=free"])
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "messages_sent") == 60
 
@@ -265,8 +195,7 @@ def test_a_run_that_breaks_leaves_no_connection_that_was_about_to_take_its_place
     def break_run(server: Server) -> None:
         channel = Channel(server.address)
         ready = plan_send(channel, VERSION, "workload=connect", "connections=3", "messages=9",
-                          "verify=on", "warmup=0s",
-                          f"server.engine={engine}")
+                          "verify=on", "warmup=0s", f"server.engine={engine}")
         while channel.receive()["type"] != "marked":  # then its thread waits for them
             pass
         os.kill(server.pid, signal.SIGSTOP)

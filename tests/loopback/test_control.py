@@ -197,16 +197,6 @@ def test_a_server_without_descriptors_stays_idle_and_recovers() -> None:
         raise AssertionError("it did not recover")
 
 
-def test_a_second_client_waits_for_its_turn() -> None:
-    with server_started() as server:
-        first, second = Channel(server.address), Channel(server.address)
-        ready = plan_send(first, VERSION, *ONE_REQUEST)
-        assert ready["type"] == "ready"
-        assert plan_send(second, VERSION, *ONE_REQUEST)["type"] == "wait"
-        first.close()
-        assert second.receive()["type"] == "ready"
-
-
 def test_a_client_that_never_joins_is_ended() -> None:
     with server_started() as server:
         channel = Channel(server.address)
@@ -220,10 +210,8 @@ def test_a_client_that_never_joins_is_ended() -> None:
 @pytest.mark.parametrize("transport", ["tcp", "unix"])
 def test_a_server_serves_wherever_it_listens(listen: str, transport: str, tmp_path) -> None:
     with server_started(listen.format(path=tmp_path)) as server:
-        done = client_run(
-            "--json", f"server={server.address}", f"transport={transport}", "verify=on",
-            "message=3x1000", "messages=10"
-        )
+        done = client_run("--json", f"server={server.address}", f"transport={transport}",
+                          "verify=on", "message=3x1000", "messages=10")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["status"] == "ok"
 

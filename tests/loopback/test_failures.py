@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
-import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 
 from programs import (
-    SERVER,
     WITHIN_S,
     Ending,
     Server,
     busy,
+    children_of,
     client_run,
     client_start,
     open_files,
+    ring_trouble,
+    server_run,
     server_started,
     settled,
 )
@@ -38,7 +40,12 @@ WORKLOADS = [
     ["workload=request", "connections=5", "transport=unix"],
     ["workload=stream", "message=1M", "write=uv", "connections=3"],
     ["workload=request", "write=uv", "reply_write=uv", "transport=unix"],
+    ["workload=connect", "connections=3", "engine=poll"],
+    ["handoff=thread", "connections=2"],  # the sender waits for a request
+    ["handoff=thread", "connections=2", "message=1M", "sndbuf=4K", "server.chunk=7"],  # in a call
 ]
+if ring_trouble() is None:
+    WORKLOADS.append(["workload=connect", "connections=3", "engine=ring"])
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
@@ -89,11 +96,7 @@ def test_a_client_that_is_killed_leaves_nothing_in_the_server(words: list[str]) 
 
 def test_a_client_that_is_killed_takes_its_own_server_with_it() -> None:
     client = client_start("--json", *LONG)
-    for _ in range(500):
-        children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
-        if children:
-            break
-        time.sleep(0.01)
+    children = children_of(client.pid)
     client.kill()
     client.wait()
     for _ in range(int(WITHIN_S * 100)):
@@ -103,51 +106,21 @@ def test_a_client_that_is_killed_takes_its_own_server_with_it() -> None:
     raise AssertionError(f"{children} still run")
 
 
-def test_a_server_that_is_told_to_end_tells_its_client_and_ends_well(tmp_path: Path) -> None:
-    with server_started(f"unix:{tmp_path}/control") as server:
-        client = client_start("--json", f"server={server.address}", *LONG)
-        busy(server.pid)
-        assert server.ended() == 0
-        record = json.loads(client.communicate(timeout=20)[0])
-        assert record["status"] == "failed"
-        assert not (tmp_path / "control").exists()
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals) -> None:
+def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals, tmp_path: Path) -> None:
     for milliseconds in (1, 2, 5, 10, 15, 20, 30, 50, 80, 130, 200):
-        with server_started() as server:
+        with server_started(f"unix:{tmp_path}/control") as server:
             client = client_start("--json", f"server={server.address}", "duration=60s",
                                   "warmup=20ms", "place=free")
             time.sleep(milliseconds / 1000)
-            server.ended(number)
+            assert server.ended(number) == (0 if number == signal.SIGTERM else -number)
+            assert (tmp_path / "control").exists() is (number == signal.SIGKILL)
+            (tmp_path / "control").unlink(missing_ok=True)
             out, error = client.communicate(timeout=20)
             assert client.returncode == 1, f"after {milliseconds} ms: {client.returncode} {error}"
             record = json.loads(out)
             assert record["status"] == "failed" and record["phase"], record
             assert error.count("\n") == 1, error
-
-
-def test_the_own_server_is_started_again_after_it_died() -> None:
-    client = subprocess.Popen(
-        [str(SERVER.with_name("uncork-client")), "--batch", "-"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert client.stdin and client.stdout
-    client.stdin.write(f"{' '.join(LONG)}\n{' '.join(SHORT)}\n")
-    client.stdin.close()
-    for _ in range(500):
-        children = Path(f"/proc/{client.pid}/task/{client.pid}/children").read_text().split()
-        if children:
-            break
-        time.sleep(0.01)
-    busy(int(children[0]))
-    os.kill(int(children[0]), signal.SIGKILL)
-    first, second, end = map(json.loads, client.stdout.read().splitlines())
-    assert client.wait(20) == 0
-    assert first["status"] == "failed" and second["status"] == "ok" and end == {"end": 2}
 
 
 def test_no_server_there_says_where_it_tried() -> None:
@@ -165,38 +138,58 @@ def test_a_port_in_use_is_named() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
-        done = subprocess.run([str(SERVER), "--listen", address], capture_output=True, text=True,
-                              timeout=10)
+        done = server_run("--listen", address)
     assert done.returncode == 1
     assert address in done.stderr and "in use" in done.stderr and done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["--listen", "0.0.0.0:0"], "--insecure"),
-        (["--listen", "[::]:0"], "--insecure"),
-        (["--listen", "nowhere"], "HOST:PORT"),
-        (["--listen", "127.0.0.1:99999"], "HOST:PORT"),
-        (["--listen"], "needs a value"),
-        (["--lisen", "x"], "no option"),
-        ([], "--listen"),
-        (["--listen", "127.0.0.1:0", "message=64"],
-         "takes no words; give them to uncork-client or uncork run"),
-    ],
-)
-def test_a_server_started_wrongly_says_so_in_one_line(arguments: list[str], says: str) -> None:
-    done = subprocess.run([str(SERVER), *arguments], capture_output=True, text=True, timeout=10)
-    assert done.returncode == 2
+HERE = "--listen 127.0.0.1:0"
+
+
+@pytest.mark.parametrize(("arguments", "says"), [
+    ("--listen 0.0.0.0:0", "--insecure"),
+    ("--listen [::]:0", "--insecure"),
+    ("--listen 0.0.0.0:0 --plain echo", "--insecure"),
+    ("--listen [::]:0 --plain chargen", "--insecure"),
+    ("--listen nowhere", "HOST:PORT"),
+    ("--listen 127.0.0.1:99999", "HOST:PORT"),
+    ("--listen", "needs a value"),
+    ("--lisen x", "no option"),
+    ("", "--listen"),
+    ("--plain echo", "--listen"),
+    (f"{HERE} message=64", "takes no words; give them to uncork-client or uncork run"),
+    (f"{HERE} --plain ehco", "'echo'"),
+    (f"{HERE} --plain discrad", "'discard'"),
+    (f"{HERE} --plain ''", "nearest"),
+    (f"{HERE} --plain", "needs a value"),
+    (f"{HERE} --plain echo --plain discard", "twice"),
+    (f"{HERE} --plain echo discard", "'discard': the server takes no words"),
+    (f"{HERE} --plain echo chunk=64", "'chunk=64': the server takes no words"),
+    (f"{HERE} --idle 0s", "--idle 0s: write a time from 1s to 86400s"),
+    (f"{HERE} --idle 2d", "--idle 2d: write a time"),
+    (f"{HERE} --idle 2s --plain echo", "--idle and --plain contradict each other"),
+    (f"{HERE} --allow-sink 10.0.0.0/8", "--allow-sink"),
+    (f"{HERE} --proxy --plain echo", "contradict"),
+    (f"{HERE} --proxy --allow-sink 10.0.0.0/33", "10.0.0.0/33"),
+    (f"{HERE} --proxy --allow-sink example.org", "example.org"),
+    (f"{HERE} --proxy --allow-sink 10.0.0.0/", "10.0.0.0/"),
+    (f"{HERE} --proxy --allow-sink ''", "'' is not a prefix"),
+    (f"{HERE} --serve nbs", "nbs"),
+    (f"{HERE} --serve raw", "--plain echo serves raw bytes"),
+    (f"{HERE} --serve nbd message=64", "'message=64' is no word for --serve; it takes security"),
+    (f"{HERE} --serve nbd client.sndbuf=64K", "is no word for --serve"),
+    (f"{HERE} --serve nbd sndbuff=64K", "sndbuf"),
+    (f"{HERE} --serve resp op=ping", "op=get:100"),
+    (f"{HERE} --serve http op=get:32M --size 1M", "--size is less than the longest reply"),
+    (f"{HERE} --serve nbd security=gnutls", "needs --psk FILE"),
+    (f"{HERE} --serve nbd --size 1", "write a size from 4K to 64G"),
+    (f"{HERE} --serve nbd --plain echo", "contradict each other"),
+    (f"{HERE} --size 1M", "--size is for --serve"),
+])
+def test_a_server_started_wrongly_says_so_in_one_line(arguments: str, says: str) -> None:
+    done = server_run(*shlex.split(arguments))
+    assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr and done.stderr.count("\n") == 1
-
-
-def test_a_word_of_a_lab_says_what_makes_one() -> None:
-    for word in ("link_rate=1gbit", "sysctl=net.ipv4.tcp_sack:0"):
-        done, key = client_run(word), word.partition("=")[0]
-        assert done.returncode == 2 and done.stderr == (
-            f"uncork-client: '{key}' is for a lab: uncork run ... lab=on {key}=... makes "
-            "one\n")
 
 
 def test_insecure_is_allowed_and_warned_about() -> None:
@@ -225,8 +218,7 @@ def test_a_server_that_burns_for_a_client_that_has_gone_soon_serves_the_next() -
 def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
     with server_started() as server:
         client = client_start(f"server={server.address}", "client.engine=block", "rate=1",
-                              "connections=40", "warmup=0s",
-                              "duration=60s", "place=free", *words)
+                              "connections=40", "warmup=0s", "duration=60s", "place=free", *words)
         time.sleep(0.7)
         server.process.kill()
         server.process.wait()
@@ -239,8 +231,7 @@ def test_a_pause_of_an_open_loop_ends_with_the_server(words: list[str]) -> None:
 def test_every_thread_can_end_those_of_the_others() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         client = client_start("--json", f"peer=127.0.0.1:{listener.getsockname()[1]}",
-                              "control=none", "connections=16",
-                              "threads=16", "engine=poll", *LONG)
+                              "control=none", "connections=16", "threads=16", "engine=poll", *LONG)
         connections = [listener.accept()[0] for _ in range(16)]
         for connection in connections:
             connection.recv(64)

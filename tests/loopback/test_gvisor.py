@@ -28,8 +28,7 @@ def sandbox_run(*arguments: str, stdin: str = "", cpu: int | None = None) -> lis
     that is given."""
     bound = [] if cpu is None else ["taskset", "--cpu-list", str(cpu)]
     done = subprocess.run([*bound, *SANDBOX, str(CLIENT), *arguments], input=stdin,
-                          capture_output=True, text=True,
-                          timeout=WITHIN_S)
+                          capture_output=True, text=True, timeout=WITHIN_S)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -162,9 +161,8 @@ def test_a_sandbox_on_one_cpu_has_both_ends_together() -> None:
 
 def test_each_sandbox_is_a_machine_of_its_own_and_says_what_it_is() -> None:
     (first,), (second,) = sandbox_run("--facts"), sandbox_run("--facts")
-    (native,) = map(json.loads,
-                    subprocess.run([str(CLIENT), "--facts"], capture_output=True,
-                                   text=True).stdout.splitlines())
+    (native,) = map(json.loads, subprocess.run([str(CLIENT), "--facts"], capture_output=True,
+                                               text=True).stdout.splitlines())
     assert first["client"]["id"] == first["server"]["id"]
     assert len({facts["client"]["id"] for facts in (first, second, native)}) == 3
     assert first["client"]["virtualisation"] == "gvisor"

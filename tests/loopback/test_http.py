@@ -15,7 +15,7 @@ import pytest
 
 from combinations import names
 from overridden import EXEC
-from programs import BIN, batch_run, client_run, pattern, received, record_sum
+from programs import BIN, client_run, pattern, received, record_sum, records_ok
 from test_protocols import lie_told, server
 
 REQUEST = b"GET /%d HTTP/1.1\r\nHost: uncork\r\n\r\n"
@@ -33,21 +33,9 @@ def run(port: int, *words: str) -> subprocess.CompletedProcess[str]:
                       "place=free", "warmup=0s", "verify=on", *words)
 
 
-# ---- what is said ----
-
-def test_a_mix_has_its_exact_share_of_bytes() -> None:
-    (record,) = batch_run(["protocol=http op=get:100*7+get:16K*3 messages=100 warmup=0s depth=4 "
-                           "reply_write=coalesce write=coalesce verify=on place=free"])
-    assert record["status"] == "ok", record["reason"]
-    assert record_sum(record["client"], "bytes_sent") == (70 * len(REQUEST % 100)
-                                                          + 30 * len(REQUEST % 16384))
-    assert record_sum(record["server"], "bytes_sent") == (70 * len(reply(100))
-                                                          + 30 * len(reply(16384)))
-
-
 def test_a_strategy_joins_the_head_and_the_content_of_our_server() -> None:
-    split, joined = batch_run([f"protocol=http op=get:4K messages=200 place=free reply_write={one}"
-                               for one in ("nodelay", "writev")])
+    split, joined = records_ok([f"protocol=http op=get:4K messages=200 place=free reply_write={one}"
+                                for one in ("nodelay", "writev")])
     assert record_sum(split["server"], "messages_sent") == 200
     calls = [sum(sum(thread["calls"].values()) for thread in record["server"]["threads"])
              for record in (split, joined)]
@@ -177,10 +165,9 @@ def test_an_override_reaches_a_subject_that_may_not_enter_the_folder_of_its_libr
     closed = tmp_path / "closed"
     shutil.copytree(BIN, closed)
     closed.chmod(0o700)
-    done = subprocess.run(
-        [closed / "uncork-client", "--subjects", definitions, "--json", "protocol=http",
-         "subject=nginx", *FILE.split(), "nginx.tcp_nopush=on", "override=nocork"],
-        capture_output=True, text=True)
+    done = subprocess.run([closed / "uncork-client", "--subjects", definitions, "--json",
+                           "protocol=http", "subject=nginx", *FILE.split(), "nginx.tcp_nopush=on",
+                           "override=nocork"], capture_output=True, text=True)
     record = json.loads(done.stdout)
     assert record["status"] == "ok", record["reason"]
     assert record["subject"]["user"] == "nobody"

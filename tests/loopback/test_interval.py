@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from programs import CLIENT, strace_trouble
+from programs import SANITIZED, strace_run, strace_trouble
 
 TROUBLE = strace_trouble()
 pytestmark = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
@@ -22,7 +18,6 @@ WAITS = {"epoll_wait", "epoll_pwait", "epoll_ctl", "io_uring_enter"}  # of a loo
 HANDS_OVER = {"futex"}
 TAKES_REST = {"shutdown", "read"}  # the half-close; control's wake-up, which the loop may see late
 RUNTIME = {"mmap", "munmap", "madvise", "mprotect", "sched_yield", "futex"}  # of sanitizers
-SANITIZED = bool({"asan", "tsan"} & {*CLIENT.parts})
 ACCOUNT = "getrusage(RUSAGE_THREAD"
 MACHINE = '"/proc/stat"'
 # words, calls of the work, data threads of all ends with their senders
@@ -37,15 +32,10 @@ CASES = {
 }
 
 
-def traced(words: str, folder: Path) -> tuple[list[list[str]], dict[str, Any]]:
+def traced(words: str) -> tuple[list[list[str]], dict[str, Any]]:
     """The calls of each thread that has read its account twice, and the record."""
-    command = ["strace", "-ff", "-o", str(folder / "trace"), str(CLIENT), "--json", *words.split()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.returncode == 0, done.stderr
-    threads = [path.read_text(errors="replace").splitlines() for path in folder.glob("trace.*")]
-    twice = [lines for lines in threads if sum(ACCOUNT in line for line in lines) == 2]
-    return twice, json.loads(done.stdout)
+    traces, record = strace_run("all", *f"{words} messages=100 warmup=20ms place=free".split())
+    return [trace.splitlines() for trace in traces if trace.count(ACCOUNT) == 2], record
 
 
 def parts_of(lines: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -59,11 +49,6 @@ def name_of(line: str) -> str:
     return line[:line.index("(")]
 
 
-def connections_of(words: str) -> int:
-    found = re.search(r"connections=(\d+)", words)
-    return int(found[1]) if found else 1
-
-
 def samples(record: dict[str, Any]) -> int:
     """Points of all samples: at each a thread asks TCP_INFO of its connections."""
     ends = [record[end] for end in ("client", "server", "proxy") if end in record]
@@ -72,9 +57,9 @@ def samples(record: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_only_its_work_is_in_the_account_of_a_thread(case: str, tmp_path: Path) -> None:
+def test_only_its_work_is_in_the_account_of_a_thread(case: str) -> None:
     words, work, count = CASES[case]
-    threads, record = traced(f"{words} messages=100 warmup=20ms place=free", tmp_path)
+    threads, record = traced(words)
     assert len(threads) == count
     looks = 0
     for lines in threads:
@@ -84,15 +69,15 @@ def test_only_its_work_is_in_the_account_of_a_thread(case: str, tmp_path: Path) 
         strange = [line for line in inside if name_of(line) not in known]
         assert [line for line in strange if "TCP_INFO" not in line] == []
         assert any(name_of(line) in work for line in inside)
-    assert looks <= samples(record) * connections_of(words)
+    assert looks <= samples(record) * int(record["words"].get("connections", 1))
 
 
 @pytest.mark.parametrize("case", ["block", "stream", "proxy"])
 def test_the_account_of_the_machine_is_read_after_all_that_prepares_and_before_all_that_looks_back(
-    case: str, tmp_path: Path,
+    case: str,
 ) -> None:
     words, *_ = CASES[case]
-    threads, _ = traced(f"{words} messages=100 warmup=20ms place=free", tmp_path)
+    threads, _ = traced(words)
     for lines in threads:
         before, _, after = parts_of(lines)
         begun = max(index for index, line in enumerate(before) if MACHINE in line)

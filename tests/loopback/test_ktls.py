@@ -14,7 +14,7 @@ import pytest
 
 from combinations import COMMON, cells_run, names
 from pairwise import Row, pairwise_rows
-from programs import batch_run, client_json, record_sum
+from programs import batch_run, client_json, record_ok, record_sum, records_ok
 
 
 def unsupported(cells: list[str]) -> list[str | None]:
@@ -112,13 +112,10 @@ def test_a_mebibyte_goes_whole_through_the_smallest_buffers(direction: str) -> N
     """What the kernel has taken may leave late: a half-close of the socket would lose it."""
     lines = [
         f"security=ktls workload=stream direction={direction} message=1M messages=1 sndbuf=4K "
-        "rcvbuf=4K "
-        f"write={write} engine={engine} verify=on warmup=0s place=free"
+        f"rcvbuf=4K write={write} engine={engine} verify=on warmup=0s place=free"
         for write, engine in (("nodelay", "poll"), ("uring-sendmsg", "ring"))
-        if (write, engine) in WAYS
-    ]
-    for text, record in zip(lines, batch_run(lines), strict=True):
-        assert record["status"] == "ok", f"{text}: {record['reason']}"
+        if (write, engine) in WAYS]
+    records_ok(lines)
 
 
 @with_ktls
@@ -126,14 +123,10 @@ def test_a_send_makes_a_record_and_msg_more_adds_to_it() -> None:
     """Counted where a library receives; the kernel counts none, and nothing is said of its own."""
     writes = {write: records for write, records in (RECORDS | RECORDS_OF_RING).items()
               if write in dict(WAYS)}
-    lines = [
-        "client.security=ktls server.security=gnutls workload=stream message=16+4K messages=50 "
-        f"write={write} "
-        "warmup=0s place=free"
-        for write in writes
-    ]
-    for write, record in zip(writes, batch_run(lines), strict=True):
-        assert record["status"] == "ok", record["reason"]
+    lines = ["client.security=ktls server.security=gnutls workload=stream message=16+4K "
+             f"messages=50 write={write} warmup=0s place=free"
+             for write in writes]
+    for write, record in zip(writes, records_ok(lines), strict=True):
         assert record_sum(record["server"], "records_received") == 50 * writes[write], write
         assert not any("records_sent" in thread or "tls_bytes_sent" in thread
                        for thread in record["client"]["threads"])
@@ -142,9 +135,8 @@ def test_a_send_makes_a_record_and_msg_more_adds_to_it() -> None:
 @with_ktls
 @pytest.mark.parametrize("engine", ["poll", "ring"])
 def test_a_ticket_that_the_kernel_receives_is_used(engine: str) -> None:
-    (record,) = batch_run(
-        [f"security=ktls workload=connect handshake=ticket messages=10 engine={engine} place=free"])
-    assert record["status"] == "ok", record["reason"]
+    record = record_ok(
+        f"security=ktls workload=connect handshake=ticket messages=10 engine={engine} place=free")
     assert (
         record_sum(record["client"], "resumed") == record_sum(record["client"], "handshakes") == 10
     )

@@ -21,8 +21,6 @@ from programs import SANITIZED, received
 pytestmark = pytest.mark.skipif(not EXEC.exists(), reason=f"no {EXEC.name} in this build")
 TWO = [38, 4118]
 ANSWER = bytes(range(256)) * 64
-STALL_MS = 35
-MERGED = 0.05  # under load TCP may merge two sends: in 1 of some 64000 replies of Linux 6.18
 
 
 @pytest.mark.parametrize("how", ["plain", "write", "epoll", "thread", "fork"])
@@ -53,16 +51,16 @@ def test_two_sends_between_two_waits_are_a_group_however_the_program_waits(tmp_p
 ])
 def test_an_override_makes_so_many_segments_of_a_reply(tmp_path, override, options, segments):
     run, replies = sent(tmp_path, 40, override, pieces=TWO, **options)
-    assert replies.segments == pytest.approx(segments, abs=MERGED)
+    assert replies.came_as(segments)
     assert replies.data == 40 * b"".join(ANSWER[:size] for size in TWO)
     assert (run.kind()["changed"] > 0) is (override not in ("none", "more:37"))
     assert ("limit" in run.report) is (override == "more:37")  # nothing was so short
-    assert replies.median_ms < STALL_MS
+    assert not replies.stalled
 
 
 def test_without_tcp_nodelay_the_second_send_waits_and_the_report_says_so(tmp_path):
     run, replies = sent(tmp_path, 30, pieces=TWO)
-    assert replies.segments == pytest.approx(2, abs=0.1) and replies.median_ms > STALL_MS
+    assert replies.segments == pytest.approx(2, abs=0.1) and replies.stalled
     kind = run.kind()
     assert kind["nodelay"] is False and kind["waits_40ms"] > 15
     assert kind["try"] == "more:64" and "38, 4118" in kind["says"]
@@ -73,7 +71,7 @@ def test_without_tcp_nodelay_the_second_send_waits_and_the_report_says_so(tmp_pa
 
 def test_nagle_is_kept_from_a_program_that_does_not_want_it(tmp_path):
     run, replies = sent(tmp_path, 20, "nagle", pieces=TWO, nodelay=True)
-    assert run.kind()["nodelay"] is False and replies.median_ms > STALL_MS
+    assert run.kind()["nodelay"] is False and replies.stalled
 
 
 @pytest.mark.parametrize("override", ["more:64", "join"])
@@ -81,7 +79,7 @@ def test_nagle_is_kept_from_a_program_that_does_not_want_it(tmp_path):
 @pytest.mark.parametrize("how", ["plain", "epoll", "thread"])
 def test_a_lone_short_send_goes_at_once(tmp_path, override, nodelay, how):
     run, replies = sent(tmp_path, 30, override, pieces=[38], nodelay=nodelay, **{how: True})
-    assert replies.segments == 1 and replies.median_ms < STALL_MS
+    assert replies.came_as(1) and not replies.stalled
     kind = run.kind()
     assert kind["pushes"] == 30 and kind["nodelay"] is nodelay  # it has the program's setting again
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from foreign import foreign_names, foreign_started
-from programs import batch_run, client_run, port_free, record_sum, server_started
+from programs import batch_run, client_run, port_free, record_ok, record_sum, server_started
 
 ECHO = ["message=64 write=nodelay", "message=15x2 write=cork", "message=16+4K write=writev depth=8",
         "message=100K write=coalesce connections=5",
@@ -22,9 +22,7 @@ CHARGEN = ["message=64", "message=64K connections=3 threads=2", "message=1K engi
 
 
 def run(port: int, words: str) -> dict:
-    (record,) = batch_run(
-        [f"peer=127.0.0.1:{port} control=none place=free warmup=20ms {words}"])
-    assert record["status"] == "ok", record.get("reason")
+    record = record_ok(f"peer=127.0.0.1:{port} control=none place=free warmup=20ms {words}")
     assert record["peer"] == f"127.0.0.1:{port}"
     assert "server" not in record, "a foreign peer reports nothing"
     return record
@@ -78,10 +76,8 @@ def test_a_server_of_others_is_a_peer(name: str) -> None:
 
 def test_a_unix_socket_is_a_peer(tmp_path) -> None:
     with server_started(f"unix:{tmp_path}/echo", "--plain", "echo"):
-        (record,) = batch_run(
-            [
-                f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on messages=50 "
-                "depth=4 place=free"])
+        (record,) = batch_run([f"transport=unix peer=unix:{tmp_path}/echo control=none verify=on "
+                               "messages=50 depth=4 place=free"])
     assert record["status"] == "ok" and record_sum(record["client"], "messages_received") == 50
 
 
@@ -114,27 +110,6 @@ def test_a_peer_that_is_not_there_is_named() -> None:
     assert f"127.0.0.1:{port}" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["peer=127.0.0.1:7"], "control=none"),
-        (["control=none"], "peer=HOST:PORT"),
-        (["peer=nowhere", "control=none"], "HOST:PORT"),
-        (["peer=127.0.0.1:7", "control=none", "workload=stream", "direction=both"],
-         "direction=both needs a server of uncork"),
-        (["peer=127.0.0.1:7", "control=none", "transport=unix"], "transport=unix"),
-        (["peer=unix:/tmp/x", "control=none"], "transport=tcp"),
-        (["peer=127.0.0.1:7", "control=none", "reply=5"], "'reply' has no effect"),
-        (["peer=127.0.0.1:7", "control=none", "server=127.0.0.1:8"], "'server' has no effect"),
-    ],
-)
-def test_words_that_a_peer_contradicts_are_refused_in_one_line(words: list[str],
-                                                               named: str) -> None:
-    done = client_run(*words)
-    assert done.returncode == 2
-    assert named in done.stderr and len(done.stderr.splitlines()) == 1
-
-
 @pytest.mark.parametrize("engine", ["block", "poll"])
 def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_message(
         engine: str) -> None:
@@ -147,13 +122,8 @@ def test_the_time_with_a_peer_that_sends_slowly_is_over_in_the_middle_of_a_messa
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=send_slowly, args=(listener,), daemon=True).start()
-        (record,) = batch_run(
-            [
-                f"peer=127.0.0.1:{listener.getsockname()[1]} control=none workload=stream "
-                "direction=receive message=1M duration=300ms warmup=100ms "
-                f"engine={engine} place=free"
-            ],
-            within_s=20,
-        )
+        (record,) = batch_run([f"peer=127.0.0.1:{listener.getsockname()[1]} control=none "
+                               "workload=stream direction=receive message=1M duration=300ms "
+                               f"warmup=100ms engine={engine} place=free"], within_s=20)
     assert record["status"] == "ok", record.get("reason")
     assert record_sum(record["client"], "bytes_received") > 0

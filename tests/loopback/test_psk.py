@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,18 +16,19 @@ import pytest
 
 from control import Channel, connect, plan_send
 from programs import (
-    SERVER,
+    WITHIN_S,
     Server,
+    busy,
     client_json,
     client_run,
     client_start,
-    open_files,
+    server_run,
     server_started,
+    trouble,
 )
 
 ONE = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
 LONG = ["duration=60s", "warmup=0s", "place=free"]
-WITHIN_S = 8  # 5 s, and what a busy machine adds
 KEY = bytes(range(32)).hex()
 ANOTHER_KEY = bytes(range(1, 33)).hex()
 HELLO = bytes.fromhex("16030100c8010000c40303")  # the beginning of a ClientHello of 200 bytes
@@ -150,8 +150,7 @@ def test_a_client_with_a_key_says_that_a_server_has_none(keys: str) -> None:
 def test_garbage_and_plain_messages_end_their_own_connection_only(keys: str) -> None:
     with server_started("127.0.0.1:0", "--psk", keys) as server:
         garbage = [b"GET / HTTP/1.1\r\n\r\n", b"\0", HELLO + bytes(194),
-                   b"\x15\x03\x03\x00\x02\x02\x28",
-                   b"\x16\x03\x03\xff\xff" + bytes(100)]
+                   b"\x15\x03\x03\x00\x02\x02\x28", b"\x16\x03\x03\xff\xff" + bytes(100)]
         for sent in garbage:
             with connect(server.address) as stranger:
                 stranger.settimeout(WITHIN_S)
@@ -192,15 +191,6 @@ def test_a_refusal_of_a_full_server_crosses_the_handshake(keys: str) -> None:
         assert "64 clients are connected to this server already" in done.stderr
 
 
-def until_busy(server: Server, idle: int) -> None:
-    """Until a run is under way: there are a control channel, and a listener or data connections."""
-    for _ in range(1000):
-        if open_files(server.pid) > idle + 1:
-            return
-        time.sleep(0.01)
-    raise AssertionError("no run began")
-
-
 def answer(listener: socket.socket, sent: bytes) -> socket.socket:
     """Takes the connection of a client, reads its hello, and answers it."""
     listener.settimeout(WITHIN_S)
@@ -225,10 +215,9 @@ def test_what_a_client_meets_in_place_of_a_server_is_named_within_5_s(keys: str)
     ]
     with ExitStack() as stack:
         stopped = stack.enter_context(server_started("127.0.0.1:0", "--psk", keys))
-        idle = open_files(stopped.pid)
         clients = [("the server has been silent for 4 s",
                     client_start("--psk", keys, f"server={stopped.address}", *LONG))]
-        until_busy(stopped, idle)
+        busy(stopped.pid)
         for says, (sent, closes) in meets:
             listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
             clients.append((says, client_start("--psk", keys,
@@ -276,9 +265,8 @@ def test_another_machine_needs_a_key_or_a_word(keys: str) -> None:
 
 
 def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
-    (check,) = client_json("--check", "-", stdin="security=gnutls\n")[:-1]
-    if "unsupported" in check:
-        pytest.skip(check["unsupported"])
+    if why := trouble("security=gnutls"):
+        pytest.skip(why)
     with server_started("127.0.0.1:0", "--psk", keys) as server:
         done = client_run("--psk", keys, f"server={server.address}", "security=gnutls",
                           "verify=on", *ONE)
@@ -302,8 +290,7 @@ def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(
     (tmp_path / "wrong").write_text(f"alice:{KEY}\n{ANOTHER_KEY}\n")
     filled = [argument.format(keys=keys, open=tmp_path / "open", wrong=tmp_path / "wrong")
               for argument in arguments]
-    asked = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *filled], capture_output=True,
-                           text=True, timeout=10)
+    asked = server_run("--listen", "127.0.0.1:0", *filled)
     for done in (asked, client_run(*filled, *(["server=127.0.0.1:1"] if len(filled) > 1 else []))):
         assert done.returncode == 2 and done.stderr.count("\n") == 1
         assert says in done.stderr and KEY[:8] not in done.stderr and ANOTHER_KEY[
@@ -316,7 +303,5 @@ def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
         assert done.returncode == 2
         assert (f"{options[0]} is for a server that is there already: add server=HOST:PORT"
                 in done.stderr)
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", "--plain", "echo", "--psk",
-                           keys],
-                          capture_output=True, text=True, timeout=10)
+    done = server_run("--listen", "127.0.0.1:0", "--plain", "echo", "--psk", keys)
     assert done.returncode == 2 and "--plain serves clients without a key" in done.stderr

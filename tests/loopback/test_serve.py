@@ -27,6 +27,7 @@ from programs import (
     open_files,
     pattern,
     received,
+    server_run,
     server_started,
     settled,
 )
@@ -218,8 +219,7 @@ def test_fio_verifies_what_it_wrote(tmp_path: Path) -> None:
                         "--size", "16M") as server:
         said = run(needed("fio"), "--name=x", "--ioengine=nbd", f"--uri={uri(server)}",
                    "--size=16M", "--rw=randrw", "--bs=4k", "--iodepth=32", "--verify=crc32c",
-                   "--verify_fatal=1",
-                   cwd=tmp_path)
+                   "--verify_fatal=1", cwd=tmp_path)
     assert "err= 0" in said and "verify" not in said.split("err= 0")[0]
 
 
@@ -417,34 +417,11 @@ def test_it_ends_at_once_while_clients_are_there(keys: Path) -> None:
                 client.close()
 
 
-@pytest.mark.parametrize("arguments, complaint", [
-    (("--serve", "nbs"), "nbs"),
-    (("--serve", "raw"), "--plain echo serves raw bytes"),
-    (("--serve", "nbd", "message=64"), "'message=64' is no word for --serve; it takes security"),
-    (("--serve", "nbd", "client.sndbuf=64K"), "is no word for --serve"),
-    (("--serve", "nbd", "sndbuff=64K"), "sndbuf"),
-    (("--serve", "resp", "op=ping"), "op=get:100"),
-    (("--serve", "http", "op=get:32M", "--size", "1M"), "--size is less than the longest reply"),
-    (("--serve", "nbd", "security=gnutls"), "needs --psk FILE"),
-    (("--serve", "nbd", "--size", "1"), "write a size from 4K to 64G"),
-    (("--serve", "nbd", "--plain", "echo"), "contradict each other"),
-    (("--size", "1M"), "--size is for --serve"),
-])
-def test_a_wrong_command_line_gets_one_clear_line(arguments: tuple[str, ...],
-                                                  complaint: str) -> None:
-    done = subprocess.run([SERVER, "--listen", LISTENS[0], *arguments], capture_output=True,
-                          text=True, timeout=20)
-    assert done.returncode == 2 and not done.stdout
-    assert complaint in done.stderr and done.stderr.count("\n") == 1
-
-
 def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
     keys.write_text(f"a:{'00' * 32}\nb:{'11' * 32}\n")
     for words, complaint in ((("security=gnutls",), "needs one key of 32 bytes"),
                              ((), "--psk FILE needs security=")):
-        done = subprocess.run([SERVER, "--listen", LISTENS[0], "--serve", "nbd", "--psk", keys,
-                               *words],
-                              capture_output=True, text=True, timeout=20)
+        done = server_run("--listen", LISTENS[0], "--serve", "nbd", "--psk", str(keys), *words)
         assert done.returncode == 2 and complaint in done.stderr
     keys.write_text(f"alice:{'00' * 32}\n")
     with server_started(LISTENS[0], "--serve", "nbd", "--psk", str(keys),

@@ -3,63 +3,47 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from programs import (
-    CLIENT,
     LOOP_CHANGES,
     LOOP_WAITS,
-    as_recorded,
-    client_json,
+    calls_counted,
     server_started,
+    strace_run,
     strace_trouble,
+    trouble,
 )
 
 CALLS = ("sendto", "sendmsg", "sendfile", "recvmsg", "setsockopt", "recvfrom", "io_uring_enter")
 PER_MESSAGE = {"nagle": 15, "nodelay": 15, "cork": 17, "more": 15, "writev": 1, "coalesce": 1,
                "sendfile": 17}
 FEW, MANY = 20, 60
+SMALL = ["message=15x2", "reply=2", "warmup=0s", "place=free"]
 
 
 TROUBLE = strace_trouble()
 pytestmark = pytest.mark.skipif(TROUBLE is not None, reason=str(TROUBLE))
 
 
-def counted(
-    address: str, words: list[str], messages: int, folder: Path,
-) -> tuple[Counter[str], dict]:
+def counted(words: list[str], messages: int) -> tuple[Counter[str], dict]:
     """What strace counted in the client's data thread, and the client's record. In the main thread
     libuv has a ring of its own and may enter it once more or less."""
-    command = ["strace", "-ff", "-o", str(folder / str(messages)), "-e", f"trace={','.join(CALLS)}",
-               str(CLIENT), "--json"]
-    done = subprocess.run(
-        [*command, f"server={address}", f"messages={messages}", *words],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        # it cannot look for leaks while it is traced
-        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"},
-    )
-    assert done.returncode == 0, done.stderr
-    threads = [Counter(re.findall(r"^(\w+)\(", path.read_text(), re.MULTILINE))
-               for path in folder.glob(f"{messages}.*")]
+    traces, record = strace_run(",".join(CALLS), f"messages={messages}", *words)
     # the data thread repeats a call for every message; the main thread has many calls of all kinds
-    return max(threads, key=lambda calls: max(calls.values(), default=0)), json.loads(done.stdout)
+    return max(map(calls_counted, traces),
+               key=lambda calls: max(calls.values(), default=0)), record
 
 
 @pytest.mark.parametrize("write", PER_MESSAGE)
-def test_calls_of_a_message_are_those_that_strace_counts(write: str, tmp_path: Path) -> None:
-    words = ["message=15x2", "reply=2", f"write={write}", "warmup=0s", "place=free"]
+def test_calls_of_a_message_are_those_that_strace_counts(write: str) -> None:
     with server_started() as server:
-        few, _ = counted(server.address, words, FEW, tmp_path)
-        many, record = counted(server.address, words, MANY, tmp_path)
+        words = [f"server={server.address}", *SMALL, f"write={write}"]
+        few, _ = counted(words, FEW)
+        many, record = counted(words, MANY)
     (thread,) = record["client"]["threads"]
     # what a run needs besides its messages is the same in both
     seen = {name: many[name] - few[name] for name in CALLS}
@@ -73,15 +57,14 @@ BY_RING = {"uring-send": 1, "uring-sendmsg": 1, "uring-ring": 15, "uring-bundle"
 
 
 @pytest.mark.parametrize("write", BY_RING)
-def test_enters_of_a_message_are_those_that_strace_counts(write: str, tmp_path: Path) -> None:
-    words = ["message=15x2", "reply=2", f"write={write}", "client.read=uring-multishot",
-             "warmup=0s", "place=free"]
+def test_enters_of_a_message_are_those_that_strace_counts(write: str) -> None:
+    words = [*SMALL, f"write={write}", "client.read=uring-multishot"]
+    if why := trouble(" ".join(words)):
+        pytest.skip(why)
     with server_started() as server:
-        (check,) = client_json("--check", "-", stdin=" ".join(words) + "\n")[:-1]
-        if "unsupported" in check:
-            pytest.skip(check["unsupported"])
-        few, _ = counted(server.address, words, FEW, tmp_path)
-        many, record = counted(server.address, words, MANY, tmp_path)
+        words.append(f"server={server.address}")
+        few, _ = counted(words, FEW)
+        many, record = counted(words, MANY)
     (thread,) = record["client"]["threads"]
     assert thread["calls"] == {"io_uring_enter": thread["enters"]}
     if BY_RING[write]:  # when lent memory comes back is the kernel's
@@ -89,27 +72,20 @@ def test_enters_of_a_message_are_those_that_strace_counts(write: str, tmp_path: 
         assert thread["enters"] == MANY * BY_RING[write]
 
 
-def test_a_message_by_uv_is_one_writev_that_nobody_counts(tmp_path: Path) -> None:
+def test_a_message_by_uv_is_one_writev_that_nobody_counts() -> None:
     with server_started() as server:
-        done = subprocess.run(
-            ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
-             f"trace=write,writev,sendto,sendmsg,read,recvfrom,{LOOP_WAITS},shutdown",
-             str(CLIENT), "--json",
-             f"server={server.address}", f"messages={MANY}", "message=15x2", "reply=2", "write=uv",
-             "warmup=0s", "place=free"],
-            capture_output=True, text=True, timeout=60,
-            env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.returncode == 0, done.stderr
-    (thread,) = json.loads(done.stdout)["client"]["threads"]
+        traces, record = strace_run(
+            f"write,writev,sendto,sendmsg,read,recvfrom,{LOOP_WAITS},shutdown", *SMALL, "write=uv",
+            f"server={server.address}", f"messages={MANY}")
+    (thread,) = record["client"]["threads"]
     whole = re.compile(r"^writev\(\d+, .*, 15\) += 30$", re.MULTILINE)
-    (trace,) = [text for path in tmp_path.glob("trace.*")
-                if whole.search(text := as_recorded(path.read_text()))]
-    assert len(whole.findall(trace)) == len(re.findall(r"^(?:writev|sendmsg)\(", trace,
-                                                       re.MULTILINE)) == MANY
-    assert len(re.findall(r"^sendto\(", trace, re.MULTILINE)) == 1  # the token
+    (trace,) = filter(whole.search, traces)
+    calls = calls_counted(trace)
+    assert len(whole.findall(trace)) == calls["writev"] + calls["sendmsg"] == MANY
+    assert calls["sendto"] == 1  # the token
     assert len(re.findall(r"^read\(\d+, .*, 65536\) += 2$", trace, re.MULTILINE)) == MANY
-    assert len(re.findall(r"^recvfrom\(", trace, re.MULTILINE)) == 0
-    waits = len(re.findall(r"^epoll_wait\(", trace[: trace.index("shutdown(")], re.MULTILINE))
+    assert calls["recvfrom"] == 0
+    waits = calls_counted(trace[: trace.index("shutdown(")])["epoll_wait"]
     assert thread["calls"] == {"epoll_wait": waits}
 
 
@@ -118,55 +94,35 @@ WORK = ["message=64", "reply=1", f"connections={CONNECTIONS}", "engine=poll", "p
         "warmup=0s"]
 
 
-def calls_in_interval(lines: list[str]) -> dict[str, int]:
+def calls_in_interval(trace: str) -> dict[str, int]:
     """Of a data thread: from its first look at all of its connections to its first half-close,
     without the reads that found the end of a stream and the writes of the token."""
-    text = "\n".join(lines)
-    text = text[: text.index("shutdown(")]
-    counts = {name: len(re.findall(rf"^{name}\(", text, re.MULTILINE))
-              for name in ("sendto", "recvfrom", "epoll_wait")}
+    text = trace[: trace.index("shutdown(")]
+    counts = calls_counted(text)
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", text, re.MULTILINE))
     counts["sendto"] -= len(re.findall(r"^sendto\(\d+, .*, 20, ", text, re.MULTILINE))
-    return counts
+    return {name: counts[name] for name in ("sendto", "recvfrom", "epoll_wait")}
 
 
-def data_threads(folder: Path, size: int) -> list[list[str]]:
-    """The traces of the threads that sent messages of this size."""
-    traces = [as_recorded(path.read_text()).splitlines() for path in folder.glob("trace.*")]
-    return [lines for lines in traces
-            if sum(f", {size}, MSG_NOSIGNAL" in line for line in lines) >= REQUESTS]
-
-
-def test_the_poll_engine_counts_its_waits_as_strace_does_on_both_sides(tmp_path: Path) -> None:
-    command = ["strace", "-ff", "-o", str(tmp_path / "trace"), "-e",
-               f"trace=sendto,recvfrom,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
-               f"messages={REQUESTS}", *WORK]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                          env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.returncode == 0, done.stderr
-    record = json.loads(done.stdout)
+def test_the_poll_engine_counts_its_waits_as_strace_does_on_both_sides() -> None:
+    traces, record = strace_run(f"sendto,recvfrom,{LOOP_WAITS},shutdown", f"messages={REQUESTS}",
+                                *WORK)
     for end, size in (("client", 64), ("server", 1)):
         (thread,) = record[end]["threads"]
-        (trace,) = data_threads(tmp_path, size)
+        (trace,) = [trace for trace in traces
+                    if trace.count(f", {size}, MSG_NOSIGNAL") >= REQUESTS]
         assert calls_in_interval(trace) == thread["calls"], end
         assert thread["calls"]["sendto"] == thread["calls"]["recvfrom"] == REQUESTS, end
         assert thread["wait_calls"] == thread["calls"]["epoll_wait"], end
 
 
-def test_the_poll_engine_changes_nothing_in_what_it_watches_while_it_runs(tmp_path: Path) -> None:
+def test_the_poll_engine_changes_nothing_in_what_it_watches_while_it_runs() -> None:
     """What it watches changes when a connection begins and ends: in a long run as often as in a
     short one."""
     made = []
     for messages in (REQUESTS, 3 * REQUESTS):
         with server_started() as server:
-            command = ["strace", "-f", "-c", "-o", str(tmp_path / "summary"), "-e",
-                       f"trace={LOOP_CHANGES}", str(CLIENT), "--json"]
-            done = subprocess.run([*command, f"server={server.address}", f"messages={messages}",
-                                   *WORK],
-                                  capture_output=True, text=True, timeout=120,
-                                  env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-        assert done.returncode == 0, done.stderr
-        rows = re.findall(r"^\s*\S+\s+\S+\s+\S+\s+(\d+)\s.*(?:epoll_ctl|io_uring_enter)$",
-                          (tmp_path / "summary").read_text(), re.MULTILINE)
-        made.append(sum(map(int, rows)))
+            traces, _ = strace_run(LOOP_CHANGES, f"server={server.address}", f"messages={messages}",
+                                   *WORK)
+        made.append(calls_counted(*traces).total())
     assert abs(made[0] - made[1]) < CONNECTIONS / 4, made

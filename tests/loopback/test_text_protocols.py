@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import batch_run, client_run, pattern, port_free, received, record_sum
+from programs import client_run, pattern, port_free, received, records_ok
 from test_protocols import lie_told, server
 
 KEYS = 16  # of values up to 64K
@@ -92,23 +92,6 @@ def test_requests_are_those_of_the_protocol_and_values_are_stored_first(protocol
         done = run(protocol, port, f"messages={2 * KEYS}", "verify=on")
     assert done.returncode == 0, done.stderr
     assert seen == [protocol.get(number % KEYS) for number in range(2 * KEYS)]
-
-
-@both
-def test_a_mix_has_its_exact_share_of_bytes(protocol: Protocol) -> None:
-    (record,) = batch_run([f"protocol={protocol.name} op=get:100*9+set:100 messages=100 warmup=0s "
-                           "reply_write=coalesce write=coalesce depth=4 verify=on place=free"])
-    assert record["status"] == "ok", record["reason"]
-    assert record_sum(record["client"], "bytes_sent") == (90 * len(protocol.get(0))
-                                                          + 10 * len(protocol.set(0)))
-    assert record_sum(record["server"], "bytes_sent") == 10 * len(protocol.stored) + 90 * (
-        len(protocol.head(0)) + 100 + len(protocol.end))
-
-
-def test_a_ping_is_answered() -> None:
-    (record,) = batch_run(["protocol=resp op=ping messages=100 warmup=0s place=free"])
-    assert record_sum(record["client"], "bytes_sent") == 100 * len(b"*1\r\n$4\r\nPING\r\n")
-    assert record_sum(record["server"], "bytes_sent") == 100 * len(b"+PONG\r\n")
 
 
 # ---- lies ----
@@ -223,12 +206,11 @@ def test_a_server_of_others_keeps_what_is_set_and_gives_it_back(protocol: Protoc
     with real(protocol, transport, tmp_path) as address:
         to = (f"transport={transport} peer={address} control=none protocol={protocol.name} "
               "verify=on place=free warmup=0s")
-        for record in batch_run([
-                f"{to} op=get:100 messages=200", f"{to} op=set:4K messages=200 depth=4",
-                f"{to} op=get:100*9+set:100+get:100K depth=16 messages=400 connections=3",
-                f"{to} op=get:900K messages=20",
-                f"{to} op=get:1 depth=64 messages=4000 write=coalesce window=64"]):
-            assert record["status"] == "ok", record["reason"]
+        records_ok([
+            f"{to} op=get:100 messages=200", f"{to} op=set:4K messages=200 depth=4",
+            f"{to} op=get:100*9+set:100+get:100K depth=16 messages=400 connections=3",
+            f"{to} op=get:900K messages=20",
+            f"{to} op=get:1 depth=64 messages=4000 write=coalesce window=64"])
 
 
 def test_a_value_that_memcached_has_no_room_for_fails_the_run(tmp_path: Path) -> None:

@@ -4,19 +4,14 @@ promises."""
 
 from __future__ import annotations
 
-import json
 from itertools import cycle, product
 
 import pytest
 
-from combinations import COMMON, OTHERS, VOCABULARY, agreeing, cells_run, shapes, thinned
+from combinations import COMMON, LIBRARIES, OTHERS, agreeing, cells_run, shapes, thinned
 from pairwise import pairwise_rows
-from programs import BIN, batch_run, client_run, record_sum
+from programs import BIN, record_ok, record_sum, records_ok
 
-LIBRARIES = [
-    layer["name"] for layer in VOCABULARY["variants"]["security"]
-    if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
-]
 SENDERS = ["nagle", "nodelay", "cork:record", "cork:segment", "cork:record:4K", "coalesce",
            "coalesce:1K"]
 ACROSS_RECORDS = ["20000+5", "2x16384", "1M/1"]  # a record has 16384 bytes at most
@@ -59,14 +54,6 @@ RECORDS_PER_REPLY = {"nodelay": 2, "cork": 1, "cork:record": 1, "cork:segment": 
                      "cork:5K": 1, "coalesce:4K": 2}
 
 
-def records_ok(lines: list[str]) -> list[dict]:
-    """Runs them all in one process, and well."""
-    records = batch_run(lines)
-    for text, record in zip(lines, records, strict=True):
-        assert record["status"] == "ok", f"{text}: {record.get('reason')}"
-    return records
-
-
 @pytest.mark.parametrize("security", LIBRARIES)
 @pytest.mark.parametrize("rest", ["depth=1", "depth=8 engine=poll"])
 def test_records_per_reply_are_those_of_the_strategy(security: str, rest: str) -> None:
@@ -79,8 +66,8 @@ def test_records_per_reply_are_those_of_the_strategy(security: str, rest: str) -
 
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_what_left_by_one_cork_of_segments_left_in_one_segment(security: str) -> None:
-    (record,) = batch_run(
-        [f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms"])
+    record = record_ok(
+        f"security={security} reply=16+4K reply_write=cork:segment messages=200 warmup=10ms")
     thread = record["server"]["threads"][0]
     assert thread["tcp_info"]["data_segs_out"]["sum"] == thread["messages_sent"]
     assert thread["records_sent"] == 2 * thread["messages_sent"]
@@ -100,8 +87,7 @@ def test_a_plain_header_and_page_are_one_segment_unless_they_are_sent_apart() ->
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_record_carries_sixteen_kibibytes_and_twenty_two_bytes_of_its_own(security: str) -> None:
     """Header 5, type of the content 1, tag 16: RFC 8446, 5.2."""
-    (record,) = batch_run(
-        [f"security={security} workload=stream message=64K messages=10 warmup=0s"])
+    record = record_ok(f"security={security} workload=stream message=64K messages=10 warmup=0s")
     client = record["client"]
     assert record_sum(client, "records_sent") == 40
     assert record_sum(client, "tls_bytes_sent") == 10 * 65536 + 40 * 22
@@ -119,13 +105,10 @@ def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_fo
     common = "workload=connect connections=4 messages=40 warmup=20ms verify=on " \
              f"client.engine={engine} " \
              f"server.engine={'poll' if engine == 'block' else engine}"
-    records = records_ok(
-        [
-            f"{common} handshake={handshake} client.security={security['client.security']} "
-            f"server.security={security['server.security']}"
-            for security, handshake in cells
-        ]
-    )
+    records = records_ok([f"{common} handshake={handshake} "
+                          f"client.security={security['client.security']} "
+                          f"server.security={security['server.security']}"
+                          for security, handshake in cells])
     for record, (_, handshake) in zip(records, cells, strict=True):
         for end in (record["client"], record["server"]):
             assert record_sum(end, "handshakes") == 40
@@ -137,14 +120,14 @@ def test_a_connection_for_each_request_shakes_hands_in_the_way_that_was_asked_fo
 @pytest.mark.parametrize("security", LIBRARIES)
 def test_a_connection_that_stays_gets_no_ticket(security: str) -> None:
     """Every record of the interval is of the work."""
-    (record,) = batch_run([f"security={security} messages=50 warmup=0s"])
+    record = record_ok(f"security={security} messages=50 warmup=0s")
     for end in (record["client"], record["server"]):
         assert record_sum(end, "records_sent") == record_sum(end, "records_received") == 50
 
 
 def test_a_record_says_which_library_cipher_and_exchange_it_was() -> None:
-    (record,) = batch_run(
-        [f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s"])
+    record = record_ok(
+        f"security={LIBRARIES[-1]} cipher=chacha20-poly1305 handshake=psk messages=1 warmup=0s")
     assert record["client"]["security"] == LIBRARIES[-1]
     assert record["client"]["library"].split()[0].lower() == LIBRARIES[-1]
     options = record["server"]["threads"][0]["options"]
@@ -152,40 +135,7 @@ def test_a_record_says_which_library_cipher_and_exchange_it_was() -> None:
             options["key_exchange"]) == ("1.3", "chacha20-poly1305", "psk")
 
 
-def unsupported(*words: str) -> str:
-    """Why these words are not supported."""
-    record = json.loads(client_run("--json", *words).stdout)
-    assert record["status"] == "unsupported"
-    return record["reason"]
-
-
-@pytest.mark.parametrize("security", LIBRARIES)
-def test_strategies_that_need_the_descriptor_are_not_supported_above_a_library(
-        security: str) -> None:
-    writes = ["more", "writev", "uv", "uring-send", "uring-sendmsg", "uring-ring", "uring-bundle",
-              "uring-zc",
-              "sendfile", "zerocopy"]
-    records = batch_run(
-        [f"security={security} write={write} engine={'poll' if write == 'uv' else 'auto'}"
-         for write in writes])
-    for record in records:
-        assert record["status"] == "unsupported"
-        assert any(why in record["reason"] for why in ("takes no flags and no vectors", "io_uring"))
-
-
-@pytest.mark.parametrize("words", [
-    ("write=cork:record",),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "transport=unix", "write=cork:segment"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "transport=null"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "handshake=ticket"),
-    (f"security={(LIBRARIES or ['gnutls'])[0]}", "read=msgtrunc"),
-])
-def test_what_a_layer_does_not_have_is_named(words: tuple[str, ...]) -> None:
-    assert unsupported(*words)
-
-
 @pytest.mark.skipif("openssl" not in LIBRARIES, reason="this build has no OpenSSL")
 def test_a_key_bound_to_sha384_is_one_that_openssl_can_have() -> None:
-    (record,) = batch_run(["security=openssl cipher=aes-256-gcm messages=5 warmup=0s verify=on"])
-    assert record["status"] == "ok", record.get("reason")
+    record = record_ok("security=openssl cipher=aes-256-gcm messages=5 warmup=0s verify=on")
     assert record["client"]["threads"][0]["options"]["cipher"] == "aes-256-gcm"

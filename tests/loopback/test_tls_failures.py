@@ -7,10 +7,9 @@ import base64
 import json
 import os
 import signal
-import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from itertools import cycle, permutations, product
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,7 @@ from typing import Any
 import pytest
 
 from between import Between, Fault, between
-from combinations import VOCABULARY
-from control import connect
+from combinations import LIBRARIES
 from programs import (
     WITHIN_S,
     Server,
@@ -28,15 +26,12 @@ from programs import (
     client_json,
     client_run,
     client_start,
+    record_ok,
     record_sum,
     ring_trouble,
     server_started,
 )
 
-LIBRARIES = [
-    layer["name"] for layer in VOCABULARY["variants"]["security"]
-    if layer["name"] in ("gnutls", "openssl") and "tcp" not in layer["unsupported"]
-]
 SIDES = [f"client.security={client} server.security={server}"
          for client, server in product(LIBRARIES, LIBRARIES)]
 LOOPS = ["poll", "ring"] if ring_trouble() is None else ["poll"]
@@ -162,14 +157,10 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
     with server_started() as server, between(server.address,
                                              *[Fault(taker, after=4000, closes=True)] *
                                              len(SIDES)) as one:
-        records = batch_run(
-            [
-                f"server={one.address} workload=stream direction={direction} message=1000 "
-                "messages=100 warmup=0s "
-                f"place=free engine={engine} {side}"
-                for side in SIDES
-            ]
-        )
+        records = batch_run([f"server={one.address} workload=stream direction={direction} "
+                             f"message=1000 messages=100 warmup=0s place=free engine={engine} "
+                             f"{side}"
+                             for side in SIDES])
         for session, record in enumerate(records):
             assert record["status"] == "failed" and record["phase"] != "handshake"
             assert "without a close_notify" in one.failure(session, taker)["text"]
@@ -180,8 +171,7 @@ def test_a_stream_that_ends_in_the_middle_of_a_record_is_no_end(engine: str, dir
 def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side: str) -> None:
     with server_started() as server, between(server.address, Fault()) as one:
         client = client_start(f"server={one.address}", "workload=stream", "message=10000",
-                              "engine=block",
-                              *f"{LONG} {side}".split())
+                              "engine=block", *f"{LONG} {side}".split())
         one.await_data(100_000)
         client.kill()
         client.communicate()
@@ -189,36 +179,12 @@ def test_a_client_that_is_killed_between_two_records_did_not_end_its_stream(side
         assert client_run(f"server={server.address}", *f"{FEW} {side}".split()).returncode == 0
 
 
-@pytest.mark.parametrize("engine", LOOPS)
-def test_a_stranger_without_the_token_ends_no_run(engine: str) -> None:
-    with server_started() as server, between(server.address) as one:
-        client = client_start("--json", f"server={one.address}", "workload=connect",
-                              "duration=400ms", "warmup=0s",
-                              "connections=3", f"engine={engine}", "place=free", *SIDES[0].split())
-        ready = one.first_ready()
-        token = bytes.fromhex(ready["token"])
-        said = [HTTP * 3, bytes(HELLO) + TOO_LONG, token + bytes.fromhex("00000003") + TOO_LONG,
-                b"\x16\x03\x01", token[:10]]
-        for text in said:
-            # it may have been seen off already
-            with connect(ready["address"]) as stranger, suppress(OSError):
-                stranger.sendall(text)
-                stranger.shutdown(socket.SHUT_WR)
-                assert stranger.recv(1) == b""
-        record = json.loads(client.communicate(timeout=20)[0])
-        assert record["status"] == "ok", record["reason"]
-        assert record["server"]["strangers"] == len(said)
-
-
 def test_a_listener_that_has_no_room_for_a_second_is_waited_for() -> None:
     """Until the connection is there nothing can be said on it, and the token comes before the
     handshake."""
     with server_started() as server, between(server.address, full_for_s=0.2) as one:
-        (record,) = batch_run(
-            [
-                f"server={one.address} workload=connect messages=1 warmup=0s client.engine=poll "
-                f"{SIDES[0]}"])
-        assert record["status"] == "ok", record["reason"]
+        record_ok(f"server={one.address} workload=connect messages=1 warmup=0s "
+                  f"client.engine=poll {SIDES[0]}")
 
 
 @pytest.mark.parametrize("security", LIBRARIES)
@@ -230,9 +196,8 @@ def test_what_ends_a_stream_is_no_record_of_it(security: str) -> None:
                                        for each in words]), strict=True):
         for one, other in permutations([record["client"], record["server"]]):
             for what in ("records", "tls_bytes"):
-                assert record_sum(one, f"{what}_sent") == record_sum(other, f"{what}_received"), (
-                    text
-                )
+                assert record_sum(
+                    one, f"{what}_sent") == record_sum(other, f"{what}_received"), (text)
 
 
 def told(pids: list[int]) -> bytes:

@@ -4,22 +4,19 @@ lent comes back."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from programs import (
-    CLIENT,
     LOOP_WAITS,
-    as_recorded,
     batch_run,
-    client_json,
+    record_ok,
     record_sum,
+    records_ok,
+    strace_run,
     strace_trouble,
+    trouble,
 )
 
 MESSAGES = 60
@@ -28,9 +25,8 @@ ENGINES = ["block", "poll", "ring"]
 
 def supported(words: str) -> str:
     """The same words, or a skip with the reason."""
-    (check,) = client_json("--check", "-", stdin=words + "\n")[:-1]
-    if "unsupported" in check:
-        pytest.skip(check["unsupported"])
+    if why := trouble(words):
+        pytest.skip(why)
     return words
 
 
@@ -40,8 +36,7 @@ def test_a_group_is_one_segment(engine: str, write: str) -> None:
     groups = {"16+4K": 1, "15x2": 1, "4K": 1, "16+3x4K": 1, "32/2x4K": 2}
     common = supported(
         f"write={write} engine={engine} messages={MESSAGES} warmup=0s place=free verify=on")
-    for record in batch_run([f"message={message} {common}" for message in groups]):
-        assert record["status"] == "ok", record["reason"]
+    for record in records_ok([f"message={message} {common}" for message in groups]):
         (thread,) = record["client"]["threads"]
         assert thread["tcp_info"]["data_segs_out"][
             "sum"] == MESSAGES * groups[record["words"]["message"]]
@@ -52,47 +47,26 @@ def test_a_group_is_one_segment(engine: str, write: str) -> None:
                          ["request reply=16+4K reply_write=zerocopy", "stream", "connect"])
 def test_all_memory_that_was_lent_is_back_when_a_run_is_over(workload: str, engine: str) -> None:
     ours = "client." if workload == "connect" else ""
-    (record,) = batch_run(
-        [
-            supported(
-                f"workload={workload} write=zerocopy message=16+4K messages={MESSAGES} "
-                f"connections=3 {ours}engine={engine} warmup=0s verify=on place=free"
-            )
-        ]
-    )
-    assert record["status"] == "ok", record["reason"]
+    record = record_ok(supported(f"workload={workload} write=zerocopy message=16+4K "
+                                 f"messages={MESSAGES} connections=3 {ours}engine={engine} "
+                                 "warmup=0s verify=on place=free"))
     for end in ("client", "server"):
         if record[end].get("write") == "zerocopy":
             assert record_sum(record[end], "lent") == MESSAGES
             assert record_sum(record[end], "copied") == MESSAGES  # over loopback, always
 
 
-def traced(folder: Path, words: str) -> tuple[str, dict]:
-    """What the data thread of the client called up to its half-close, and the client's record."""
-    done = subprocess.run(
-        ["strace", "-ff", "-o", str(folder / "trace"), "-e",
-         f"trace=sendmsg,recvmsg,ppoll,{LOOP_WAITS},shutdown", str(CLIENT), "--json",
-         *words.split()],
-        capture_output=True, text=True, timeout=60,
-        env=os.environ | {"ASAN_OPTIONS": "detect_leaks=0"})
-    assert done.returncode == 0, done.stderr
-    (trace,) = [text for path in folder.glob("trace.*")
-                if "MSG_ZEROCOPY" in (text := as_recorded(path.read_text()))]
-    return trace[: trace.index("shutdown(")], json.loads(done.stdout)
-
-
 @pytest.mark.skipif(strace_trouble() is not None, reason=str(strace_trouble()))
 @pytest.mark.parametrize("engine", ENGINES)
-def test_calls_that_lend_and_take_back_are_those_that_strace_counts(
-    engine: str, tmp_path: Path
-) -> None:
-    trace, record = traced(tmp_path, supported(
+def test_calls_that_lend_and_take_back_are_those_that_strace_counts(engine: str) -> None:
+    traces, record = strace_run(f"sendmsg,recvmsg,ppoll,{LOOP_WAITS},shutdown", *supported(
         f"workload=stream message=16+4K write=zerocopy messages={MESSAGES} warmup=0s place=free "
-        f"engine={engine}"))
+        f"engine={engine}").split())
+    (trace,) = [trace for trace in traces if "MSG_ZEROCOPY" in trace]
+    trace = trace[: trace.index("shutdown(")]
     (thread,) = record["client"]["threads"]
     patterns = {"sendmsg": r"^sendmsg\(.*MSG_ZEROCOPY", "recvmsg": r"^recvmsg\(.*MSG_ERRQUEUE",
-                "ppoll": r"^ppoll\(",
-                "epoll_wait": r"^epoll_wait\("}
+                "ppoll": r"^ppoll\(", "epoll_wait": r"^epoll_wait\("}
     seen = {name: len(re.findall(pattern, trace, re.MULTILINE))
             for name, pattern in patterns.items()}
     assert {name: count for name, count in seen.items() if count} == {
@@ -112,9 +86,8 @@ def test_pages_that_were_lent_are_mapped_and_what_was_copied_is_not(engine: str)
     lent, copied = batch_run([f"write={write} {common}" for write in ("zerocopy", "nodelay")])
     for record in (lent, copied):
         assert record["status"] == "ok", record["reason"]
-        both = record_sum(record["server"], "mapped_bytes") + record_sum(
-            record["server"], "copied_bytes"
-        )
+        both = record_sum(
+            record["server"], "mapped_bytes") + record_sum(record["server"], "copied_bytes")
         assert both == record_sum(record["server"], "bytes_received") == MESSAGES * size
     assert record_sum(lent["server"], "mapped_bytes") >= (MESSAGES - 2) * size
     assert record_sum(copied["server"], "mapped_bytes") == 0
@@ -135,25 +108,3 @@ def test_a_mebibyte_is_mapped_whole_in_every_way_that_it_is_sent(engine: str) ->
         assert record["status"] in ("ok", "unsupported"), f"{text}: {record['reason']}"
     if not any(record["status"] == "ok" for record in records):
         pytest.skip(records[0]["reason"])
-
-
-def test_an_engine_with_blocking_descriptors_does_not_send_files() -> None:
-    (check,) = client_json("--check", "-", stdin="write=sendfile engine=ring\n")[:-1]
-    assert "has no flag against blocking" in check["unsupported"] or "io_uring" in check[
-        "unsupported"]
-
-
-@pytest.mark.parametrize("write, words, why", [
-    ("sendfile", "workload=proxy", "it sends only from a file"),
-    ("zerocopy", "transport=unix", "does not come back"),
-    ("zerocopy", "security=gnutls", ""),
-    ("zerocopy", "handoff=thread engine=block", "not to the thread that sends"),
-    ("nodelay", "read=zerocopy transport=unix", "pages that arrived cannot be mapped"),
-    ("nodelay", "read=zerocopy transport=null", "pages that arrived cannot be mapped"),
-    ("nodelay", "read=zerocopy security=gnutls", ""),
-    ("nodelay", "read=zerocopy workload=proxy", "the next read unmaps the received pages"),
-    ("nodelay", "read=zerocopy workload=connect", "every new connection"),
-])
-def test_what_cannot_be_sent_without_a_copy_says_why(write: str, words: str, why: str) -> None:
-    (check,) = client_json("--check", "-", stdin=f"write={write} {words}\n")[:-1]
-    assert why in check["unsupported"]

@@ -63,31 +63,19 @@ class Sandbox:
         """What the recorders were called with, in order."""
         return self.calls.read_text().splitlines()
 
-    def run(
-        self,
-        *command: str | Path,
-        folder: Path | None = None,
-        path: str | None = None,
-        **variables: str,
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *command: str | Path, folder: Path | None = None, path: str | None = None,
+            **variables: str) -> subprocess.CompletedProcess[str]:
         """Runs a command of the copy by its full path. A virtual environment alone takes more than
         60 s on a machine with a load of 16."""
         program, *rest = map(str, command)
         if program.startswith("scripts/"):
             program = str(self.tree / program)
-        environment = dict(os.environ)
-        for name in [key for key in environment if key.startswith(("UNCORK", "PYTHON"))]:
-            del environment[name]
-        environment["UNCORK_CACHE"] = str(self.cache)
-        environment |= {"PATH": f"{self.bin}:{path or os.environ['PATH']}", **variables}
-        return subprocess.run(
-            [program, *rest],
-            cwd=folder or self.tree,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith(("UNCORK", "PYTHON"))}
+        environment |= {"UNCORK_CACHE": str(self.cache),
+                        "PATH": f"{self.bin}:{path or os.environ['PATH']}", **variables}
+        return subprocess.run([program, *rest], cwd=folder or self.tree, env=environment,
+                              capture_output=True, text=True, timeout=300)
 
     def shell(self, script: str, **options: str) -> subprocess.CompletedProcess[str]:
         """Runs lines of bash that have the functions of scripts/setup."""
@@ -119,6 +107,21 @@ def sandbox() -> Iterator[Sandbox]:
         folder = Path(name)
         folder.chmod(0o755)
         yield sandbox_make(folder)
+
+
+def package_make(folder: Path, files: dict[str, bytes]) -> Path:
+    """A package of Debian with these files."""
+    root = folder / "package"
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(content)
+        (root / name).chmod(0o755)
+    (root / "DEBIAN").mkdir()
+    (root / "DEBIAN/control").write_text(
+        "Package: one\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
+    subprocess.run(["dpkg-deb", "--build", root, folder / "one.deb"], check=True,
+                   capture_output=True)
+    return folder / "one.deb"
 
 
 def path_without(folder: Path, *names: str) -> str:

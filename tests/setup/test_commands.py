@@ -7,9 +7,7 @@ import re
 
 import pytest
 
-from sandbox import Sandbox, sandbox, targets_named
-
-__all__ = ["sandbox"]
+from sandbox import Sandbox, targets_named
 
 PASSES = "# does: passes\n\ncount passed 3\n"
 FAILS = "# does: fails\n\necho the reason of it\nfalse\n"
@@ -60,8 +58,7 @@ def test_all_installs_each_optional_package_that_there_is(sandbox: Sandbox) -> N
     sandbox.table_write(*(f"command:uncork-{name}  {name}  {name}  optional"
                           for name in ("absent", "there")))
     make = f'cp /bin/true "{sandbox.bin}/uncork-there"'
-    sandbox.recorder_add("apt-get",
-                         f'case "$*" in *absent*) exit 100 ;; *there*) {make} ;; esac')
+    sandbox.recorder_add("apt-get", f'case "$*" in *absent*) exit 100 ;; *there*) {make} ;; esac')
     assert sandbox.run("scripts/test").returncode == 0 and sandbox.calls_read() == []
     done = sandbox.run("scripts/test", "--all")
     assert done.returncode == 0, done.stderr
@@ -114,11 +111,9 @@ def test_junit_files_are_counted_with_reasons(sandbox: Sandbox) -> None:
     steps_write(sandbox, one=JUNIT)
     done = sandbox.run("scripts/test")
     assert done.returncode == 1
-    assert done.stdout.splitlines()[-3:] == [
-        "  one: d: no netperf",
-        "  one: e: skipped: no IPv6 here",
-        "2 passed, 2 failed, 2 skipped",
-    ]
+    assert done.stdout.splitlines()[-3:] == ["  one: d: no netperf",
+                                             "  one: e: skipped: no IPv6 here",
+                                             "2 passed, 2 failed, 2 skipped"]
 
 
 def test_steps_are_listed_and_chosen_by_name(sandbox: Sandbox) -> None:

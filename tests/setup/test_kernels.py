@@ -4,15 +4,13 @@ fetched; apt only pretends."""
 
 from __future__ import annotations
 
+import lzma
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from sandbox import Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import Sandbox, package_make
 
 KERNELS = "scripts/setup/kernels"
 MIRROR = "http://mirror/debian/"
@@ -127,45 +125,22 @@ def test_where_nothing_can_be_fetched_the_log_is_named_and_what_came_is_gone_on_
         done = sandbox.run(KERNELS, "6.1")
         assert done.stderr.splitlines()[-1] == (
             f"uncork: Linux 6.1.0-50-amd64 could not be fetched from {MIRROR}; "
-            "log: build/logs/kernel-6.1.0-50-amd64.log"
-        )
+            "log: build/logs/kernel-6.1.0-50-amd64.log")
         assert (sandbox.cache / "kernels/6.1.0-50-amd64.new/part").read_text() == part
     assert not image(sandbox, "6.1.0-50-amd64").exists()
 
 
-def package_make(folder: Path, files: dict[str, str]) -> Path:
-    """A package with these files, modules compressed."""
-    root = folder / "package"
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    for module in root.rglob("*.ko"):
-        subprocess.run(["xz", module], check=True)
-    (root / "DEBIAN").mkdir()
-    (root / "DEBIAN/control").write_text(
-        "Package: linux\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
-    subprocess.run(["dpkg-deb", "--build", root, folder / "linux.deb"], check=True,
-                   capture_output=True)
-    return folder / "linux.deb"
-
-
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make a package")
-@pytest.mark.parametrize(("version", "place"),
-                         [("6.12.10+deb13-amd64", "boot/vmlinuz-6.12.10+deb13-amd64"),
-                                               ("7.3.4+deb13-amd64",
-                                                "usr/lib/modules/7.3.4+deb13-amd64/vmlinuz")])
+@pytest.mark.parametrize(("version", "place"), [
+    ("6.12.10+deb13-amd64", "boot/vmlinuz-6.12.10+deb13-amd64"),
+    ("7.3.4+deb13-amd64", "usr/lib/modules/7.3.4+deb13-amd64/vmlinuz")])
 def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
     sandbox: Sandbox, tmp_path: Path, version: str, place: str,
 ) -> None:
-    modules = f"{'usr/' if place.startswith('usr') else ''}lib/modules/{version}"
-    package = package_make(
-        tmp_path,
-        {place: "image"}
-        | {
-            f"{modules}/kernel/{name}.ko": "module"
-            for name in ("net/tls/tls", "fs/fscache/fscache", "sound/beep")
-        },
-    )
+    modules = f"{'usr/' if place.startswith('usr') else ''}lib/modules/{version}/kernel"
+    files = {f"{modules}/{name}.ko.xz": lzma.compress(b"module")
+             for name in ("net/tls/tls", "fs/fscache/fscache", "sound/beep")}
+    package = package_make(tmp_path, {place: b"image"} | files)
     mirror_add(sandbox, f'cp "{package}" .')
     # What depmod finds out: that a module that is wanted needs one that is not.
     sandbox.recorder_add("depmod",
@@ -175,15 +150,12 @@ def test_of_a_kernel_what_a_guest_needs_is_kept_wherever_it_was(
                          "done >modules.dep")
     done = sandbox.run(KERNELS, version)
     kept = image(sandbox, version)
-    assert done.stdout == f"{kept}\n", (sandbox.tree /
-                                        f"build/logs/kernel-{version}.log").read_text()
+    log = sandbox.tree / f"build/logs/kernel-{version}.log"
+    assert done.stdout == f"{kept}\n", log.read_text()
     assert kept.read_text() == "image"
     assert sorted(path.relative_to(kept.parent).as_posix()
                   for path in kept.parent.rglob("*.ko*")) == [
         "kernel/fs/fscache/fscache.ko", "kernel/net/tls/tls.ko"]
     assert sandbox.calls_read()[-2:] == [f"depmod -b . {version}"] * 2
-    assert sorted(path.name for path in (sandbox.cache / "kernels").iterdir()) == [
-        version,
-        "apt",
-        "lock",
-    ]
+    left = sorted(path.name for path in (sandbox.cache / "kernels").iterdir())
+    assert left == [version, "apt", "lock"]

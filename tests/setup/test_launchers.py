@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox import TOP, Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox
 
 SYSTEM_PYTHON = "/usr/bin/python3"
 BAD_PYTHONS = {
@@ -79,8 +77,7 @@ def test_where_none_fits_each_candidate_is_named_with_the_reason(sandbox: Sandbo
         "run scripts/demo, which installs it",
         "  /no/such: no such program",
         f"  {SYSTEM_PYTHON}: has no uncork_wanted",
-        "  python3: did not answer in 5 s",
-    ]
+        "  python3: did not answer in 5 s"]
 
 
 def test_an_old_python_is_refused_by_its_version(sandbox: Sandbox) -> None:

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, path_without, sandbox, targets_named
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox, path_without, targets_named
 
 WANTED = "command:uncork-wanted  wanted+wanted-dev  wanted-devel  build"
 EVERYWHERE = ("build", "run", "test")
@@ -61,18 +59,10 @@ def test_each_probe_holds_where_tests_run(sandbox: Sandbox, row: list[str]) -> N
     assert sandbox.shell(script).stdout == "there\n"
 
 
-@pytest.mark.parametrize(
-    "probe",
-    [
-        "command:uncork-nothing",
-        "command:sort>=9999.1",
-        "pkg-config:uncork-nothing",
-        "pkg-config:libuv>=9999",
-        "link:uncork-nothing",
-        "link:cc:-luncork-nothing",
-        "python:uncork_nothing",
-    ],
-)
+@pytest.mark.parametrize("probe", [
+    "command:uncork-nothing", "command:sort>=9999.1", "pkg-config:uncork-nothing",
+    "pkg-config:libuv>=9999", "link:uncork-nothing", "link:cc:-luncork-nothing",
+    "python:uncork_nothing"])
 def test_a_probe_says_no(sandbox: Sandbox, probe: str) -> None:
     done = sandbox.shell(f"PACKAGES_PYTHON_FITS=''; probe '{probe}' || echo missing")
     assert (done.stdout, done.stderr) == ("missing\n", "")
@@ -93,18 +83,13 @@ def test_without_root_the_one_command_is_printed(sandbox: Sandbox, sudo: bool) -
     if not sudo:
         (sandbox.bin / "sudo").unlink()
     done = sandbox.run("scripts/demo", path=path)
-    command = (
-        "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=120"
-        " install -y --no-install-recommends wanted wanted-dev"
-    )
+    command = ("apt-get update && DEBIAN_FRONTEND=noninteractive apt-get -o "
+               "DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "uncork: these packages are missing, and installing them needs root: wanted wanted-dev",
-        "An administrator must run, once:",
-        "",
-        f"  sudo sh -c '{command}'" if sudo else f"  su -c '{command}'",
-        "",
-    ]
+        "An administrator must run, once:", "",
+        f"  {'sudo sh' if sudo else 'su'} -c '{command}'", ""]
     assert sandbox.calls_read() == []
 
 
@@ -135,8 +120,7 @@ def test_root_installs_only_what_is_missing_after_one_update(sandbox: Sandbox) -
     expected = [
         "apt-get update",
         "apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends wanted wanted-dev",
-        "noninteractive",
-    ]
+        "noninteractive"]
     assert sandbox.calls_read() == expected
     assert sandbox.shell(ENSURE).returncode == 0
     assert sandbox.calls_read() == expected
@@ -208,7 +192,6 @@ def test_without_packages_a_venv_is_made_and_found_again(sandbox: Sandbox) -> No
     assert done.stdout.splitlines() == [
         "python      no interpreter has numpy, uncork_wanted; "
         "making build/venv on top of the system packages",
-        f"python is {interpreter}",
-    ]
+        f"python is {interpreter}"]
     assert sandbox.shell(ENSURE, path=path).stdout == f"python is {interpreter}\n"
     assert sandbox.run("scripts/uncork", path=path).returncode == 0

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox
 
 RUN = "tests/portability/run"
 TARGETS = ["x86_64-macos", "aarch64-macos", "x86_64-freebsd", "x86_64-openbsd", "x86_64-netbsd"]
@@ -27,29 +25,20 @@ FILE = ['case $2 in', "*x86_64-macos*) echo Mach-O 64-bit x86_64 executable ;;",
         "*openbsd*) echo 'ELF 64-bit LSB pie executable, x86-64, for OpenBSD' ;;", "esac"]
 
 
-def compiler_add(sandbox: Sandbox) -> None:
-    """An environment that says it has ziglang."""
-    python = sandbox.tree / "build/pypi/ziglang-0.17.0/bin/python"
-    python.parent.mkdir(parents=True)
-    python.write_text("#!/bin/sh\ncase $2 in *__path__*) echo /nowhere/ziglang ;; esac\n")
-    python.chmod(0o755)
-
-
-def sources_add(sandbox: Sandbox) -> None:
-    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt",
-                 "jansson/src/jansson.h"):
-        path = sandbox.tree / "build/portability/sources" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-
-
 @pytest.fixture
 def ready(sandbox: Sandbox) -> Sandbox:
     """The copy with all that a run asks for."""
     shutil.copytree(TOP / "tests/portability", sandbox.tree / "tests/portability")
     (sandbox.tree / "CMakeLists.txt").touch()
-    compiler_add(sandbox)
-    sources_add(sandbox)
+    python = sandbox.tree / "build/pypi/ziglang-0.17.0/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\ncase $2 in *__path__*) echo /nowhere/ziglang ;; esac\n")
+    python.chmod(0o755)
+    for name in ("libuv1/CMakeLists.txt", "libuv1/configure.ac", "jansson/CMakeLists.txt",
+                 "jansson/src/jansson.h"):
+        path = sandbox.tree / "build/portability/sources" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
     sandbox.recorder_add("cmake", 'mkdir -p "$4/lib"')
     sandbox.recorder_add("ninja", *NINJA)
     sandbox.command_add("file", *FILE)
@@ -98,8 +87,7 @@ def test_what_does_not_compile_is_said_again_once_and_the_log_is_named(ready: Sa
         "x86_64-freebsd: does not link or compile; all of it is in "
         "build/logs/portability-x86_64-freebsd.log",
         "common/a.c:3:1: error: use of undeclared identifier",
-        "0 passed, 1 failed, 0 skipped",
-    ]
+        "0 passed, 1 failed, 0 skipped"]
 
 
 def test_to_compile_only_no_library_is_built_and_nothing_is_linked(ready: Sandbox) -> None:
@@ -141,8 +129,7 @@ def test_where_there_is_no_mirror_of_debian_the_reason_is_the_sources(ready: San
     assert done.stdout.splitlines() == [
         "skipped: the sources of libuv1, jansson are Debian's, and no mirror of Debian is among "
         "the sources of apt",
-        "0 passed, 0 failed, 1 skipped",
-    ]
+        "0 passed, 0 failed, 1 skipped"]
 
 
 SOURCES = (f'. "{TOP}/tests/portability/sources.sh"; sources_ensure jansson || echo "why: '
@@ -186,8 +173,6 @@ def test_sources_that_are_not_what_is_built_leave_nothing_behind(
     archive = archive_make(tmp_path, "configure.ac")
     sandbox.command_add("apt-get", INDEX, f'source) cp "{archive}" . ;; esac')
     done = sandbox.shell(SOURCES)
-    assert done.stdout == (
-        "why: the sources of jansson could not be fetched from http://mirror/debian/; "
-        "log: build/logs/sources.log\n"
-    )
+    assert done.stdout == ("why: the sources of jansson could not be fetched from "
+                           "http://mirror/debian/; log: build/logs/sources.log\n")
     assert not (sandbox.tree / "build/portability/sources").exists()

@@ -4,14 +4,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from sandbox import Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import Sandbox, package_make
 
 # The system's own sshd is out of sight.
 HEAD = """. "$UNCORK_TOP/scripts/setup/sshd.sh"
@@ -26,23 +23,9 @@ def ensured(sandbox: Sandbox) -> str:
     return sandbox.shell(HEAD + 'sshd_ensure; echo "$? $SSHD_WHY"').stdout
 
 
-def package_make(folder: Path, program: str) -> Path:
-    """A package that has one program."""
-    path = folder / "package" / program
-    path.parent.mkdir(parents=True)
-    path.write_text("program")
-    path.chmod(0o755)
-    (folder / "package/DEBIAN").mkdir()
-    (folder / "package/DEBIAN/control").write_text(
-        "Package: one\nVersion: 1\nArchitecture: all\nMaintainer: nobody\nDescription: none\n")
-    subprocess.run(["dpkg-deb", "--build", folder / "package", folder / "one.deb"], check=True,
-                   capture_output=True)
-    return folder / "one.deb"
-
-
 @pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="needs dpkg-deb to make a package")
 def test_an_sshd_is_unpacked_and_not_installed(sandbox: Sandbox, tmp_path: Path) -> None:
-    package = package_make(tmp_path, "usr/sbin/sshd")
+    package = package_make(tmp_path, {"usr/sbin/sshd": b"program"})
     sandbox.command_add("id", "echo 0")
     sandbox.recorder_add("apt-get", FINDS_FOLDER, f'cp "{package}" "$folder/"')
     assert [ensured(sandbox), ensured(sandbox)] == ["0 \n"] * 2
@@ -58,12 +41,11 @@ def test_an_sshd_is_unpacked_and_not_installed(sandbox: Sandbox, tmp_path: Path)
 def test_where_none_can_be_had_the_log_is_named_and_nothing_is_left(
     sandbox: Sandbox, tmp_path: Path, does: str,
 ) -> None:
-    package = package_make(tmp_path, "usr/bin/other")
+    package = package_make(tmp_path, {"usr/bin/other": b"program"})
     sandbox.command_add("id", "echo 0")
     sandbox.command_add("apt-get", FINDS_FOLDER, does.format(package=package))
-    assert ensured(
-        sandbox) == ("1 no sshd could be fetched from the package openssh-server; log: "
-                     "build/logs/sshd.log\n")
+    assert ensured(sandbox) == ("1 no sshd could be fetched from the package openssh-server; "
+                                "log: build/logs/sshd.log\n")
     assert not (sandbox.tree / "build/sshd").exists()
 
 

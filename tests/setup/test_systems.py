@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox import TOP, Sandbox, sandbox
-
-__all__ = ["sandbox"]
+from sandbox import TOP, Sandbox
 
 # An #if that names a system, or an option or flag that not every system has.
 CONDITION = re.compile(

@@ -50,8 +50,7 @@ class Place:
     def client(self, *arguments: str, stdin: str = "") -> list[dict[str, Any]]:
         """The lines that uncork-client prints."""
         done = subprocess.run(self.command("uncork-client", *arguments), input=stdin,
-                              capture_output=True, text=True,
-                              timeout=60)
+                              capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -172,15 +171,13 @@ def test_it_starts_a_server_of_its_own(static: Place) -> None:
 
 def test_an_address_is_in_numbers(empty: Place) -> None:
     (record, _) = empty.client("--insecure", "--batch", "-", stdin="server=localhost:1\n")
-    assert record[
-        "reason"] == ("cannot look up localhost: a static build looks up no names, give the "
-                      "address in numbers")
+    assert record["reason"] == ("cannot look up localhost: a static build looks up no names, give "
+                                "the address in numbers")
 
 
 def test_an_archive_that_is_missing_is_named_in_one_line(tmp_path: Path) -> None:
-    (tmp_path /
-     "jansson.pc").write_text(
-         "Name: jansson\nDescription: one\nVersion: 2.14\nLibs: -luncork-none\n")
+    (tmp_path / "jansson.pc").write_text(
+        "Name: jansson\nDescription: one\nVersion: 2.14\nLibs: -luncork-none\n")
     done = subprocess.run(["cmake", "-S", TOP, "-B", tmp_path / "build", "-G", "Ninja",
                            "-DUNCORK_STATIC=ON"],
                           env=os.environ | {"PKG_CONFIG_PATH": str(tmp_path)}, capture_output=True,

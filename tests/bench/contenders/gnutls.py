@@ -16,7 +16,6 @@ SECTION = "payload: 16384 bytes"
 
 
 def client(job: Job) -> list[str]:
-    """The same whatever the job is."""
     return ["gnutls-cli", "--benchmark-tls-ciphers"]
 
 

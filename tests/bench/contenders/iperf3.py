@@ -9,7 +9,6 @@ from bench.contenders.contender import ADDRESS, CONGESTION, Broken, Contender, J
 
 
 def server(job: Job) -> list[str]:
-    """For one test."""
     return ["iperf3", "--server", "--one-off", "--bind", ADDRESS, "--port", str(job.ports[0])]
 
 

@@ -54,7 +54,6 @@ class Loop(Contender):
     """A contender that is no program."""
 
     def missing(self) -> str | None:
-        """What is missing."""
         return absent()
 
 

@@ -11,19 +11,16 @@ THROUGHPUT = re.compile(r"^throughput=([\d.]+)$", re.MULTILINE)
 
 
 def both(job: Job) -> list[str]:
-    """What both ends are told."""
     return ["tcp_rr", "--nolog", "--no-delay", "--congestion-control", CONGESTION,
             "-T", "1", "-F", str(job.number("connections", "1")), "-C", str(job.ports[0]),
             "-P", str(job.ports[1]), "-l", str(whole_seconds(job.seconds))]
 
 
 def server(job: Job) -> list[str]:
-    """For one test."""
     return both(job)
 
 
 def client(job: Job) -> list[str]:
-    """The end that asks."""
     return [*both(job), "-c", "-H", ADDRESS, "-Q", str(job.number("message", "64")),
             "-R", str(job.number("reply", "1"))]
 

@@ -13,7 +13,6 @@ VALID = re.compile(r"\[Valid Duration\] RunTime=([\d.]+) sec; "
 
 
 def server(job: Job) -> list[str]:
-    """Runs until it is ended."""
     return ["sockperf", "server", "--tcp", "-i", ADDRESS, "-p", str(job.ports[0])]
 
 
