@@ -52,7 +52,7 @@ do for [p = 1:panels] {
         eval sprintf("set xtics %.9g", steps[p])
         set tmargin at screen 1 - (above + 28) / height
         set bmargin at screen 1 - (above + 28 + row * bars[p]) / height
-        set lmargin at screen (24 + 8.2 * widest) / width
+        set lmargin at screen (34 + 8.2 * widest) / width
         set rmargin at screen 0.97
         set xlabel (last ? label : "") offset 0,0.3
         above = above + row * bars[p] + 83

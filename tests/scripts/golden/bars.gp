@@ -17,7 +17,7 @@ panels = 2
 array bars[2] = [6, 6]
 rounds = 1
 array heads[2] = ['place=together', 'place=apart']
-array tops[2] = [52.2578, 142.1]
+array tops[2] = [52.4687, 142.643]
 array tops_text[2] = [56.7944, 164.387]
 array steps[2] = [10, 20]
 label = 'time per message, us, and the ratio to nodelay; each panel with its own scale'

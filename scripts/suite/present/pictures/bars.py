@@ -177,7 +177,7 @@ def bars_drawing(matrix: Matrix, canvas: Canvas, name: str, headline: str, measu
     """A picture of scaled panels. measured: what all axes show."""
     bars, base = [bar for panel in panels for bar in panel.bars], matrix.baseline
     cells, widest = [bar.cell for bar in bars], max(len(bar.name) for bar in bars)
-    room = 0.97 * canvas.width - 24 - LETTER * widest
+    room = 0.97 * canvas.width - 34 - LETTER * widest
     tops = [panel.top(room) for panel in panels]
     if len({panel.extent for panel in panels}) == 1:
         tops = [max(tops)] * len(tops)
