@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2317
 #
-# What a host does in a step: one of these functions. Standard input begins with this file, which has
-# no backslash, because echo(1) may interpret it (shell.py). The name of the function and its
+# What a host does in a step: one of these functions. Standard input begins with this file, which
+# has no backslash, because echo(1) may interpret it (shell.py). The name of the function and its
 # arguments are those of sh. No connection lasts from a step to the next. So a process that outlives
 # its step has a pid file in the folder of the run. A shell waits for the process, then removes that
 # file.
@@ -33,8 +33,8 @@ copy() {
 # try PROGRAM ARGUMENT...
 try() { "$@"; }
 
-# A program reads its key from descriptor 3, which is a pipe: other users could read an argument, the
-# environment or a file.
+# A program reads its key from descriptor 3, which is a pipe: other users could read an argument,
+# the environment or a file.
 
 # client RUN NAME SECONDS PROGRAM ARGUMENT...: runs a client, whose key is the next line of standard
 # input; the rest is its own. The status is 124 if its time was over.
@@ -67,8 +67,8 @@ client() {
     return "$status"
 }
 
-# server RUN NAME PROGRAM ARGUMENT...: starts a server, whose key is the next line of standard input.
-# Prints its ready line, or its error message.
+# server RUN NAME PROGRAM ARGUMENT...: starts a server, whose key is the next line of standard
+# input. Prints its ready line, or its error message.
 server() {
     run=$CACHE/run/$1 at=$CACHE/run/$1/$2
     shift 2

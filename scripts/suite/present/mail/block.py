@@ -129,10 +129,10 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
     words = words_common(cells, [*comparison.axes, *in_sides])
     heads = list(zip(("base", "new"), sides_name(*comparison.sides), strict=True))
     if not any(row.changes for row in comparison.rows):
-        reasons = dict.fromkeys(f" ({reason})" for cell in cells for reason in cell.reasons[:1])
+        reason = next((f" ({cell.reasons[0]})" for cell in cells if cell.reasons), "")
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
                          f"{' or '.join(metric.name for metric in comparison.metrics)} to compare"
-                         + next(iter(reasons), ""))
+                         + reason)
     heads += [("axis", ",".join(declared))] if declared else []
     heads += [("with", words_text(words))] if words else []
     # Of two results the foot describes the base; `differs` says what is not the same for new.
