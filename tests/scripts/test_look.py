@@ -142,7 +142,7 @@ def test_title_and_note_can_be_left_out_and_signs_stay(tmp_path, kind):
 
 @pytest.mark.parametrize("words, said", [
     (["size=colum"], 'size must be column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm'),
-    (["size=5x3cm"], 'not "5x3cm"'), (["title=off"], 'title must be yes or no, not "off"'),
+    (["size=5x3cm"], 'not "5x3cm"'), (["title=off"], 'title cannot be "off" (there is no, yes)'),
     (["size=1x1in"], "size=1x1in: a picture is 3.2 to 29 in wide, or 440 to 4000 px"),
     (["size=99999x300px"], "a picture is 3.2 to 29 in wide"),
     (["size=4x1in"], "this picture needs a height of 3.4 in (87 mm)"),

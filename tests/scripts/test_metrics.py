@@ -13,7 +13,6 @@ from suite.base.errors import UsageError
 from suite.observe.histogram import Histogram
 from suite.observe.metrics import METRICS, metric_find, metrics_compute
 from suite.result.record import Record
-from suite.scenario.scenario import HISTOGRAMS, histogram_name_read
 from suite.stats import Beyond
 
 NAMES = list(METRICS)  # docs/stability.md lists them
@@ -175,12 +174,6 @@ def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_recor
     open_record["client"]["threads"] = [idle]
     latency = metrics_compute(Record(open_record))["latency_p50"]
     assert isinstance(latency, Beyond) and latency == 0
-
-
-def test_an_unknown_histogram_names_the_nearest():
-    assert [histogram_name_read(name, "here") for name in HISTOGRAMS] == list(HISTOGRAMS)
-    with pytest.raises(UsageError, match="here: .*did you mean late_start"):
-        histogram_name_read("latestart", "here")
 
 
 def test_metrics_of_a_stream_are_the_receivers(stream_record):

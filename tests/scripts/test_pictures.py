@@ -410,13 +410,13 @@ def test_each_kind_is_drawn_with_each_metric_and_takes_its_own_words():
 
 
 @pytest.mark.parametrize("words, said", [
-    (["kind=heatmaps"], '"kind=heatmaps" is no kind of picture: did you mean heatmap?'),
+    (["kind=heatmaps"], 'kind cannot be "heatmaps": did you mean heatmap?'),
     (["kind=forest", "kind=order"], 'kind is given twice: "kind=forest" and "kind=order"'),
     (["kind=forest,forest"], "a name is given twice"), (["kind=forest,"], "an empty name"),
     (["kind=forest", "x=write,place"], '"x=write,place": x takes one word'),
     (["metric=time"], '"metric=time": add the kind of picture, kind='),
     (["kind=counts", "metric=time"], '"metric=time": no picture of kind=counts takes it'),
-    (["kind=ecdf", "of=latencies"], 'of: unknown histogram "latencies": did you mean latency?'),
+    (["kind=ecdf", "of=latencies"], 'of cannot be "latencies": did you mean latency?'),
     (["kind=forest", "metric=bandwith"], "did you mean bandwidth?"),
     (["kind=forest", "x=wirte"], 'picture: x: no word "wirte" in this result: did you mean write?'),
 ])

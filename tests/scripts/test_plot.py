@@ -280,7 +280,7 @@ def with_picture(tmp_path, picture):
 
 
 @pytest.mark.parametrize("picture, said", [
-    ('kind = "ecdf"\nof = "latencies"', '[picture] of: unknown histogram "latencies": '
+    ('kind = "ecdf"\nof = "latencies"', '[picture] of cannot be "latencies": '
                                         "did you mean latency"),
     ('kind = "ecdf"\nmetric = "latency_p50"', '[picture] metric: "ecdf" takes "of" instead'),
     ('kind = "bars"\nof = "latency"', '[picture] of: "bars" takes "metric" instead'),

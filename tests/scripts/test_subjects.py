@@ -152,7 +152,7 @@ def test_the_name_of_a_subject_is_that_of_its_file(tmp_path: Path) -> None:
 
 SUBJECT_MISTAKES = [
     ("listens =", "listend =", "listend: unknown key: did you mean listens?"),
-    ('"inherited"', '"port"', "listens must be inherited or address, not \"port\""),
+    ('"inherited"', '"port"', 'listens cannot be "port" (there is address, inherited)'),
     ('program = "served"\n', "", "program is missing"),
     ('["nbd"]', '"nbd"', 'protocols must be a list of text, as in protocols = ["..."'),
     ('["nbd"]', "[]", "protocols is missing"),

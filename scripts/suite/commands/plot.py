@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping
 from pathlib import Path
 
-from suite.base.errors import Failure, UsageError, error_in, nearest_hint
+from suite.base.errors import Failure, UsageError, error_in
 from suite.base.text import say
 from suite.base.words import arguments_sort, names_split
 from suite.commands import COMMANDS
@@ -15,7 +15,8 @@ from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.plot import drawings_make
 from suite.result.files import output_folder
-from suite.scenario.scenario import LOOKS, PICTURES, Picture, histogram_name_read
+from suite.scenario.scenario import HISTOGRAMS, LOOKS, PICTURES, Picture
+from suite.scenario.toml import choice_read
 
 PLOT_WORDS = COMMANDS["plot"].own
 
@@ -30,15 +31,13 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
         raise UsageError(f'"{key}={value}": add the kind of picture, kind={"|".join(PICTURES)}')
     pictures, used = list[Picture](), {"kind", "x"}
     for kind in chosen.get("kind", ()):
-        if kind not in PICTURES:
-            raise UsageError(f'"kind={kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
-        taken = PICTURES[kind]
+        taken = PICTURES[choice_read(PICTURES, kind, "kind")]
         if taken is None or taken not in chosen:
             pictures.append(Picture(kind, x=own.get("x")))
             continue
         used.add(taken)
         pictures += [Picture(kind, x=own.get("x"), **{
-            taken: histogram_name_read(what, "of") if taken == "of" else what})
+            taken: choice_read(HISTOGRAMS, what, "of") if taken == "of" else what})
             for what in chosen[taken]]
     unused = next((key for key in own if key not in used), None)
     if unused:

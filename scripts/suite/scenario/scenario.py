@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base.errors import UsageError, error_in, nearest_hint
+from suite.base.errors import UsageError, error_in
 from suite.scenario import toml
 
 # The kinds of pictures, each a module of present/pictures; and the key that says what one shows.
@@ -29,7 +29,7 @@ PICTURES = {
 }
 HISTOGRAMS = ("latency", "service", "late_start", "handshake", "handover")  # of a driver's thread
 SIZES = ("column", "page")  # of a picture in print
-SIZE_PATTERN = re.compile(r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?")
+SIZE = r"(\d+(?:\.\d+)?)x(\d+(?:\.\d+)?)(in|mm|px)?"
 WORD_TABLES = ("fixed", "sweep", "run")
 CLAIM_KINDS = ("count", "direction", "ratio", "stall")
 READ = ("first hand", "second hand")
@@ -37,7 +37,6 @@ IN_KIND = "in kind"
 LABEL = "A"
 LABEL_REPEAT = "A'"  # the second run of a baseline cell in a round: the A/A pair
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_.-]*")
-NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 # The list in `words` and in `from` of a [[published]] with several figures: values, rows of a file.
 LISTS = {"words": re.compile(r"[^\s=]+,[^\s=]+"), "source": re.compile(r"[^:/]+,[^:/]+")}
 
@@ -93,40 +92,15 @@ def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
     return sweep
 
 
-def kind_read(value: Any, key: str) -> str:
-    kind = toml.string_read(value, key)
-    if kind not in PICTURES:
-        raise UsageError(f'{key} = "{kind}" is no kind of picture{nearest_hint(kind, PICTURES)}')
-    return kind
-
-
-def histogram_name_read(value: Any, key: str) -> str:
-    name = toml.string_read(value, key)
-    if name not in ("", *HISTOGRAMS):
-        raise UsageError(f'{key}: unknown histogram "{name}"{nearest_hint(name, HISTOGRAMS)}')
-    return name
-
-
-def size_read(value: Any, key: str) -> str:
-    size = toml.string_read(value, key)
-    if size not in ("", *SIZES) and not SIZE_PATTERN.fullmatch(size):
-        raise UsageError(f"{key} must be column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, "
-                         f'1280x720px, not "{size}"')
-    return size
-
-
-def name_read(value: Any, key: str) -> str:
-    name = toml.string_read(value, key)
-    if not NAME_PATTERN.fullmatch(name):
-        raise UsageError(f'{key} = "{name}" must be letters, digits, "_", "-", "."')
-    return name
-
-
 # Words for the appearance of a picture: its size in print, and parts that can be left out.
 SHOWN = ("yes", "no")
+size_read = partial(toml.pattern_read, f"{'|'.join(SIZES)}|{SIZE}",
+                    "column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px")
 shown_read = partial(toml.choice_read, SHOWN)
 LOOKS: dict[str, toml.KeyReader] = {
     "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
+name_read = partial(toml.pattern_read, "[A-Za-z0-9][A-Za-z0-9_.-]*",
+                    'letters, digits, "_", "-", "."')
 # The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
 # shown or not.
 or_none = partial(toml.required, default=None)
@@ -229,12 +203,11 @@ class TableLayout:
 class Picture:
     """One picture; where a field is None, the plotter chooses."""
 
-    kind: str = toml.key(kind_read, f"one of {', '.join(PICTURES)}", "kind of the picture")
+    kind: str = toml.choice(PICTURES, "kind of the picture")
     metric: str | None = or_none("metric that it shows; not for " + ", ".join(
         kind for kind, key in PICTURES.items() if key != "metric"))
-    of: str | None = toml.key(
-        histogram_name_read, f"one of {', '.join(HISTOGRAMS)}", "histogram that it shows; only for "
-        + ", ".join(kind for kind, key in PICTURES.items() if key == "of"), default=None)
+    of: str | None = toml.choice(HISTOGRAMS, "histogram that it shows; only for " + ", ".join(
+        kind for kind, key in PICTURES.items() if key == "of"), default=None)
     x: str | None = or_none("word along which bars and curves run, columns of a heat map, lines of "
                             "other kinds")
     name: str | None = or_none(
@@ -263,17 +236,13 @@ def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
     """The arms, each `[[arm]]` with a name of its own and one or more words."""
     arms = dict[str, Arm]()
     for entry in toml.tables_read(value, key):
-        named = {"name": entry["name"]} if "name" in entry else {}
         with error_in(f"[{key}] "):
-            name = toml.entry_read(named, Arm)["name"]
-        place = f'[{key}] "{name}": '
-        if not NAME_PATTERN.fullmatch(name) or name in arms:
-            wrong = "is there twice" if name in arms else 'must be letters, digits, "_", "-", "."'
-            raise UsageError(f"{place}the name {wrong}")
-        words = table_words_read({word: text for word, text in entry.items() if word != "name"},
-                                 key)
+            name = name_read(entry.pop("name", ""), "name")
+            if not name or name in arms:
+                raise UsageError(f'name "{name}" is there twice' if name else "name is missing")
+        words = table_words_read(entry, key)
         if not words:
-            raise UsageError(f"{place}it has no words")
+            raise UsageError(f'[{key}] "{name}" has no words')
         arms[name] = Arm(name, words)
     return tuple(arms.values())
 

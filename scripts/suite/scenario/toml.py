@@ -8,7 +8,7 @@ raises UsageError. The message begins with the key; the parts around add their n
 import json
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import MISSING, Field, field, fields
 from functools import partial
 from pathlib import Path
@@ -50,10 +50,18 @@ def strings_read(value: Any, key: str, repeat: bool = False) -> tuple[str, ...]:
     return tuple(value)
 
 
-def choice_read(choices: tuple[str, ...], value: Any, key: str) -> str:
+def choice_read(choices: Collection[str], value: Any, key: str) -> str:
     text = string_read(value, key)
-    if text not in ("", *choices):
-        raise UsageError(f'{key} must be {" or ".join(choices)}, not "{text}"')
+    if text and text not in choices:
+        raise UsageError(f'{key} cannot be "{text}"{nearest_hint(text, choices)}')
+    return text
+
+
+def pattern_read(pattern: str, right: str, value: Any, key: str) -> str:
+    """A string that matches a regular expression. right: what that allows, for the message."""
+    text = string_read(value, key)
+    if text and not re.fullmatch(pattern, text):
+        raise UsageError(f'{key} must be {right}, not "{text}"')
     return text
 
 
@@ -107,7 +115,7 @@ required = partial(key, string_read, "text")
 optional = partial(required, default="")
 
 
-def choice(choices: tuple[str, ...], means: str = "", **default: Any) -> Any:
+def choice(choices: Collection[str], means: str = "", **default: Any) -> Any:
     type = " or ".join(choices) if len(choices) <= 2 else f"one of {', '.join(choices)}"
     return key(partial(choice_read, choices), type, means, **default)
 

@@ -5,12 +5,13 @@ Templates place everything in units. On a screen a unit is a pixel, and letters 
 960 units are the width of a page, so that letters have 7.6 pt, small ones 7 pt.
 """
 
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError
-from suite.scenario.scenario import LOOKS, SIZE_PATTERN, Picture
+from suite.scenario.scenario import LOOKS, SIZE, Picture
 
 SCREEN_UNITS, UNITS_LEAST, UNITS_MOST = 960, 440, 4000
 INCHES = {"column": 3.3, "page": 6.9}
@@ -102,7 +103,7 @@ def canvas_of(picture: Picture) -> Canvas:
     size = picture.size
     if size is None:
         return Canvas(**shown)
-    sides = SIZE_PATTERN.fullmatch(size)
+    sides = re.fullmatch(SIZE, size)
     width, height, length = sides.groups() if sides else (INCHES[size], None, "in")
     scale = 1.0 if length == "px" else LENGTHS[length or "in"] / PRINT_UNIT
     canvas = Canvas(round(float(width) * scale), round(float(height) * scale) if height else None,
