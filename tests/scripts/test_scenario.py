@@ -109,7 +109,7 @@ def test_broken_toml_names_the_line(tmp_path: Path) -> None:
     ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=1e999", ["value", "impossible"]),
     ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=-1", ["value", "impossible"]),
     ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=1\nlabel='B'",
-     ["[published] label", "A or A'"]),
+     ["[published] label", "there is A, A'"]),
     ("[[picture]]\nkind = 'bar'", ["[picture] kind", "did you mean bars?"]),
     ("[table]\nrows = 'write'", ["[table] rows", "a list"]),
     ("[table]\nrows = ['a', 'a']", ["[table] rows", "twice"]),
