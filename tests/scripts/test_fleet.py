@@ -37,7 +37,7 @@ from suite.places.remote.inventory import pairs_read
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import missing_text, program_find, subjects_read
+from suite.scenario.subject import missing_text, program_find, programs_read
 
 PATH = "inventory.ini"
 UNREACHABLE = (
@@ -348,7 +348,7 @@ def started_from(folder: Path) -> list[str]:
 def test_the_servers_of_a_fleet_start_subjects(uncork: Uncork, tmp_path: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
     if program_find("qemu-nbd") is None:
-        pytest.skip(missing_text(subjects_read()["qemu-nbd"]))
+        pytest.skip(missing_text(programs_read()["qemu-nbd"]))
     programs = fleet_of(tmp_path, monkeypatch)
     done = uncork.run("run", f"hosts={programs / PATH}", "protocol=nbd", "op=read:4K",
                       "subject=own,qemu-nbd", "messages=20", "warmup=0s", "rounds=1", "place=free",

@@ -42,14 +42,7 @@ from suite.result.plan import PlannedCell
 from suite.result.record import Record
 from suite.scenario import subject as subjects
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import (
-    Load,
-    Subject,
-    definitions_file,
-    program_load,
-    programs_read,
-    subjects_read,
-)
+from suite.scenario.subject import Load, Subject, definitions_file, program_load, programs_read
 from test_ssh import client, hosts, records_in
 
 __all__ = ["client", "faked", "hosts"]
@@ -134,7 +127,7 @@ def needs(name: str) -> subjects.Program:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_subject_that_ships_is_whole_and_no_name_stands_elsewhere(name: str) -> None:
-    found = subjects_read()[name]
+    found = programs_read()[name]
     assert found.name == name and found.arguments and found.parameters
     # what the server reads
     assert set(found.definition) <= set(json.loads(Path(definitions_file()).read_text())[name])
@@ -196,17 +189,19 @@ def test_a_mistake_in_a_file_is_one_line_that_names_the_key(
 
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_that_ships_has_a_name_and_says_what_it_moves(name: str) -> None:
-    found = subjects.loads_read()[name]
+    found = programs_read()[name]
     assert found.moves and found.arguments and name not in NAMES
     assert found.definition["parameters"]["override"] == "off"
     assert {*found.defaults} == {"program", "override", *found.parameters}
     assert found.limit_s == 600
 
 
-def test_no_load_has_the_name_of_a_subject(tmp_path: Path) -> None:
+def test_no_load_has_the_name_of_a_subject(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nbdkit.toml").write_text(LOAD)
+    monkeypatch.setattr(Load, "home", tmp_path)
     with pytest.raises(UsageError, match="nbdkit.toml: a subject has this name"):
-        subjects.loads_read(tmp_path)
+        programs_read.__wrapped__()
 
 
 LOADED = ("workload=command", "subject=nbdkit", "nbdkit.size=1M")
@@ -384,8 +379,8 @@ def test_what_a_subject_cannot_do_is_unsupported_with_the_reason(
 ) -> None:
     path = tmp_path / "served.toml"
     path.write_text(WHOLE)
-    known = {**subjects_read(), "served": program_load(path, Subject)}
-    monkeypatch.setattr(subjects, "subjects_read", lambda: known)
+    known = {**programs_read(), "served": program_load(path, Subject)}
+    monkeypatch.setattr(subjects, "programs_read", lambda: known)
     given = {word.partition("=")[0]: word for word in (*READS, *words)}
     with Targets(binaries) as targets:
         (cell,) = plan_make(targets, Scenario("words"), None, [*given.values()]).plan.cells

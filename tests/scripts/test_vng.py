@@ -27,7 +27,7 @@ from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import missing_text, program_find, subjects_read
+from suite.scenario.subject import missing_text, program_find, programs_read
 from within import uncork_call
 
 __all__ = ["faked"]
@@ -96,7 +96,7 @@ def test_a_guest_starts_subjects_by_definitions_that_it_reads(
     binaries: Client, faked: Faked, kernel: Path
 ):
     if program_find("qemu-nbd") is None:
-        pytest.skip(missing_text(subjects_read()["qemu-nbd"]))
+        pytest.skip(missing_text(programs_read()["qemu-nbd"]))
     with Targets(binaries) as targets:
         cells = plan_make(targets, Scenario("words"), None, [
             f"target=vng:{kernel}", "protocol=nbd", "op=read:4K", "subject=own,qemu-nbd",
@@ -105,7 +105,7 @@ def test_a_guest_starts_subjects_by_definitions_that_it_reads(
     assert own["status"] == other["status"] == "ok", other.get("reason")
     assert other["subject"]["name"] == "qemu-nbd" and "subject" not in own
     definitions = (faked.folder / "subjects").read_text()
-    assert definitions.count("\n") == 1 and json.loads(definitions).keys() >= subjects_read().keys()
+    assert definitions.count("\n") == 1 and json.loads(definitions).keys() >= programs_read().keys()
 
 
 def test_each_boot_is_asked_for_once_and_emulated_without_the_modules(

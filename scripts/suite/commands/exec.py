@@ -10,7 +10,7 @@ from suite.base import ROOT
 from suite.base.client import client_place
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import BUILD_HINT
-from suite.scenario.subject import subjects_read
+from suite.scenario.subject import Subject, programs_read
 
 PROGRAM = "uncork-exec"
 
@@ -19,12 +19,12 @@ def subject_name(command: Sequence[str]) -> str | None:
     """The subject of `uncork run` that a command starts; None if it starts no subject."""
     name = Path(command[0]).name
     return next((known for known in (name, name.removesuffix("-server"))
-                 if known in subjects_read()), None)
+                 if isinstance(programs_read().get(known), Subject)), None)
 
 
 def subject_words(name: str, command: Sequence[str]) -> str:
     """The value of `subject=` and more words, for a run like the use of this server."""
-    subject = subjects_read()[name]
+    subject = programs_read()[name]
     protocol = subject.protocols[0]
     operation = "read" if protocol.startswith("nbd") else "get"
     tls = subject.arguments_tls is not None and any("tls" in argument for argument in command)

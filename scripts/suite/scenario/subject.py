@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from suite.base import ROOT
 from suite.base.client import client_place
@@ -28,8 +28,6 @@ from suite.base.process import first_line
 from suite.base.runner_words import LOAD, NOT_LOADED, OVERRIDE, SUBJECT, subject_of
 from suite.scenario import toml
 
-FOLDER = ROOT / "scenarios" / "subjects"
-LOADS_FOLDER = ROOT / "scenarios" / "loads"
 ENDS = ("client", "server", "proxy")  # prefixes of words, so no names of subjects
 NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
 KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
@@ -105,6 +103,7 @@ class Program:
     """The file of a subject or a load; docs/real-programs.md explains the keys."""
 
     kind: ClassVar[str]  # the word whose value is its name
+    home: ClassVar[Path]  # the folder of the files of this kind
     placed: ClassVar[tuple[str, ...]]  # names that uncork replaces, such as {folder} and {host}
     folders: ClassVar[str | None]  # where its program is searched; None: on PATH
     own: ClassVar[Mapping[str, str]] = {}  # parameters that each program of this kind has
@@ -143,7 +142,7 @@ class Program:
 class Subject(Program):
     """A server. uncork-server searches its program in PROGRAM_FOLDERS."""
 
-    kind, folders = SUBJECT, PROGRAM_FOLDERS
+    kind, home, folders = SUBJECT, ROOT / "scenarios" / "subjects", PROGRAM_FOLDERS
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
     listens: str = toml.choice(LISTENS)
     arguments_command: tuple[str, ...] | None = list_field()
@@ -154,15 +153,13 @@ class Subject(Program):
 class Load(Program):
     """A client. {size} is a parameter of its subject. version: empty if it prints no version."""
 
-    kind, folders, own = LOAD, None, {OVERRIDE: NOT_LOADED}
+    kind, home, folders = LOAD, ROOT / "scenarios" / "loads", None
+    own = {OVERRIDE: NOT_LOADED}
     placed = ("folder", "host", "port", "path", "uri", "size")
     version: str = toml.optional()
     moves: str = toml.required()
     limit_s: int = toml.key(limit_read, default=LIMIT_S)
     counts: str | None = toml.key(counts_read, default=None)
-
-
-Kind = TypeVar("Kind", Subject, Load)
 
 
 def placeholders_check(program: Program) -> None:
@@ -181,7 +178,7 @@ def placeholders_check(program: Program) -> None:
                 raise UsageError(f"{key}: {{{name}}} is no parameter{nearest_hint(name, known)}")
 
 
-def program_load(path: Path, kind: type[Kind]) -> Kind:
+def program_load(path: Path, kind: type[Program]) -> Program:
     """Reads the file NAME.toml of the program NAME. UsageError names the file and the key."""
     name = path.stem
     if not NAME_PATTERN.fullmatch(name) or name in ("own", *ENDS):
@@ -195,21 +192,15 @@ def program_load(path: Path, kind: type[Kind]) -> Kind:
 
 
 @functools.cache
-def subjects_read(folder: Path = FOLDER) -> dict[str, Subject]:
-    return {path.stem: program_load(path, Subject) for path in sorted(folder.glob("*.toml"))}
-
-
-@functools.cache
-def loads_read(folder: Path = LOADS_FOLDER) -> dict[str, Load]:
-    """All loads by name, in alphabetical order. UsageError if one has the name of a subject."""
-    found = {path.stem: program_load(path, Load) for path in sorted(folder.glob("*.toml"))}
-    if twice := next((name for name in found if name in subjects_read()), None):
-        raise UsageError(f"{folder / twice}.toml: a subject has this name")
-    return found
-
-
 def programs_read() -> dict[str, Program]:
-    return {**subjects_read(), **loads_read()}
+    """The subjects, then the loads, by name. UsageError if a load has the name of a subject."""
+    found: dict[str, Program] = {}
+    for kind in (Subject, Load):
+        for path in sorted(kind.home.glob("*.toml")):
+            if path.stem in found:
+                raise UsageError(f"{path}: a subject has this name")
+            found[path.stem] = program_load(path, kind)
+    return found
 
 
 def definitions_text(programs: Mapping[str, Program]) -> str:
@@ -231,7 +222,7 @@ def definitions_file() -> str:
 
 def name_check(key: str, name: str, where: str = "") -> None:
     """UsageError if a value of `subject` or `load` names no such program."""
-    known: Mapping[str, Program] = loads_read() if key == LOAD else subjects_read()
+    known = [one.name for one in programs_read().values() if one.kind == key]
     if (key, name) != (SUBJECT, "own") and name not in known:
         raise UsageError(f"{where}{key}={name}: there is no such {key}{nearest_hint(name, known)}")
 
