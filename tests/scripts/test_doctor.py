@@ -164,7 +164,8 @@ CASES = (
          {f"{CLOCKSOURCE}/current_clocksource": "hpet"},
          fix=f"echo tsc > /{CLOCKSOURCE}/current_clocksource",
          undo=f"echo hpet > /{CLOCKSOURCE}/current_clocksource"),
-    Case("governor", DISTURBS, "governor powersave on 1 CPU, performance on 1 CPU (balance_power)",
+    Case("governor", DISTURBS,
+         "governor powersave on 1 CPU, performance on 1 CPU, preference balance_power",
          {f"{CPU}/cpu0/cpufreq/scaling_governor": "powersave",
           f"{CPU}/cpu0/cpufreq/energy_performance_preference": "balance_power"},
          fix=f"echo performance | tee /{CPU}/cpu*/cpufreq/scaling_governor",
@@ -205,7 +206,7 @@ CASES = (
     Case("io_uring", DISTURBS, "refused by the kernel (ENOSYS)",
          sysctl("kernel.io_uring_disabled", None),
          Answers(ring_refusal="ENOSYS")),
-    Case("memlock", DISTURBS, "only 64K may be locked", probes=Answers(memlock_bytes=65536),
+    Case("memlock", DISTURBS, "64K may be locked", probes=Answers(memlock_bytes=65536),
          fix="prlimit --pid $$ --memlock=unlimited", undo="prlimit --pid $$ --memlock=65536"),
     Case("memlock", FINE, "without limit",
          {"proc/self/status": STATUS.replace("CapEff:\t0", "CapEff:\tf")
@@ -216,13 +217,13 @@ CASES = (
          undo='sysctl -w net.ipv4.ip_local_port_range="2000 3000"'),
     Case("ports", DISTURBS, "20000 in TIME_WAIT",
          {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 20000 alloc 1"}),
-    Case("open_files", DISTURBS, "only 1024 open files", probes=Answers(files_limit=1024),
+    Case("open_files", DISTURBS, "1024 open files", probes=Answers(files_limit=1024),
          cells=words_of(connections="10000"), fix="prlimit --pid $$ --nofile=20064:20064",
          undo="prlimit --pid $$ --nofile=1024:1024"),
-    Case("socket_buffers", NOTE, "small net.core.wmem_max 208K",
+    Case("socket_buffers", NOTE, "net.core.wmem_max 208K",
          sysctl("net.core.wmem_max", "212992"),
          fix="sysctl -w net.core.wmem_max=1048576", undo="sysctl -w net.core.wmem_max=212992"),
-    Case("socket_buffers", DISTURBS, "small net.core.rmem_max 4M",
+    Case("socket_buffers", DISTURBS, "net.core.rmem_max 4M",
          cells=words_of(**{"server.rcvbuf": "8M"}),
          fix="sysctl -w net.core.rmem_max=8388608", undo="sysctl -w net.core.rmem_max=4194304"),
     Case("realtime_throttle", NOTE, "may use 950 ms of each 1000 ms"),
@@ -260,7 +261,7 @@ def test_what_disturbs_is_found_with_the_command_that_ends_it(case: Case, tmp_pa
 
 
 def test_every_check_has_been_seen_to_find_something() -> None:
-    assert {case.name for case in CASES if case.status in (DISTURBS, NOTE)} == {check.name
+    assert {case.name for case in CASES if case.status in (DISTURBS, NOTE)} == {check.__name__
         for check in CHECKS}
 
 
@@ -269,7 +270,7 @@ def test_the_names_of_all_checks_are_documented_in_their_order() -> None:
                "record.md").read_text().partition("## What the doctor finds")[2].partition("\n## ")[
                    0]
     names = re.findall(r"`(\w+)`", section.partition("order of names here:")[2])
-    assert names == [check.name for check in CHECKS] == list(texts_read())
+    assert names == [check.__name__ for check in CHECKS] == list(texts_read())
 
 
 def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path: Path) -> None:
@@ -364,10 +365,10 @@ def test_commands_are_shown_whole_and_everything_else_fits() -> None:
              "turbo": finding(UNKNOWN, "hidden"), "swap": finding(FINE, "none")}
     text = findings_text(found, False, 60)
     assert " ".join(text.split()).startswith(
-        "doctor: 1 will disturb, 1 to note, 1 unknown, 1 fine; ")
-    assert f"  fix     {found['load'].fix}\n" in text and text.endswith("\nFine: swap\n")
+        "doctor: disturbs 1, note 1, unknown 1, fine 1; ")
+    assert f"  fix     {found['load'].fix}\n" in text and text.endswith("\nFine\nswap\n")
     assert max(len(line) for line in text.splitlines() if not line.startswith("  fix")) <= 60
-    assert findings_text(found, True, 60).endswith("\nFine\n  swap  none\n")
+    assert "\nFine\nswap: none\n" in findings_text(found, True, 60)
 
 
 def test_the_text_of_an_invented_machine_is_the_golden_one(tmp_path: Path) -> None:
@@ -470,7 +471,7 @@ def test_what_is_done_to_a_process_and_its_namespace_is_seen(uncork: Uncork) -> 
                           preexec_fn=here_disturb)
     assert done.returncode == 0, done.stderr
     found = {finding["name"]: finding for finding in json.loads(done.stdout)["findings"]}
-    for name, seen in {"priority": "nice", "open_files": "only 512 open files",
+    for name, seen in {"priority": "nice", "open_files": "512 open files",
                        "cpus": "1 CPU for this process",
                        "io_uring": "io_uring is refused by a seccomp filter (ENOSYS)",
                        "ports": "1001 ports",
@@ -508,4 +509,4 @@ def test_nothing_on_this_machine_is_misunderstood() -> None:
     findings = findings_collect(CellWords(), 0.0)
     assert [name for name, found in findings.items()
             if found.seen.startswith("not understood")] == []
-    assert set(findings) == {check.name for check in CHECKS}
+    assert set(findings) == {check.__name__ for check in CHECKS}

@@ -23,7 +23,7 @@ from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
-from suite.measure.schedule import concurrent_batches, concurrent_round
+from suite.measure.schedule import batches_make, concurrent_round
 from suite.places.remote import ansible
 from suite.places.remote.ansible import (
     AnsibleHosts,
@@ -185,7 +185,7 @@ def test_all_pairs_have_the_same_order_and_a_round_is_one_batch(binaries: Client
         for target in Pretended(binaries).hosts_open("")
     ]
     assert orders[0] == orders[1] and len(orders[0]) == 2 * 5
-    assert [len(batch) for batch in concurrent_batches(runs)] == [10, 10]
+    assert [len(batch) for batch in batches_make(runs, True)] == [10, 10]
     assert runs_seconds(runs, concurrent=True)[0] == pytest.approx(runs_seconds(runs)[0] / 2)
 
 
@@ -194,7 +194,7 @@ def test_cells_of_other_programs_and_without_another_end_are_batches_of_their_ow
                          {})
              for number, (transport, build) in enumerate([("tcp", "x"), ("tcp", "y"),
                                                           ("null", "x")])]
-    batches = concurrent_batches(concurrent_round(cells, 1, 1))
+    batches = batches_make(concurrent_round(cells, 1, 1), True)
     assert [len(batch) for batch in batches] == [1, 1, 1]
 
 

@@ -13,7 +13,7 @@ from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.dry_run import deciding_lines
 from suite.measure.plan import Planned, plan_make, scenario_seeded
-from suite.measure.schedule import runs_per_round
+from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default
 from suite.scenario.scenario import Published, Scenario, scenario_load, scenario_text
@@ -162,7 +162,7 @@ def test_the_cells_of_the_baseline_are_marked_and_run_twice(
 ) -> None:
     plan = plan_of(binaries, *words, scenario=SCENE)
     assert [cell.baseline for cell in plan.cells] == cells
-    assert runs_per_round(plan.runnable) == len(cells) + sum(cells)
+    assert len(round_order(plan.runnable, 0, 1)) == len(cells) + sum(cells)
 
 
 def test_a_baseline_that_no_cell_has_is_refused(binaries: Client) -> None:
@@ -291,6 +291,6 @@ def test_fixed_work_has_no_planned_time(binaries: Client) -> None:
 
 def test_quick_takes_less_than_a_minute(binaries: Client) -> None:
     plan = plan_of(binaries, scenario=scenario_load(ROOT / "scenarios" / "quick.toml"))
-    runs = runs_per_round(plan.cells) * (plan.rounds + 1)
+    runs = len(round_order(plan.cells, 0, 1)) * (plan.rounds + 1)
     seconds = plan.cells[0].planned_s
     assert seconds is not None and runs * (seconds + 0.1) < 60

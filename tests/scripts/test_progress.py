@@ -83,7 +83,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
 def test_the_time_left_of_fixed_work_is_known_when_one_run_is_done() -> None:
     fixed, timed = (progress(io.StringIO(), 4, planned_s) for planned_s in (None, 5.0))
     assert fixed.left_text == "time left not known yet"
-    fixed.done, fixed.spent_s = 1, 20.0
+    fixed.done, fixed.started = 1, fixed.started - 20
     assert (fixed.left_text, timed.left_text) == ("1:00 left", "0:20 left")
 
 

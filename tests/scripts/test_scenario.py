@@ -12,6 +12,7 @@ from suite.base.client import Client, client_list
 from suite.base.errors import UsageError
 from suite.commands.run import answers_check
 from suite.measure.words import words_collect
+from suite.places.targets import Targets
 from suite.scenario.scenario import (
     Claim,
     Picture,
@@ -54,7 +55,7 @@ def test_a_shipped_scenario_names_words_and_metrics_that_there_are(path: Path, b
                                                                    ) -> None:
     scenario = scenario_load(path)
     vocabulary = client_list(binaries)
-    words = words_collect(binaries, vocabulary, scenario, path, {}, lambda _: ())
+    words = words_collect(Targets(binaries), vocabulary, scenario, path, {})
     assert set(scenario.sweep) <= set(words)
     answers_check(binaries, vocabulary, scenario, path)
 

@@ -6,14 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from suite.measure.schedule import (
-    Run,
-    concurrent_round,
-    round_order,
-    runs_per_round,
-    seed_draw,
-    session_schedule,
-)
+from suite.measure.schedule import Run, concurrent_round, round_order, seed_draw, session_schedule
 from suite.result.plan import Boots, Plan, PlannedCell, Session
 
 CELLS = [PlannedCell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
@@ -32,7 +25,7 @@ def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
 
 def test_every_round_has_every_cell_once_and_the_baseline_twice() -> None:
     runs = schedule_of(CELLS, 4, 7)
-    assert len(runs) == 5 * runs_per_round(CELLS) == 5 * 7
+    assert len(runs) == 5 * 7
     for number in range(5):
         entries = [run for run in runs if run.round == number]
         assert [run.position for run in entries] == list(range(7))

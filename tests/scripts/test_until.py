@@ -20,7 +20,7 @@ from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
 from suite.decide.precision import precision_measure, precision_text, width_of
 from suite.measure.plan import plan_make
-from suite.measure.resume import Start, rounds_added, session_choose
+from suite.measure.resume import Start, plan_continued, rounds_added
 from suite.measure.words import QUICK, Word, quick_apply
 from suite.observe.frame import Matrix
 from suite.observe.load import stored_runs
@@ -122,7 +122,7 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     start = Start(plan, plan.session.boots, True, lambda _: True, stored_runs)
     with pytest.raises(UsageError,
                        match="rounds left that until=0.01% adds: finish it without --more first"):
-        session_choose(start, folder, plan, set(keys_of(folder)))
+        plan_continued(start, folder, plan)
     done = uncork.run(*NARROW)
     assert done.returncode == 0 and only_folder(uncork) == folder
     assert plan_read(folder)["sessions"][0]["rounds"] == [1, 10] and len(keys_of(folder)) == RUNS

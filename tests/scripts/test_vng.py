@@ -86,7 +86,7 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(
 ):
     met: list[dict[str, Any]] = []
     cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    records = batch_of(binaries, cells, facts_store=lambda facts, target: met.append(facts))
+    records = batch_of(binaries, cells, facts_store=met.append)
     assert [record["status"] for record in records] == ["ok", "ok"]
     assert all(record["words"]["target"] == f"vng:{kernel}" for record in records)
     assert [facts["client"]["id"] for facts in met] == [records[0]["client"]["host"]]
@@ -159,7 +159,7 @@ def test_only_what_is_missing_is_run_again(binaries: Client, faked: Faked, kerne
     # The facts, the first record and what shows that it was whole come out, the rest does not.
     faked.program("vng", ONLY_BATCHES + FIRST + 'sh -c "$script" | head -n 3; exit 255')
     met: list[dict[str, Any]] = []
-    records = batch_of(binaries, cells, facts_store=lambda facts, target: met.append(facts))
+    records = batch_of(binaries, cells, facts_store=met.append)
     assert [record["status"] for record in records] == ["ok"] * 3 and len(met) == 2
     assert [line for line in faked.asked() if line == "-v"] == ["-v"]
 

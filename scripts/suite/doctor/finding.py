@@ -3,10 +3,10 @@
 
 import contextlib
 import functools
+import sys
 import textwrap
 import tomllib
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.text import GAP, labelled_lines
 from suite.base.units import size_parse
 
@@ -25,10 +26,6 @@ class Status(StrEnum):
     NOTE = "note"  # nothing is wrong, but readers of figures should know it
     UNKNOWN = "unknown"  # the system does not tell; this never counts as fine
     FINE = "fine"
-
-
-STATUS_TITLES = {Status.DISTURBS: "Will disturb", Status.NOTE: "To note",
-                 Status.UNKNOWN: "Unknown", Status.FINE: "Fine"}
 
 
 @dataclass(frozen=True)
@@ -48,9 +45,11 @@ def texts_read() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
-def found(status: Status, texts: str, seen: str, **values: object) -> Finding:
-    """A finding with texts of texts.toml: those of a check, or with `check.case` those of the case
-    too. values: for the `{name}` in them."""
+def found(status: Status, texts: str, seen: str, when: bool = True, **values: object) -> Finding:
+    """A finding of this status when that is so, else `fine`. It has texts of texts.toml: those of a
+    check, or with `check.case` those of the case too. values: for the `{name}` in them."""
+    if not when:
+        return fine(seen)
     check, _, case = texts.partition(".")
     of_check = texts_read()[check]
     return Finding(status, seen, **{
@@ -81,45 +80,29 @@ def finding_document(name: str, finding: Finding) -> dict[str, Any]:
 
 
 def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
-    """A finding with all its texts. Commands are not wrapped, so that they can be copied."""
-    texts = {label: text for label in ("effect", "fix", "undo", "remark")
-             if (text := getattr(finding, label))}
+    """A finding with its texts. Commands are not wrapped, so that they can be copied."""
     lines = textwrap.wrap(f"{name}: {finding.seen}", width, subsequent_indent=GAP)
-    column = max(map(len, texts), default=0)
-    for label, text in texts.items():
-        lines += ([f"{GAP}{label.ljust(column)}{GAP}{text}"] if label in ("fix", "undo")
-                  else labelled_lines([(label.ljust(column), text)], width, GAP))
+    for label in ("effect", "fix", "undo", "remark"):
+        if text := getattr(finding, label):
+            columns = sys.maxsize if label in ("fix", "undo") else width
+            lines += labelled_lines([(f"{label:6}", text)], columns, GAP)
     return lines
 
 
 def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:
-    """Findings by status: those that disturb or are to note with all texts, unknown ones in a line
-    each, fine ones by name. everything: fine ones in a line each too. findings: by check."""
-    counts = Counter(finding.status for finding in findings.values())
-    counted = ", ".join(f"{counts[status]} {title.lower()}"
-                        for status, title in STATUS_TITLES.items())
-    lines = textwrap.wrap(f"doctor: {counted}; nothing was changed, commands are for root", width,
+    """Findings by status. everything: not only the names of fine ones. findings: by check."""
+    names = grouped((finding.status, name) for name, finding in findings.items())
+    counts = ", ".join(f"{status} {len(names.get(status, ()))}" for status in Status)
+    lines = textwrap.wrap(f"doctor: {counts}; nothing was changed, commands are for root", width,
                           subsequent_indent=GAP)
-    for status, title in STATUS_TITLES.items():
-        group = {name: finding for name, finding in findings.items() if finding.status is status}
-        if not group:
-            continue
-        if status in (Status.DISTURBS, Status.NOTE):
-            lines += ["", title]
-            for name, finding in group.items():
-                lines += [*finding_lines(name, finding, width), ""]
-            lines.pop()
-        elif status is Status.FINE and not everything:
-            lines += ["", *textwrap.wrap(f"Fine: {', '.join(group)}", width, subsequent_indent=GAP,
-                                         break_on_hyphens=False)]
+    for status, mine in names.items():
+        lines += ["", status.capitalize()]
+        if status is Status.FINE and not everything:
+            lines += textwrap.wrap(", ".join(mine), width, break_on_hyphens=False)
         else:
-            lines += ["", title, *labelled_lines(
-                [(name, finding.seen) for name, finding in group.items()], width, GAP)]
+            for name in mine:
+                lines += finding_lines(name, findings[name], width)
     return "\n".join(lines) + "\n"
-
-
-TCP_TRANSPORTS = ("tcp", "mptcp")
-OWN_SERVER = "own"
 
 
 @dataclass(frozen=True)
@@ -137,11 +120,6 @@ class CellWords:
         return {value for words in self.cells or () for name, value in words.items()
                 if name.split(".")[-1] in keys}
 
-    @property
-    def status(self) -> Status:
-        """Of what disturbs only the cells that a check concerns."""
-        return Status.NOTE if self.unplanned else Status.DISTURBS
-
     def has(self, keys: str, *beginnings: str) -> bool:
         """Whether a value of some cell begins so. keys: words, separated by blanks."""
         return any(value.startswith(beginnings) for value in self.values(*keys.split()))
@@ -154,5 +132,5 @@ class CellWords:
         """For the cells that use TCP: whether the server is one that they start on this machine,
         outside a lab. Other cells send through a device with a queue."""
         return {words.get("lab", "off") == "off" and "peer" not in words
-                and words.get("server", OWN_SERVER) == OWN_SERVER
-                for words in self.cells or () if words.get("transport") in TCP_TRANSPORTS}
+                and words.get("server", "own") == "own"
+                for words in self.cells or () if words.get("transport") in ("tcp", "mptcp")}

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Checks of the kernel: debugging options, tracers, BPF programs, filters, CPU accounting."""
 
-from collections.abc import Iterator
-
 from suite.base.units import counted_text
 from suite.doctor.facts import SystemFacts, fields_read
-from suite.doctor.finding import Finding, Unknown, disturbs, fine, found, note
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 # Kconfig options: HEAVY slow every path down, some of them several times; LIGHT cost a little
 HEAVY = (
@@ -58,43 +56,32 @@ def cpu_accounting(facts: SystemFacts) -> Finding:
     return note("cpu_accounting", f"CPU time is split by ticks of {1000 // tick_hz} ms")
 
 
-def process_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
-    """(seen, fix, undo, remark) of a ptrace(2) tracer of this process, and of running tracers."""
-    tracer = fields_read(facts.text("proc/self/status")).get("TracerPid", "0")
-    if tracer != "0":
-        yield (f"this process is traced by {tracer}", "", "",
-               f"start uncork without process {tracer}")
-    running = facts.processes()
-    for name in TRACER_PROCESSES:
-        if name in running:
-            yield name, "", "", f"end {name}"
-
-
-def ftrace_tracers(facts: SystemFacts) -> Iterator[tuple[str, str, str, str]]:
-    """(seen, fix, undo, remark) of what ftrace traces now: Documentation/trace/ftrace.rst of Linux.
-    Unknown without tracefs."""
+def ftrace_tracers(facts: SystemFacts) -> list[tuple[str, str, str]]:
+    """(seen, fix, undo) of what ftrace traces now: Documentation/trace/ftrace.rst of Linux. Unknown
+    without tracefs."""
     folder = next((folder for folder in TRACING
                    if facts.find(f"{folder}/current_tracer") is not None), None)
     if folder is None:
         raise Unknown(
             "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
+    found = []
     for file, quiet, seen in (("current_tracer", "nop", "ftrace's {}"),
                               ("events/enable", "0", "events of ftrace")):
         path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
         if value != quiet:
-            undo = (f"echo {value} > {path}", "") if value not in EVENTS_PARTLY else (
-                "", f"/{folder}/set_event lists which events are on")
-            yield seen.format(value), f"echo {quiet} > {path}", *undo
+            undo = f"echo {value} > {path}" if value not in EVENTS_PARTLY else ""
+            found.append((seen.format(value), f"echo {quiet} > {path}", undo))
     for name in ("kprobe", "uprobe"):
-        probes = len((facts.find(f"{folder}/{name}_events") or "").splitlines())
-        if probes:
-            yield (counted_text(probes, name), "", "",
-                   f"/{folder}/{name}_events lists what was set")
+        if probes := len((facts.find(f"{folder}/{name}_events") or "").splitlines()):
+            found.append((counted_text(probes, name), "", ""))
+    return found
 
 
 def tracers(facts: SystemFacts) -> Finding:
-    """All tracers: ftrace and its probes, perf(1), strace(1) and others, ptrace(2)."""
-    found = list(process_tracers(facts))
+    """All tracers: ptrace(2) of this process, strace(1), perf(1) and others, ftrace."""
+    tracer, running = facts.field("proc/self/status", "TracerPid"), facts.processes()
+    found = [(f"this process is traced by {tracer}", "", "")] if tracer != "0" else []
+    found += [(name, "", "") for name in TRACER_PROCESSES if name in running]
     try:
         found += ftrace_tracers(facts)
     except Unknown:
@@ -102,9 +89,9 @@ def tracers(facts: SystemFacts) -> Finding:
             raise
     if not found:
         return fine("no tracer")
-    seen, fixes, undos, remarks = (list(filter(None, texts)) for texts in zip(*found, strict=True))
+    seen, fixes, undos = (list(filter(None, texts)) for texts in zip(*found, strict=True))
     return disturbs("tracers", f"tracers: {', '.join(seen)}", fixes="; ".join(fixes),
-                    undos="; ".join(undos), remarks="; ".join(remarks))
+                    undos="; ".join(undos))
 
 
 def bpf_programs(facts: SystemFacts) -> Finding:
@@ -125,31 +112,29 @@ def realtime_throttle(facts: SystemFacts) -> Finding:
                              for each in (name, "kernel.sched_rt_period_us"))
     if runtime_us < 0:
         return note("realtime_throttle.off", f"{name}=-1", wanted=period_us * 95 // 100)
-    return found(
-        facts.words.status, "realtime_throttle.on",
-        f"real-time threads may use {runtime_us // 1000} ms of each {period_us // 1000} ms",
-        now=runtime_us)
+    return (note if facts.words.unplanned else disturbs)(
+        "realtime_throttle.on", f"real-time threads may use {runtime_us // 1000} ms of each "
+        f"{period_us // 1000} ms", now=runtime_us)
 
 
 def seccomp(facts: SystemFacts) -> Finding:
     """Filters that every system call passes: seccomp(2), proc_pid_status(5)."""
-    if facts.field("proc/self/status", "Seccomp") == "0":
+    status = fields_read(facts.text("proc/self/status"))
+    if status["Seccomp"] == "0":
         return fine("no seccomp filter")
-    count = int(fields_read(facts.text("proc/self/status")).get("Seccomp_filters", "1"))
+    count = int(status.get("Seccomp_filters", "1"))
     return note("seccomp", f"{counted_text(count, 'seccomp filter')} on every call")
 
 
 def preload(facts: SystemFacts) -> Finding:
     """Libraries that are loaded before all others: ld.so(8)."""
     now = facts.probes.preload
-    return disturbs("preload", f"LD_PRELOAD={now}", now=now) if now else fine("no LD_PRELOAD")
+    return disturbs("preload", f"LD_PRELOAD={now}", now != "", now=now)
 
 
 def huge_pages(facts: SystemFacts) -> Finding:
     """Transparent huge pages: Documentation/admin-guide/mm/transhuge.rst of Linux."""
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     chosen = (facts.find(path) or "[never]").partition("[")[2].partition("]")[0]
-    seen = f"transparent huge pages: {chosen}"
-    if chosen == "always":
-        return note("huge_pages", seen, path=f"/{path}", now=chosen)
-    return fine(seen)
+    return note("huge_pages", f"transparent huge pages: {chosen}", chosen == "always",
+                path=f"/{path}", now=chosen)

@@ -6,7 +6,7 @@ import resource
 
 from suite.base.units import counted_text, size_text
 from suite.doctor.facts import SystemFacts, sysctl_path
-from suite.doctor.finding import Finding, Unknown, disturbs, fine, found
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 PORTS_LEAST = 20_000  # Linux has 28232 by default
 WAITING_SHARE = 0.5  # of the ports in TIME_WAIT: above it a run may find no free one
@@ -36,19 +36,19 @@ def memlock(facts: SystemFacts) -> Finding:
     if (limit is None
             or int(facts.field("proc/self/status", "CapEff"), 16) >> CAPABILITY_IPC_LOCK & 1):
         return fine("memory may be locked without limit")
-    if limit >= MEMLOCK_LEAST_BYTES:
-        return fine(f"{size_text(limit)} may be locked")
-    return disturbs("memlock", f"only {size_text(limit)} may be locked", now=limit)
+    return disturbs("memlock", f"{size_text(limit)} may be locked", limit < MEMLOCK_LEAST_BYTES,
+                    now=limit)
 
 
 def open_files(facts: SystemFacts) -> Finding:
     """Descriptors of one process: getrlimit(2). uncork raises the soft limit to the hard one."""
     limit, words = facts.probes.hard_limit(resource.RLIMIT_NOFILE), facts.words
     needed = FILES_LEAST if words.unplanned else 2 * words.largest("connections") + FILES_SPARE
-    if limit is None or limit >= needed:
-        return fine("open files without limit" if limit is None else f"{limit} open files")
-    return found(words.status, "open_files", f"only {limit} open files",
-                 wanted=max(needed, FILES_LEAST), now=limit)
+    if limit is None:
+        return fine("open files without limit")
+    return (note if words.unplanned else disturbs)(
+        "open_files", f"{limit} open files", limit < needed, wanted=max(needed, FILES_LEAST),
+        now=limit)
 
 
 def ports(facts: SystemFacts) -> Finding:

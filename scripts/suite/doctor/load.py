@@ -7,7 +7,7 @@ from pathlib import Path
 
 from suite.base.units import counted_text, number_text, percent_text
 from suite.doctor.facts import SystemFacts, fields_read
-from suite.doctor.finding import OWN_SERVER, Finding, Unknown, disturbs, fine, note
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 LOAD_LEAST = 0.5  # runnable threads of others: on two CPUs two threads of a run cannot avoid them
 LOAD_PER_CPU = 0.25  # with more CPUs the scheduler moves other threads away
@@ -42,13 +42,12 @@ def load(facts: SystemFacts) -> Finding:
     average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
     times = ticks_in_watch(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)
-    now = f", {percent_text(used / sum(times))} busy" if sum(times) > TICKS_LEAST else ""
+    watched = sum(times) > TICKS_LEAST
     seen = f"load {number_text(average, 2)} on {counted_text(cpus, 'CPU')}"
-    if average < LOAD_LEAST:
-        return fine(seen)
-    ended = bool(now) and used < BUSY_LEAST * sum(times)  # the average falls later
-    heavy = average >= max(LOAD_LEAST, LOAD_PER_CPU * cpus) and not ended
-    return (disturbs if heavy else note)("load", seen + now)
+    seen += f", {percent_text(used / sum(times))} busy" if watched else ""
+    ended = watched and used < BUSY_LEAST * sum(times)  # the average falls later
+    heavy = average >= LOAD_PER_CPU * cpus and not ended
+    return (disturbs if heavy else note)("load", seen, average >= LOAD_LEAST)
 
 
 def steal(facts: SystemFacts) -> Finding:
@@ -57,8 +56,7 @@ def steal(facts: SystemFacts) -> Finding:
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
     if now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW:
         return disturbs("steal", f"steal {percent_text(share_now)} now")
-    seen = f"steal {percent_text(share)} since boot"
-    return fine(seen) if share < STEAL_SINCE_BOOT else disturbs("steal", seen)
+    return disturbs("steal", f"steal {percent_text(share)} since boot", share >= STEAL_SINCE_BOOT)
 
 
 def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
@@ -101,25 +99,23 @@ def swap(facts: SystemFacts) -> Finding:
     now = fields_read(facts.text("proc/vmstat"), " ")
     before = now | fields_read(facts.before.get("proc/vmstat", ""), " ")
     moved = sum(int(now[key]) - int(before[key]) for key in ("pswpin", "pswpout") if key in now)
-    total_kib, free_kib = (int(memory.get(key, "0").split()[0]) for key in ("SwapTotal",
-                                                                            "SwapFree"))
-    seen = f"{number_text((total_kib - free_kib) / 1024)} MiB swapped out"
+    total, free = (int(memory.get(key, "0").split()[0]) for key in ("SwapTotal", "SwapFree"))
+    used_mib = (total - free) / 1024
+    seen = f"{number_text(used_mib)} MiB swapped out"
     if moved:
         return disturbs("swap", f"{seen}, {counted_text(moved, 'page')} moved just now")
-    return note("swap", seen) if total_kib - free_kib >= 1024 else fine("nothing swapped out")
+    return note("swap", seen, used_mib >= 1)
 
 
 def irqbalance(facts: SystemFacts) -> Finding:
     """irqbalance(1) moves interrupts to other CPUs every 10 s; loopback has none."""
     if "irqbalance" not in facts.processes():
         return fine("no irqbalance")
-    outside = facts.words.values("server") - {OWN_SERVER} or facts.words.values("peer")
+    outside = facts.words.values("server") - {"own"} or facts.words.values("peer")
     return (disturbs if outside else note)("irqbalance", "irqbalance runs")
 
 
 def priority(facts: SystemFacts) -> Finding:
     """nice(2) of this process, which every run inherits."""
     nice = facts.probes.nice
-    if nice > 0:
-        return disturbs("priority", f"nice {nice} here", now=nice)
-    return fine(f"nice {nice}")
+    return disturbs("priority", f"nice {nice}", nice > 0, now=nice)

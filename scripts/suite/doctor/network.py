@@ -3,7 +3,7 @@
 
 from suite.base.units import counted_text, size_text
 from suite.doctor.facts import SystemFacts, fields_read, sysctl_path
-from suite.doctor.finding import Finding, Unknown, disturbs, fine, found, note
+from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 PACING = ("bbr",)  # tcp_bbr.c and its successors ask the stack to pace packets
 LOOPBACK_MTU_BYTES = 65536
@@ -17,27 +17,23 @@ def congestion(facts: SystemFacts) -> Finding:
     if not name.startswith(PACING):
         return fine(f"congestion control {name}")
     cubic = "cubic" in facts.sysctl("net.ipv4.tcp_available_congestion_control").split()
-    values = {"wanted": "cubic" if cubic else "reno", "now": name}
-    if cubic and not facts.words.has("congestion", "system", *PACING):
-        return note("congestion", f"{name} paces loopback (pinned to cubic here)", **values)
-    return disturbs("congestion", f"{name} paces loopback", **values)
+    pinned = cubic and not facts.words.has("congestion", "system", *PACING)
+    return (note if pinned else disturbs)(
+        "congestion", f"{name} paces loopback{' (pinned to cubic here)' if pinned else ''}",
+        wanted="cubic" if cubic else "reno", now=name)
 
 
 def loopback_queue(facts: SystemFacts) -> Finding:
     """A queueing discipline on lo, which has none by default: tc(8)."""
-    kind = facts.probes.queue
-    if kind == "noqueue":
-        return fine("lo has no queue")
-    return disturbs("loopback_queue", f"{kind} on lo", kind=kind)
+    kind = facts.probes.loopback["qdisc"]
+    return disturbs("loopback_queue", f"{kind} on lo", kind != "noqueue", kind=kind)
 
 
 def loopback_mtu(facts: SystemFacts) -> Finding:
     """The MTU of lo, which decides into how many segments a message is cut."""
-    mtu = facts.probes.mtu_bytes
-    seen = f"lo has an MTU of {mtu}"
-    if mtu == LOOPBACK_MTU_BYTES:
-        return fine(seen)
-    return disturbs("loopback_mtu", seen, wanted=LOOPBACK_MTU_BYTES, now=mtu)
+    mtu = facts.probes.loopback["mtu"]
+    return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", mtu != LOOPBACK_MTU_BYTES,
+                    wanted=LOOPBACK_MTU_BYTES, now=mtu)
 
 
 def loopback_offloads(facts: SystemFacts) -> Finding:
@@ -45,10 +41,10 @@ def loopback_offloads(facts: SystemFacts) -> Finding:
     off = [name for name, on in facts.probes.offloads.items() if not on]
     if not set(off) - {"gro"}:  # packets on lo are never merged: nothing has cut them
         return fine("lo has segmentation offload")
-    on_off = {f"all_{state}": " ".join(f"{name} {state}" for name in off)
-              for state in ("on", "off")}
-    return (note if facts.probes.mtu_bytes >= LOOPBACK_MTU_BYTES else disturbs)(
-        "loopback_offloads", f"{', '.join(off)} off on lo", **on_off)
+    return (note if facts.probes.loopback["mtu"] >= LOOPBACK_MTU_BYTES else disturbs)(
+        "loopback_offloads", f"{', '.join(off)} off on lo",
+        all_on=" ".join(f"{name} on" for name in off),
+        all_off=" ".join(f"{name} off" for name in off))
 
 
 def rules_number(facts: SystemFacts) -> int:
@@ -70,42 +66,38 @@ def firewall(facts: SystemFacts) -> Finding:
     tables = sorted({name for path in ("ip", "ip6")
                      for name in (facts.find(f"proc/net/{path}_tables_names") or "").split()})
     tracked = int(facts.find(sysctl_path("net.netfilter.nf_conntrack_count")) or 0)
-    rules, unknown = 0, None
+    rules = 0
     try:
         rules = rules_number(facts)
-    except Unknown as error:
-        unknown = error
+    except Unknown:
+        if not tables and not tracked:
+            raise
     seen = [text for count, text in (
         (rules, f"{counted_text(rules, 'rule')} of nftables"),
         (len(tables), f"iptables' {', '.join(tables)}"),
         (tracked, f"{counted_text(tracked, 'connection')} tracked")) if count]
-    if seen:
-        return disturbs("firewall.tracking" if tracked or rules else "firewall",
-                        f"firewall: {', '.join(seen)}")
-    if unknown:
-        raise unknown
-    return fine("no firewall rules, nothing tracked")
+    return disturbs("firewall.tracking" if tracked or rules else "firewall",
+                    f"firewall: {', '.join(seen) or 'no rules, nothing tracked'}", seen != [])
 
 
 def socket_buffers(facts: SystemFacts) -> Finding:
     """The largest SO_SNDBUF and SO_RCVBUF: socket(7), docs/machine.md, "Options of a socket"."""
     words = facts.words
-    limits = {word: int(facts.sysctl(name)) for word, name in BUFFERS.items()}
-    wanted = {word: BUFFERS_LEAST_BYTES if words.unplanned else words.largest(word)
-              for word in BUFFERS}
-    small = [word for word in BUFFERS if limits[word] < wanted[word]]
-    seen = ", ".join(f"{BUFFERS[word]} {size_text(limits[word])}" for word in (small or BUFFERS))
-    if not small:
-        return fine(seen)
-    enough = {word: max(wanted[word], BUFFERS_LEAST_BYTES) for word in small}
-    fixes, undos = ("; ".join(f"sysctl -w {BUFFERS[word]}={values[word]}" for word in small)
-                    for values in (enough, limits))
-    return found(words.status, "socket_buffers", f"small {seen}", fixes=fixes, undos=undos)
+    seen, fixes, undos = [], [], []
+    for word, name in BUFFERS.items():
+        limit = int(facts.sysctl(name))
+        wanted = BUFFERS_LEAST_BYTES if words.unplanned else words.largest(word)
+        seen.append(f"{name} {size_text(limit)}")
+        if limit < wanted:
+            fixes.append(f"sysctl -w {name}={max(wanted, BUFFERS_LEAST_BYTES)}")
+            undos.append(f"sysctl -w {name}={limit}")
+    return (note if words.unplanned else disturbs)(
+        "socket_buffers", ", ".join(seen), fixes != [], fixes="; ".join(fixes),
+        undos="; ".join(undos))
 
 
 def autocorking(facts: SystemFacts) -> Finding:
     """Joins small writes while an earlier packet waits in a device's queue: ip-sysctl.rst."""
     sysctl = "net.ipv4.tcp_autocorking"
-    if facts.sysctl(sysctl) == "1":
-        return note("autocorking", f"{sysctl}=1")
-    return fine("no autocorking")
+    value = facts.sysctl(sysctl)
+    return note("autocorking", f"{sysctl}={value}", value == "1")

@@ -11,25 +11,28 @@ import fcntl
 import functools
 import json
 import os
+import re
 import resource
 import socket
 import struct
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from suite.doctor.finding import Unknown, question
 
 IO_URING_SETUP, BPF = 425, {"x86_64": 321, "aarch64": 280, "riscv64": 280}
-PROG_NEXT_ID, PROG_FD, OBJECT_INFO = 11, 13, 15  # commands of bpf(2)
-ATTRIBUTES_BYTES, INFO_BYTES = 128, 256  # room for union bpf_attr and struct bpf_prog_info
-ETHTOOL_IOCTL, MTU_IOCTL = 0x8946, 0x8921
+PROG_NEXT_ID, PROG_FD = 11, 13  # commands of bpf(2)
+ATTRIBUTES_BYTES = 128  # room for union bpf_attr
+ETHTOOL_IOCTL = 0x8946
 OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}  # ETHTOOL_GTSO, GGSO, GGRO
 # nftables: subsystem 10; request and dump
 NETFILTER, RULES_GET, RULE_NEW, DUMP = 12, 0x0A07, 0x0A06, 0x301
 MESSAGE_ERROR, MESSAGE_DONE = 2, 3
-QUEUE_COMMAND = ("tc", "-json", "qdisc", "show", "dev", "lo")
-QUEUE_LIMIT_S = 5.0
+LOOPBACK_COMMAND = ("ip", "-json", "link", "show", "dev", "lo")
+LOOPBACK_LIMIT_S = 5.0
 
 
 class Probes:
@@ -62,33 +65,31 @@ class Probes:
         permitted = number in (errno.EFAULT, errno.EINVAL)
         return "" if permitted else errno.errorcode.get(number, str(number))
 
-    @property
-    @question("SIOCGIFMTU of lo")
-    def mtu_bytes(self) -> int:
-        return int(struct.unpack_from("i", loopback_ioctl(MTU_IOCTL, b""))[0])
+    @functools.cached_property
+    def loopback(self) -> Mapping[str, Any]:
+        """What ip(8) prints about lo in this network namespace: `mtu`, `qdisc` and more."""
+        try:
+            done = subprocess.run(LOOPBACK_COMMAND, capture_output=True, text=True,
+                                  timeout=LOOPBACK_LIMIT_S, check=True)
+            (facts,) = json.loads(done.stdout)
+        except FileNotFoundError:
+            raise Unknown("ip is not installed (iproute2)") from None
+        except (OSError, subprocess.SubprocessError, ValueError):
+            raise Unknown(f"{' '.join(LOOPBACK_COMMAND)} gave no answer") from None
+        return dict(facts)
 
     @property
     @question("SIOCETHTOOL of lo")
     def offloads(self) -> Mapping[str, bool]:
         """Whether each offload of lo is on, as `ethtool -k lo` prints it."""
         found = {}
-        for name, command in OFFLOADS.items():
-            value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
-            loopback_ioctl(ETHTOOL_IOCTL, struct.pack("P", ctypes.addressof(value)))
-            found[name] = bool(struct.unpack("II", value.raw)[1])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
+            for name, command in OFFLOADS.items():
+                value = ctypes.create_string_buffer(struct.pack("II", command, 0), 8)
+                request = struct.pack("16sP16x", b"lo", ctypes.addressof(value))
+                fcntl.ioctl(device, ETHTOOL_IOCTL, request)
+                found[name] = bool(struct.unpack("II", value.raw)[1])
         return found
-
-    @property
-    def queue(self) -> str:
-        """The root queueing discipline of lo, `noqueue` where packets go at once."""
-        try:
-            done = subprocess.run(QUEUE_COMMAND, capture_output=True, text=True,
-                                  timeout=QUEUE_LIMIT_S, check=True)
-            return next((queue["kind"] for queue in json.loads(done.stdout)), "noqueue")
-        except FileNotFoundError:
-            raise Unknown("tc is not installed (iproute2)") from None
-        except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError):
-            raise Unknown(f"{' '.join(QUEUE_COMMAND)} gave no answer") from None
 
     @property
     @question("rules of nftables")
@@ -107,27 +108,32 @@ class Probes:
     @question("BPF programs")
     def programs(self) -> Mapping[int, int]:
         """The number of loaded BPF programs by type; only root may ask."""
-        machine = os.uname().machine
-        if machine not in BPF:
-            raise Unknown(f"BPF programs: the number of bpf(2) on {machine} is not known")
-        bpf = functools.partial(ctypes.CDLL(None, use_errno=True).syscall, BPF[machine])
-        kinds: Counter[int | None] = Counter()
-        attributes = ctypes.create_string_buffer(ATTRIBUTES_BYTES)
-        while bpf(PROG_NEXT_ID, attributes, ATTRIBUTES_BYTES) >= 0:
-            program = struct.unpack_from("II", attributes.raw)[1]
-            kinds[program_type(bpf, program)] += 1
-            attributes = ctypes.create_string_buffer(struct.pack("II", program, 0),
-                                                     ATTRIBUTES_BYTES)
-        number = ctypes.get_errno()
-        if number != errno.ENOENT:
-            raise OSError(number, os.strerror(number))
-        return {kind: count for kind, count in kinds.items() if kind is not None}
+        kinds: Counter[int] = Counter()
+        result, attributes = bpf(PROG_NEXT_ID, 0)
+        while result == 0:
+            program = struct.unpack_from("II", attributes)[1]
+            descriptor, _ = bpf(PROG_FD, program)
+            if descriptor >= 0:  # else the program is gone
+                with os.fdopen(descriptor, "rb"):
+                    facts = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
+                (kind,) = re.findall(r"^prog_type:\s*(\d+)", facts, re.MULTILINE)
+                kinds[int(kind)] += 1
+            result, attributes = bpf(PROG_NEXT_ID, program)
+        return kinds
 
 
-def loopback_ioctl(request: int, value: bytes) -> bytes:
-    """The struct ifreq that the kernel returns for lo in this network namespace; OSError."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as device:
-        return fcntl.ioctl(device, request, struct.pack("16s24s", b"lo", value))[16:]
+def bpf(command: int, program: int) -> tuple[int, bytes]:
+    """(result, attributes) of bpf(2) for a program, by its id; the result is -1 without one."""
+    machine = os.uname().machine
+    if machine not in BPF:
+        raise Unknown(f"BPF programs: the number of bpf(2) on {machine} is not known")
+    attributes = ctypes.create_string_buffer(struct.pack("I", program), ATTRIBUTES_BYTES)
+    result = ctypes.CDLL(None, use_errno=True).syscall(BPF[machine], command, attributes,
+                                                       ATTRIBUTES_BYTES)
+    number = ctypes.get_errno()
+    if result < 0 and number != errno.ENOENT:
+        raise OSError(number, os.strerror(number))
+    return result, attributes.raw
 
 
 def rules_count(answer: bytes) -> tuple[int, bool]:
@@ -143,20 +149,3 @@ def rules_count(answer: bytes) -> tuple[int, bool]:
         rules += kind == RULE_NEW
         offset += (max(length, 16) + 3) & ~3
     return rules, False
-
-
-def program_type(bpf: Callable[..., int], program: int) -> int | None:
-    """The type of a BPF program, by its id; None where it is gone. bpf: the system call."""
-    opened = ctypes.create_string_buffer(struct.pack("III", program, 0, 0), ATTRIBUTES_BYTES)
-    descriptor = bpf(PROG_FD, opened, ATTRIBUTES_BYTES)
-    if descriptor < 0:
-        return None
-    try:
-        info = ctypes.create_string_buffer(INFO_BYTES)
-        query = ctypes.create_string_buffer(
-            struct.pack("IIQ", descriptor, INFO_BYTES, ctypes.addressof(info)), ATTRIBUTES_BYTES)
-        if bpf(OBJECT_INFO, query, ATTRIBUTES_BYTES) != 0:
-            return None
-        return int(struct.unpack_from("I", info.raw)[0])
-    finally:
-        os.close(descriptor)

@@ -64,7 +64,7 @@ def governor(facts: SystemFacts) -> Finding:
         return fine(seen)
     preferences = set(facts.matching(f"{CPU}/cpu*/cpufreq/energy_performance_preference").values())
     return disturbs("governor.mixed" if len(governors) > 1 else "governor",
-                    seen + (f" ({', '.join(sorted(preferences))})" if preferences else ""),
+                    ", preference ".join([seen, *sorted(preferences)]),
                     wanted=STEADY_GOVERNOR, now=before, files=f"/{files}")
 
 
@@ -73,8 +73,8 @@ def turbo(facts: SystemFacts) -> Finding:
     for path, on, off in TURBO_SWITCHES:
         value = facts.find(path)
         if value is not None:
-            return (disturbs("turbo", "turbo on", on=on, off=off, path=f"/{path}") if value == on
-                    else fine("turbo off"))
+            return disturbs("turbo", f"turbo {'on' if value == on else 'off'}", value == on,
+                            on=on, off=off, path=f"/{path}")
     raise Unknown(f"no switch for turbo here: {HIDDEN}, else the firmware")
 
 
@@ -109,20 +109,18 @@ def clocksource(facts: SystemFacts) -> Finding:
     """The clock source of clock_gettime(2), which may need a system call: Documentation/timers."""
     path = f"{CLOCKSOURCE}/current_clocksource"
     current = facts.text(path)
-    if current in CLOCKS_FAST:
-        return fine(f"clocksource {current}")
     better = next((clock for clock in CLOCKS_FAST if clock in clocks_available(facts)), None)
     return disturbs("clocksource.better" if better else "clocksource.only",
-                    f"clocksource {current}", better=better, now=current, path=f"/{path}")
+                    f"clocksource {current}", current not in CLOCKS_FAST, better=better,
+                    now=current, path=f"/{path}")
 
 
 def smt(facts: SystemFacts) -> Finding:
     """Two threads of one core: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux."""
-    if facts.text(f"{CPU}/smt/active") == "1":
-        return note("smt", "SMT on", path=f"/{CPU}/smt/control")
-    if is_virtual(facts):
+    active = facts.text(f"{CPU}/smt/active") == "1"
+    if not active and is_virtual(facts):
         raise Unknown(f"no SMT is shown here: {HIDDEN}")
-    return fine("SMT off")
+    return note("smt", f"SMT {'on' if active else 'off'}", active, path=f"/{CPU}/smt/control")
 
 
 def thermal(facts: SystemFacts) -> Finding:
@@ -131,12 +129,10 @@ def thermal(facts: SystemFacts) -> Finding:
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")
     times = max(map(int, counts.values()))
-    return (note("thermal", f"throttled for heat {times} times since boot") if times
-            else fine("never throttled for heat"))
+    return note("thermal", f"throttled for heat {times} times since boot", times > 0)
 
 
 def cpus(facts: SystemFacts) -> Finding:
     """How many CPUs this process may use: sched_getaffinity(2)."""
     count = facts.probes.cpus
-    seen = counted_text(count, "CPU")
-    return fine(seen) if count > 1 else disturbs("cpus", f"{seen} for this process")
+    return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", count < 2)

@@ -11,7 +11,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
 from suite.base.client import Client, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
-from suite.base.lab_words import lab_wanted
 from suite.base.process import ProcessOutput, first_line
-from suite.base.runner_words import LOCAL, OWN_ENDS, line_for_client, target_of, words_restore
+from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, line_for_client, words_restore
 from suite.places.batch import failed_record, overdue_text
 from suite.result.plan import PlannedCell
 
@@ -29,23 +28,26 @@ VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_LIMIT_S = 10
 
 
-def hyperfine_check(name: str, words: Mapping[str, str], fixed: bool) -> None:
-    """UsageError for a cell that hyperfine cannot time. fixed: whether its work is fixed."""
-    for is_wrong, why in (
-        (words.get("workload") == "command", "workload=command is timed by hyperfine already"),
-        (not fixed, "it times fixed work: add bytes=... or messages=..."),
-        (words.get("warmup") != "0s", "a warm-up would be in the time: add warmup=0s"),
-        *((words.get(key, own) != own, "it cannot see the CPU of a process that runs already: "
-                                       f"leave out {key}={words.get(key)}")
-          for key, own in OWN_ENDS.items()),
-        ("peer" in words, "it cannot see the CPU of a foreign server: leave out "
-                          f"peer={words.get('peer')}"),
-        (target_of(words) != LOCAL, "it cannot see the CPU of processes elsewhere: leave out "
-                                    f"target={target_of(words)}"),
-        (lab_wanted(words), "the CPU of a lab's links is in no process: leave out lab=on"),
-    ):
-        if is_wrong:
-            raise UsageError(f"timer=hyperfine: {name or 'the only cell'}: {why}")
+# words of cells in which hyperfine sees all processes, with this value if they are there
+ALL_SEEN = {**OWN_ENDS, "peer": None, TARGET: LOCAL, "lab": "off"}
+
+
+def hyperfine_check(cells: Iterable[PlannedCell]) -> None:
+    """UsageError for a cell that hyperfine cannot time."""
+    for cell in cells:
+        words, why = cell.words, ""
+        unseen = [f"{key}={words[key]}" for key, seen in ALL_SEEN.items()
+                  if words.get(key, seen) != seen]
+        if words.get("workload") == "command":
+            why = "workload=command is timed by hyperfine already"
+        elif cell.planned_s is not None:
+            why = "it times fixed work: add bytes=... or messages=..."
+        elif words.get("warmup") != "0s":
+            why = "a warm-up would be in the time: add warmup=0s"
+        elif unseen:
+            why = f"it cannot see all CPU of such a run: leave out {unseen[0]}"
+        if why:
+            raise UsageError(f"timer=hyperfine: {cell.name or 'the only cell'}: {why}")
 
 
 def version_read() -> str:

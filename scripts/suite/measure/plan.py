@@ -25,7 +25,6 @@ from suite.base.runner_words import (
     DEFAULT_WORD,
     OWN_ENDS,
     RUN_WORDS,
-    RUNNER_WORDS,
     TARGET,
     THIS,
     build_of,
@@ -58,14 +57,13 @@ class Planned:
     vocabulary: Vocabulary
 
 
-def values_of(words: Words, *roles: str) -> dict[str, tuple[str, ...]]:
-    """The values of the words in these roles, by key: role by role, in the order of the words."""
-    return {key: word.values for role in roles
-            for key, word in words.items() if word.role == role}
+def values_of(words: Words, role: str) -> dict[str, tuple[str, ...]]:
+    return {key: word.values for key, word in words.items() if word.role == role}
 
 
-def has_shell_words(words: Words) -> bool:
-    return any(word.typed and word.role != "run" for word in words.values())
+def is_left(word: Word, words: Words) -> bool:
+    """Whether a word is of the scenario, and words of the shell may have made it useless."""
+    return not word.typed and any(other.typed and other.role != "run" for other in words.values())
 
 
 def selector_expand(client: Client, text: str, where: str) -> dict[str, tuple[str, ...]]:
@@ -93,21 +91,12 @@ def selector_matches(selector: Mapping[str, tuple[str, ...]], words: Mapping[str
     return all(words.get(key) in values for key, values in selector.items())
 
 
-def combinations_make(words: Words) -> list[dict[str, str]]:
-    values = values_of(words, "fixed", "sweep", "timing")
-    count = math.prod(map(len, values.values()))
-    if count > CELLS_MAX:
-        raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
-    return [dict(zip(values, row, strict=True)) for row in itertools.product(*values.values())]
-
-
 def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Words) -> Arms:
-    """The arms that arm= names, in canonical spelling; the shell must not contradict them."""
-    if ARM not in words:
-        return {}
+    """The arms that arm= names, in canonical spelling. UsageError for a word that no arm may have,
+    or that the shell gives another value."""
     known = {arm.name: arm.words for arm in scenario.arms}
-    arms = {}
-    for name in words[ARM].values:
+    arms: dict[str, dict[str, str]] = {}
+    for name in words[ARM].values if ARM in words else ():
         if name not in known:
             hint = nearest_hint(name, known) or ": [[arm]] in a scenario makes one"
             raise UsageError(f"{words[ARM].where}arm={name}: there is no such arm{hint}")
@@ -115,44 +104,39 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
             Word(key, text, where=f'{path}: [[arm]] "{name}": {key}: ')
             for key, text in known[name].items()])
         for word in given:
-            arm_word_check(word, name, words)
+            if word.key in (*RUN_WORDS, ARM):
+                raise UsageError(f"{word.where}an arm has words of cells only")
+            if len(word.values) > 1:
+                raise UsageError(f"{word.where}has several values: make an arm for each")
+            for other in words.values():
+                same = other.key.split(".")[-1] == word.key.split(".")[-1]
+                if other.typed and same and (other.key, other.values) != (word.key, word.values):
+                    raise UsageError(f"{other.argument} and arm={name} contradict each other: the "
+                                     f"arm has {word.argument}")
         arms[name] = {word.key: word.values[0] for word in given}
     return arms
 
 
-def arm_word_check(word: Word, arm: str, words: Words) -> None:
-    """UsageError for a word that no arm may have, or that the shell gives another value."""
-    if word.key in (*RUN_WORDS, ARM):
-        raise UsageError(f"{word.where}an arm has words of cells only")
-    if len(word.values) > 1:
-        raise UsageError(f"{word.where}has several values: make an arm for each")
-    for other in words.values():
-        same = other.key.split(".")[-1] == word.key.split(".")[-1]
-        if other.typed and same and (other.key, other.values) != (word.key, word.values):
-            raise UsageError(f"{other.argument} and arm={arm} contradict each other: the arm has "
-                             f"{word.argument}")
+def rows_make(words: Words, arms: Arms) -> list[dict[str, str]]:
+    """The words of each combination of values, as given."""
+    values = {key: word.values for key, word in words.items() if word.role != "run"}
+    count = math.prod(map(len, values.values()))
+    if count > CELLS_MAX:
+        raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
+    rows = (dict(zip(values, row, strict=True)) for row in itertools.product(*values.values()))
+    return [row | arms.get(row.get(ARM, ""), {}) for row in rows]
 
 
-def arms_used_check(rows: Sequence[dict[str, str]], checked: Sequence[Checked], arms: Arms) -> None:
-    """UsageError for a word of an arm that none of its cells uses. Unused parameters are allowed:
-    the shell may have left out their program."""
-    for name, words in arms.items():
-        mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
-        for key, value in words.items():
-            if mine and not is_parameter(key) and all(key in entry.unused for entry in mine):
-                raise UsageError(f"arm={name}: no cell of it uses {key}={value}")
-
-
-def combinations_exclude(client: Client, rows: list[dict[str, str]],
-                         excludes: Iterable[tuple[str, str, bool]]) -> list[dict[str, str]]:
-    """The rows that match no exclusion (text, where, strict). A strict one must match a row."""
-    for text, where, strict in excludes:
+def rows_exclude(client: Client, rows: list[dict[str, str]],
+                 excludes: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """The rows that match no exclusion (text, where). One of the shell must match a row."""
+    for text, where in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
         if missing is not None:
             raise UsageError(f"{where}{missing} is no word of this plan")
         kept = [row for row in rows if not selector_matches(selector, row)]
-        if strict and len(kept) == len(rows):
+        if len(kept) == len(rows) and where.startswith("not="):
             raise UsageError(f"{where}leaves out no cell")
         if not kept:
             raise UsageError(f"{where}leaves no cell to run")
@@ -196,37 +180,46 @@ def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[s
                    unsupported=next(filter(None, reasons), None))
 
 
+def is_used(client: Client, words: Mapping[str, str], key: str) -> bool:
+    """Whether a cell of these words uses one of them; not if they contradict each other."""
+    with contextlib.suppress(UsageError):
+        return key not in client_check(client, [words_text(words)])[0].unused
+    return False
+
+
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
     """` with workload=request: it needs workload=stream`: the one other word with which a cell of
     this row would use key; empty where none is known."""
     own = words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
-        if other in (key, *RUNNER_WORDS, *vocabulary.run_words):
-            continue
-        found = []
-        for value in vocabulary.words[other].get("choices", ()):
-            with contextlib.suppress(UsageError):  # it contradicts another word of the row
-                (checked,) = client_check(client, [words_text(own | {other: value})])
-                found += [] if key in checked.unused else [f"{other}={value}"]
+        found = [f"{other}={value}" for value in vocabulary.words[other].get("choices", ())
+                 if is_used(client, own | {other: value}, key)]
         if found:
             excluded = f" with {other}={row[other]}" if other in row else ""
             return f"{excluded}: it needs {' or '.join(found)}"
     return ""
 
 
-def unused_words_drop(client: Client, vocabulary: Vocabulary, row: Mapping[str, str],
-                      checked: list[Checked], words: Words) -> tuple[Words, list[str]]:
+def unused_words_drop(client: Client, vocabulary: Vocabulary, rows: Sequence[dict[str, str]],
+                      checked: Sequence[Checked], words: Words, arms: Arms
+                      ) -> tuple[Words, list[str]]:
     """The words that some cell uses, and notes about those of the scenario that words of the shell
-    make unused. UsageError for any other unused word."""
-    unused = {key: word for key, word in words.items()
-              if all(key in entry.unused for entry in checked)}
-    for key, word in unused.items():
-        if word.typed or not has_shell_words(words):
+    make unused. UsageError for any other unused word. An arm may have unused parameters: the shell
+    may have left out their program."""
+    for name, given in arms.items():
+        mine = [entry for row, entry in zip(rows, checked, strict=True) if row[ARM] == name]
+        for key, value in given.items():
+            if mine and not is_parameter(key) and all(key in entry.unused for entry in mine):
+                raise UsageError(f"arm={name}: no cell of it uses {key}={value}")
+    used, notes = dict(words), []
+    for key, word in words.items():
+        if not all(key in entry.unused for entry in checked):
+            continue
+        if not is_left(word, words):
             raise UsageError(f"{word.where}{word.argument}: no cell uses {key}"
-                             f"{needed_text(client, vocabulary, row, key)}")
-    return {key: word for key, word in words.items() if key not in unused}, [
-        f"{word.where}no cell uses {key} with these words: left out"
-        for key, word in unused.items()]
+                             f"{needed_text(client, vocabulary, rows[0], key)}")
+        notes.append(f"{used.pop(key).where}no cell uses {key} with these words: left out")
+    return used, notes
 
 
 def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[PlannedCell, ...]:
@@ -244,18 +237,16 @@ def cells_merge(rows: list[dict[str, str]], checked: list[Checked]) -> tuple[Pla
 def baseline_choose(client: Client, cells: Sequence[PlannedCell], axes: Sequence[str],
                     words: Words) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The words of the baseline, and a note where no cell has those of the scenario."""
-    where, default = "baseline: ", baseline_default(cells, axes)
-    word, notes = words.get("baseline"), list[str]()
-    if word is not None:
-        where = word.where or where
+    default, notes = baseline_default(cells, axes), []
+    if word := words.get("baseline"):
+        where = word.where or "baseline: "
         selector = selector_expand(client, word.text, where)
         if any(selector_matches(selector, cell.words) for cell in cells):
-            return selector, notes
-        if word.typed or not has_shell_words(words):
+            return selector, []
+        if not is_left(word, words):
             raise UsageError(f'{where}no cell has the words "{word.text}"')
-        notes += [f'{where}no cell has "{word.text}" with these words; it is "{default}" in this '
-                  "run"]
-    return selector_expand(client, default, where) if default else {}, notes
+        notes = [f'{where}no cell has "{word.text}" with these words: it is "{default}" here']
+    return selector_expand(client, default, "baseline: ") if default else {}, notes
 
 
 def run_words_read(words: Words, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -279,8 +270,7 @@ def scenario_as_run(scenario: Scenario, words: Words, plan: Plan, excludes: Iter
     changed = [f"{key}={value}" for key, value in scenario.fixed.items()
                if key in words and words[key].typed]
     return replace(
-        scenario, fixed=fixed, sweep=values_of(cells, "sweep"),
-        run=timing | run,
+        scenario, fixed=fixed, sweep=values_of(cells, "sweep"), run=timing | run,
         exclude=tuple(dict.fromkeys(excludes)),
         published=tuple(replace(figure, words=" ".join([figure.words, *changed]).strip())
                         for figure in scenario.published))
@@ -294,16 +284,14 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     vocabulary = client_list(client)
     nots = [text.removeprefix("not=") for text in arguments if text.startswith("not=")]
     shell = words_split(text for text in arguments if not text.startswith("not="))
-    words = words_collect(client, vocabulary, scenario, path, shell, targets.hosts_open)
+    words = words_collect(targets, vocabulary, scenario, path, shell)
     words, changes = quick_apply(words, vocabulary) if quick else (words, None)
-    excludes = [(text, f'{path}: exclude "{text}": ', False) for text in scenario.exclude]
-    excludes += [(text, f'not="{text}": ', True) for text in nots]
+    excludes = [(text, f'{path}: exclude "{text}": ') for text in scenario.exclude]
+    excludes += [(text, f'not="{text}": ') for text in nots]
     arms = arms_expand(client, scenario, path, words)
-    rows = [row | arms.get(row.get(ARM, ""), {}) for row in combinations_make(words)]
-    rows = combinations_exclude(client, rows, excludes)
+    rows = rows_exclude(client, rows_make(words, arms), excludes)
     checked = rows_check(targets, rows, path)
-    arms_used_check(rows, checked, arms)
-    words, notes = unused_words_drop(client, vocabulary, rows[0], checked, words)
+    words, notes = unused_words_drop(client, vocabulary, rows, checked, words, arms)
     cells = cells_merge(rows, checked)
     axes = tuple(key for key in values_of(words, "sweep")
                  if len({cell.given.get(key) for cell in cells}) > 1)
@@ -314,8 +302,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     run["baseline"] = words_text({key: ",".join(values) for key, values in selector.items()})
     plan = Plan(scenario.name, axes, cells, changes, **run)
     if plan.timer == TIMER:
-        for cell in cells:
-            hyperfine_check(cell.name, cell.words, fixed=cell.planned_s is None)
+        hyperfine_check(cells)
     if len(cells) * plan.rounds_max > RUNS_MAX:
         raise UsageError(f"{len(cells)} cells in {plan.rounds_max} rounds are too many runs: "
                          f"at most {RUNS_MAX}")

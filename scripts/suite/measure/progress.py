@@ -33,26 +33,26 @@ def round_text(number: int, last: int) -> str:
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
     """begin() comes before every batch, end() after every run. total: the number of runs, to which
     until= may add. planned_s: of one run; None where work is fixed. figure: the text for a record
-    on a terminal. spent_s: of all runs that are done. failures: lines that are not written yet."""
+    on a terminal. failures: lines that are not written yet."""
 
     journal: Journal
     total: int
     planned_s: float | None
     stream: TextIO
     figure: Callable[[dict[str, Any]], str]
-    done: int = field(default=0, init=False)
-    spent_s: float = field(default=0.0, init=False)
-    started: float = field(default=0.0, init=False)
-    round: int | None = field(default=None, init=False)
-    failures: list[str] = field(default_factory=list, init=False)
-    figures: dict[str, str] = field(default_factory=dict, init=False)
+    done: int = 0
+    started: float = field(default_factory=time.monotonic)
+    round: int | None = None
+    failures: list[str] = field(default_factory=list)
+    figures: dict[str, str] = field(default_factory=dict)
 
     @property
     def left_text(self) -> str:
-        mean = self.spent_s / self.done if self.done else self.planned_s
-        if mean is None:
+        mean_s = (time.monotonic() - self.started) / self.done if self.done else self.planned_s
+        if mean_s is None:
             return "time left not known yet"
-        return f"{clock_text(mean * (self.total - self.done))} left"
+        least = "at least " if self.journal.plan.until else ""
+        return f"{least}{clock_text(mean_s * (self.total - self.done))} left"
 
     def __exit__(self, *error: object) -> None:
         self.failures_write()
@@ -75,23 +75,17 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
         plan = self.journal.plan
         state = round_text(run.round, plan.session.last)
         state += f", until={plan.until}" if plan.until else ""
-        if self.stream.isatty():
-            words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
-            self.draw(f"{self.done}/{self.total}  {self.left_text}  {state}: "
-                      f"{words_text(words) or run.cell.name} {self.figures.get(run.cell.name, '')}")
-        elif run.round != self.round:
-            least, about = ("at least ",) * 2 if plan.until else ("", "about ")
-            left = self.left_text
-            print(f"uncork: {state}: {self.done} of {least}{self.total} runs done, "
-                  f"{about if left[0].isdigit() else ''}{left}", file=self.stream, flush=True)
-        self.round, self.started = run.round, time.monotonic()
+        words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
+        self.draw(f"{self.done}/{self.total}  {self.left_text}  {state}: "
+                  f"{words_text(words) or run.cell.name} {self.figures.get(run.cell.name, '')}")
+        if run.round != self.round and not self.stream.isatty():
+            print(f"uncork: {state}: {self.done} of {'at least ' if plan.until else ''}"
+                  f"{self.total} runs done, {self.left_text}", file=self.stream, flush=True)
+        self.round = run.round
 
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """A run has ended. Nothing is written: another run of its batch may be under way."""
-        now = time.monotonic()
         self.done += 1
-        self.spent_s += now - self.started
-        self.started = now
         self.figures[run.cell.name] = self.figure(record)
         if record["status"] == "failed":
             self.failures.append(f"uncork: {run.cell.name}: failed: "

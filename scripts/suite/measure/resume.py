@@ -5,16 +5,15 @@ The caller gives what reads the stored result: which runs it has, and the rule b
 rounds, because the runner knows no figures. So a start after a kill adds the same rounds.
 """
 
-import contextlib
 import os
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
 from suite.base.text import say
-from suite.measure.schedule import Run, runs_per_round, seed_draw, session_schedule
+from suite.measure.schedule import Run, round_order, seed_draw, session_schedule
 from suite.result import files
 from suite.result.files import Journal, plan_read, results_folder
 from suite.result.plan import Boots, Plan, Programs
@@ -43,7 +42,7 @@ def session_left(plan: Plan, done: Collection[RunKey]) -> list[Run]:
 
 
 def session_total(plan: Plan) -> int:
-    return runs_per_round(plan.runnable) * (len(plan.session.rounds) + 1)
+    return len(round_order(plan.runnable, 0, 1)) * (len(plan.session.rounds) + 1)
 
 
 def rounds_added(done: int, most: int) -> int:
@@ -60,101 +59,87 @@ def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> 
     return rounds_added(done, plan.rounds_max)
 
 
-def session_unfinished(start: Start, folder: Path, plan: Plan, done: Collection[RunKey]
-                       ) -> str | None:
-    """What is left of the last session of a folder; None: it is finished."""
-    left = len(session_left(plan, done))
-    if left:
-        return f"{left} runs left"
-    wanted = rounds_wanted(folder, plan, start.is_wide)
-    return f"rounds left that until={plan.until} adds" if wanted else None
+def programs_named(programs: Programs) -> dict[str, str]:
+    """What identifies each program that measured, by its name in messages."""
+    builds = {f"build={value}": build for value, build in programs.builds.items()}
+    return {**{name: f"{build.revision}, {build.digest}" for name, build in builds.items()},
+            **{f"target={value}": ", ".join(map(" ".join, facts.items()))
+               for value, facts in programs.targets.items()},
+            **programs.subjects, "build": f"{programs.revision}, {programs.digest}"}
 
 
 def programs_changed(known: Programs, mine: Programs) -> str:
-    """How the programs of a result differ from mine: `with another build (...)`; empty if not."""
-    for value, build in mine.builds.items():
-        if (before := known.builds.get(value, build)).digest != build.digest:
-            return (f"with another build={value} ({before.revision}, {before.digest}; now it is "
-                    f"{build.revision}, {build.digest})")
-    for value, found in mine.targets.items():
-        if (facts := known.targets.get(value, found)) != found:
-            texts = [", ".join(map(" ".join, one.items())) for one in (facts, found)]
-            return f"where target={value} was another ({'; now it is '.join(texts)})"
+    """The first of my programs that is another one in a result: `with another build (...)`; empty
+    if none is. A subject that was elsewhere is known by the name of its file."""
     elsewhere = {Path(path).name: digest for path, digest in known.subjects.items()
                  if path not in mine.subjects}
-    for path, digest in mine.subjects.items():
-        known_digest = known.subjects.get(path, elsewhere.get(Path(path).name, digest))
-        if known_digest != digest:
-            return f"with another {path} ({known_digest}; now it is {digest})"
-    if known.digest != mine.digest:
-        return (f"with another build ({known.revision}, {known.digest}; this one is "
-                f"{mine.revision}, {mine.digest})")
+    before = {path: elsewhere[Path(path).name] for path in mine.subjects
+              if Path(path).name in elsewhere} | programs_named(known)
+    for name, text in programs_named(mine).items():
+        if (was := before.get(name, text)) != text:
+            return f"with another {name} ({was}; now it is {text})"
     return ""
 
 
-def session_choose(start: Start, folder: Path, plan: Plan, done: Collection[RunKey]) -> Plan:
-    """The plan with the session to run: the last one, or with more a new one. UsageError without
-    more where the last one is finished or of another boot; with more where it can be finished."""
-    changed, more = plan.session.boots.changed(start.boots), start.more
-    if changed and not more:
-        raise UsageError(f"{folder} was measured on {changed}: choose another folder with -o, or "
-                         "add a session of this boot with --more")
-    left = session_unfinished(start, folder, plan, done)
-    if left and more and not changed:
+def plan_continued(start: Start, folder: Path, plan: Plan) -> Plan:
+    """The stored plan of a folder with the session to run: its last one, or with more a new one.
+    UsageError where it is of another plan or build; without more where its last session is finished
+    or of another boot; with more where that can be finished."""
+    if changed := programs_changed(plan.programs, start.plan.programs):
+        raise UsageError(f"{folder} was measured {changed}: choose another folder with -o")
+    if not plan.is_same(start.plan):
+        raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write its "
+                         "words, or choose another folder with -o")
+    changed_boot = plan.session.boots.changed(start.boots)
+    if changed_boot and not start.more:
+        raise UsageError(f"{folder} was measured on {changed_boot}: choose another folder with -o, "
+                         "or add a session of this boot with --more")
+    runs = len(session_left(plan, start.stored(folder)[0]))
+    left = f"{runs} runs left" if runs else ""
+    if not runs and rounds_wanted(folder, plan, start.is_wide):
+        left = f"rounds left that until={plan.until} adds"
+    if left and start.more and not changed_boot:
         raise UsageError(f"{folder} has {left}: finish it without --more first")
-    if not left and not more:
+    if not left and not start.more:
         raise UsageError(f"{folder} is finished: add a session with --more, "
                          "or choose another folder with -o")
-    return plan.with_session(start.boots) if more else plan
+    return plan.with_session(start.boots) if start.more else plan
 
 
 def journal_continue(start: Start, folder: Path) -> Journal:
-    """Continues the result in a folder: its unfinished session, or with more a new one. UsageError
-    where it has another plan or build, and as session_choose()."""
+    """Continues the result in a folder; UsageError as plan_continued()."""
     descriptor = files.records_lock(folder)
     try:
         plan = plan_read(folder)
         if plan is None:
             raise Failure(f"{folder / files.PLAN} is gone")
-        if changed := programs_changed(plan.programs, start.plan.programs):
-            raise UsageError(f"{folder} was measured {changed}: choose another folder with -o")
-        if not plan.is_same(start.plan):
-            raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write "
-                             "its words, or choose another folder with -o")
+        plan = plan_continued(start, folder, plan)
         done, whole = start.stored(folder)
         os.ftruncate(descriptor, whole)
-        return Journal(folder, session_choose(start, folder, plan, done), done, descriptor)
+        return Journal(folder, plan, done, descriptor)
     except BaseException:
         os.close(descriptor)
         raise
 
 
-@contextlib.contextmanager
-def damaged_skip() -> Iterator[None]:
-    """Skips a folder that is damaged: a line says where and why."""
-    try:
-        yield
-    except (Failure, UsageError) as error:
-        say(f"skipped: {error}")
-
-
 def folder_find(start: Start) -> Path | None:
-    """The newest result that can be continued: unfinished, of this plan, build and boot; with more,
-    finished, of this plan and build. A damaged one is skipped with a line."""
-    found, mine, results = [], start.plan.programs, results_folder()
+    """The newest result that can be continued. A damaged one is skipped with a line."""
+    found, results = [], results_folder()
     for folder in results.iterdir() if results.is_dir() else ():
-        with damaged_skip():
+        try:
             if plan := plan_read(folder):
                 found.append((folder, plan))
+        except (Failure, UsageError) as error:
+            say(f"skipped: {error}")
     found.sort(key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
     for folder, plan in found:
-        if (plan.programs.digests == mine.digests and plan.programs.targets == mine.targets
-                and plan.is_same(start.plan)
-                and (start.more or not plan.session.boots.changed(start.boots))):
-            with damaged_skip():
-                done, _ = start.stored(folder)
-                if start.more == (session_unfinished(start, folder, plan, done) is None):
-                    return folder
+        try:
+            plan_continued(start, folder, plan)
+            return folder
+        except UsageError:
+            continue
+        except Failure as damaged:
+            say(f"skipped: {damaged}")
     return None
 
 

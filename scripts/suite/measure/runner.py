@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from suite.base.by_hand import TIMER
 from suite.base.client import Client, client_batch
 from suite.base.errors import Signalled, Unreachable
 from suite.base.runner_words import LOCAL, boot_of, line_for_client, subject_of, target_of
@@ -21,7 +22,7 @@ from suite.measure.host_facts import host_facts
 from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
-from suite.measure.schedule import Run, batches_make, concurrent_batches
+from suite.measure.schedule import Run, batches_make
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.lab.lab import Lab, Labs
 from suite.places.targets import Targets
@@ -34,7 +35,6 @@ OVERHEAD_S = 0.05  # estimate for connect, drain and report of a run
 LOGS = "boots"  # the folder of a result with the logs of second boots
 BOOT_S = 20.0  # estimate for a boot on an emulated processor; with hardware it is 2 s
 Records = Iterator[tuple[int, JsonObject]]  # (number of a cell, its record)
-FactsStore = Callable[[JsonObject, str], None]  # gets facts of machines, and their target
 CAPTURES = "captures"
 # Packets are stored for the first counted run of a cell only. Another round has the same segments,
 # or the sums in its record show the difference.
@@ -51,9 +51,10 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     yield from batch_records(output, cells, **others)
 
 
-def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None,
+def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None = None,
                 **others: Any) -> Records:
-    """Runs cells; those without a record once more, where the client has a place for that."""
+    """Runs cells; those without a record once more, where the client has a place for that. log: of
+    that second attempt."""
     retry, lost = client.retry(), dict[int, JsonObject]()
     for number, record in cells_run(client, cells, runs_limit(cells), **others):
         if retry and "words" not in record:  # the client left none
@@ -71,10 +72,9 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None,
 
 
 def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
-              options: Sequence[str] = (), facts_store: FactsStore = lambda facts, target: None,
-              log: Path | None = None) -> Records:
-    """Runs each cell once on its target, in its lab. log: of a second boot. A target or a lab that
-    cannot be reached makes failed runs."""
+              options: Sequence[str] = (), **others: Any) -> Records:
+    """Runs each cell once on its target, in its lab. others: for cells_retry(). A target or a
+    lab that cannot be reached makes failed runs."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
         with contextlib.ExitStack() as stack:
@@ -87,10 +87,8 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
             client = target.client(words)
             options = (*options, *target.subject_options(subject_words))
-            records = (hyperfine_run(client, cells, runs_limit(cells), options)
-                       if timer == "hyperfine" else
-                       cells_retry(client, cells, log, lab=lab, options=options,
-                                   facts_store=lambda facts: facts_store(facts, target.value)))
+            records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
+                       else cells_retry(client, cells, lab=lab, options=options, **others))
             for number, record in records:
                 left.discard(number)
                 yield number, record | {"lab": lab.facts} if lab else record
@@ -118,36 +116,36 @@ def capture_rename(record: dict[str, Any], file: str | None) -> None:
 def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """The batches that are left of the session, then those of rounds that until= adds."""
-    make = batches_make if journal.plan.hosts is None else concurrent_batches
-    yield from make(session_left(journal.plan, journal.done))
+    concurrent = journal.plan.hosts is not None
+    yield from batches_make(session_left(journal.plan, journal.done), concurrent)
     while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
         journal.extend(wanted)
         runs = session_left(journal.plan, journal.done)
         progress.total += len(runs)
-        yield from make(runs)
+        yield from batches_make(runs, concurrent)
 
 
 def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
                progress: MatrixProgress) -> None:
     """Runs the batches in order and stores each record before it waits for the next."""
-    def facts_store(facts: JsonObject, target: str) -> None:
-        machines_merge(journal.folder, host_facts(facts, target))
-
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with Labs() as labs:
         for batch in batches:
             first = batch[0]
+            target = target_of(first.cell.words)
             if first.round != number_of_round:
                 number_of_round = first.round
                 targets.round_begin()
             progress.begin(first)
-            cells, options = [run.cell for run in batch], list[str]()
+            options = list[str]()
             if file := capture_file(first, names):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
             records = batch_run(
-                targets, cells, labs, journal.plan.timer, options, facts_store,
-                journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
+                targets, [run.cell for run in batch], labs, journal.plan.timer, options,
+                facts_store=lambda facts, target=target: machines_merge(
+                    journal.folder, host_facts(facts, target)),
+                log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
             for number, record in records:
                 run = batch[number]
                 capture_rename(record, file)
@@ -165,8 +163,8 @@ def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, 
     groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
     known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
                  for group in groups), default=0.0)
-    boots = sum(bool(boot_of(batch[0].cell.words)) for batch in batches_make(runs))
-    return known + BOOT_S * boots, sum(cell.planned_s is None for cell in cells)
+    boots = {(run.round, boot_of(run.cell.words)) for run in runs if boot_of(run.cell.words)}
+    return known + BOOT_S * len(boots), sum(cell.planned_s is None for cell in cells)
 
 
 def signals_handle() -> None:

@@ -56,15 +56,6 @@ def round_order(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Ru
     return [Run(*entry, number, position) for position, entry in enumerate(entries)]
 
 
-def batches_make(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs of each client: all that share a boot in a round, or one run that needs no boot."""
-    def key(numbered: tuple[int, Run]) -> tuple[int, str, int]:
-        number, run = numbered
-        boot = boot_of(run.cell.words)
-        return run.round, boot, 0 if boot else number
-    return [[run for _, run in batch] for _, batch in itertools.groupby(enumerate(runs), key)]
-
-
 def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> list[Run]:
     """One round of targets that run at the same time, by position. Each target has the order that
     it would have alone. So targets with the same cells have the same order."""
@@ -73,11 +64,16 @@ def concurrent_round(cells: Sequence[PlannedCell], seed: int, number: int) -> li
     return sorted((run for runs in rounds for run in runs), key=lambda run: run.position)
 
 
-def concurrent_batches(runs: Sequence[Run]) -> list[list[Run]]:
-    """The runs that all targets run at the same time: those of a round that share a build."""
-    def key(run: Run) -> tuple[int, str | None, bool]:
-        return run.round, run.cell.words.get(BUILD), bool(serving_ends(run.cell.words))
-    return [list(batch) for _, batch in itertools.groupby(runs, key)]
+def batches_make(runs: Sequence[Run], concurrent: bool) -> list[list[Run]]:
+    """The runs of each client: all that share a boot in a round, or one run that needs no boot.
+    concurrent: those that all targets run at the same time, all of a round that share a build."""
+    def key(numbered: tuple[int, Run]) -> tuple[object, ...]:
+        number, run = numbered
+        words = run.cell.words
+        if concurrent:
+            return run.round, words.get(BUILD), bool(serving_ends(words))
+        return run.round, boot_of(words) or number
+    return [[run for _, run in batch] for _, batch in itertools.groupby(enumerate(runs), key)]
 
 
 def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
@@ -86,10 +82,6 @@ def session_schedule(plan: Plan, session: Session) -> Iterator[Run]:
     order = round_order if plan.hosts is None else concurrent_round
     for number in (WARMUP_ROUND, *session.rounds):
         yield from order(plan.runnable, plan.seed, number)
-
-
-def runs_per_round(cells: Sequence[PlannedCell]) -> int:
-    return len(cells) + sum(cell.baseline for cell in cells)
 
 
 def seed_draw() -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Merges the words of a scenario and of the shell, which `uncork-client` expands."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,6 +9,8 @@ from suite.base.client import Client, Vocabulary, client_expand, scenario_names,
 from suite.base.errors import Failure, UsageError, synonyms_read
 from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, RUN_WORDS, SUBJECT, TARGET
 from suite.base.units import SECONDS
+from suite.base.words import word_split
+from suite.places.targets import Targets
 from suite.result.plan import WordChange
 from suite.scenario.scenario import WORD_TABLES, Scenario, scenario_load
 from suite.scenario.subject import is_parameter, name_check, parameter_values
@@ -20,7 +22,8 @@ QUICK_LIMITS = (f"at most {QUICK['rounds']} rounds of {QUICK['duration']}, after
                 f"{QUICK['warmup']} of warm-up")
 # words in place of duration: --quick does not change them, because their time is not known
 FIXED_WORK = ("messages", "bytes")
-PairsOf = Callable[[str], Sequence[str]]  # the pairs of an inventory as values of target
+# the order of words in the name of a cell; words of the run are in none
+ROLES = ("fixed", "sweep", "timing", "run")
 
 
 @dataclass(frozen=True)
@@ -92,40 +95,37 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
 def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
     """UsageError for a word of the run outside [run] and the shell; Failure for an unknown one."""
     for key, word in words.items():
-        if key in vocabulary.run_words:
-            if key == "not":
-                raise UsageError(f'{word.where}a scenario writes exclude = ["..."] at its top')
-            if key not in RUN_WORDS:
-                raise Failure(f"{word.where}this runner does not know the word {key}")
-            if word.table in ("fixed", "sweep"):
-                raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
+        if key not in vocabulary.run_words:
+            continue
+        if key == "not":
+            raise UsageError(f'{word.where}a scenario writes exclude = ["..."] at its top')
+        if key not in RUN_WORDS:
+            raise Failure(f"{word.where}this runner does not know the word {key}")
+        if word.table in ("fixed", "sweep"):
+            raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
 
 
-def targets_from_hosts(words: Words, pairs_of: PairsOf) -> Words:
-    """The words with the pairs of hosts= as first axis, so that the words of a pair vary faster."""
-    hosts, target = words.get("hosts"), words.get(TARGET)
-    if hosts is None:
-        return words
-    if target is not None:
-        raise UsageError(
-            f"{target.where}{hosts.argument} and {target.argument} contradict each other: the "
-            "pairs of the inventory are the targets")
-    return {TARGET: Word(TARGET, ",".join(pairs_of(hosts.text)), "sweep", hosts.where), **words}
-
-
-def words_collect(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
-                  shell: Mapping[str, str], pairs_of: PairsOf) -> Words:
-    """The words of scenario and shell, expanded. A new axis comes last and varies fastest."""
+def words_collect(targets: Targets, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
+                  shell: Mapping[str, str]) -> Words:
+    """The words of scenario and shell, expanded, in the order of ROLES. The pairs of hosts= are the
+    first axis, so that the words of a pair vary faster. A new axis comes last."""
     merged = words_merge(scenario, path, shell)
     run_words_check(merged, vocabulary)
-    merged = targets_from_hosts(merged, pairs_of)
-    words = words_expand(client, [*merged.values()])
+    if hosts := merged.get("hosts"):
+        if TARGET in merged:
+            raise UsageError(
+                f"{merged[TARGET].where}{hosts.argument} and {merged[TARGET].argument} contradict "
+                "each other: the pairs of the inventory are the targets")
+        pairs = ",".join(targets.hosts_open(hosts.text))
+        merged = {TARGET: Word(TARGET, pairs, "sweep", hosts.where), **merged}
+    words = words_expand(targets.local, [*merged.values()])
     for word in (word for word in words if len(word.values) > 1):
         if word.role == "run":
             raise UsageError(f"{word.where}{word.key} takes one value")
         if word.table in ("fixed", "run") and not word.typed:
             raise UsageError(f"{word.where}has several values: it belongs under [sweep]")
-    words.sort(key=lambda word: word.role == "sweep" and word.table != "sweep")
+    words.sort(key=lambda word: (ROLES.index(word.role),
+                                 word.role == "sweep" and word.table != "sweep"))
     found = {word.key: word for word in words}
     override = found.get(OVERRIDE)
     # the program without the library shows what the library costs
@@ -138,18 +138,13 @@ def scenario_choose(arguments: Sequence[str]) -> tuple[Scenario, Path | None, li
     """(scenario, its file, words) from the arguments of the shell."""
     names = [argument for argument in arguments if "=" not in argument]
     words = [argument for argument in arguments if "=" in argument]
-    spaced = next((place for place, text in enumerate(arguments)
-                   if text.startswith("=") or (text.endswith("=") and arguments[place + 1:])), None)
-    if spaced is not None:
-        before = arguments[spaced].startswith("=") and spaced > 0
-        near = arguments[spaced - before:spaced + 2]
-        raise UsageError(f'"{" ".join(near)}": write {"".join(near)}, without blanks')
-    if len(names) > 1:
-        odd = next((name for name in names[1:] if name not in scenario_names()), None)
-        if odd is None:
-            raise UsageError(f'one scenario at a time, not "{names[0]}" and "{names[1]}"')
-        word = dict(reversed(synonyms_read())).get(odd, odd)
-        raise UsageError(f'"{odd}" is no scenario, and a word has a value: {word}=...')
+    for word in words:
+        word_split(word)
+    for name in names[1:]:
+        if name in scenario_names():
+            raise UsageError(f'one scenario at a time, not "{names[0]}" and "{name}"')
+        word = dict(reversed(synonyms_read())).get(name, name)
+        raise UsageError(f'"{name}" is no scenario, and a word has a value: {word}=...')
     if names:
         path = scenario_path(names[0])
         return scenario_load(path), path, words
@@ -169,25 +164,22 @@ def amount(text: str) -> float:
 def quick_apply(words: Words, vocabulary: Vocabulary) -> tuple[Words, dict[str, WordChange]]:
     """The words under --quick, and its changes, by word."""
     changes: dict[str, WordChange] = {}
-    quick = {key: word for key, word in words.items() if key != "until"}
-    # workload=command has rounds, but no duration and no warm-up
-    rounds_only = "workload" in words and words["workload"].values == ("command",)
+    quick = dict(words)
+    unlimited = {"duration"} if any(work in words for work in FIXED_WORK) else set()
+    if "workload" in words and words["workload"].values == ("command",):
+        unlimited = {"duration", "warmup"}
     for key, most in QUICK.items():
-        default = str(vocabulary.words[key]["default"])
-        word = words.get(key, Word(key, most, "run", values=(default,)))
+        word = words.get(key, Word(key, most, "run",
+                                   values=(str(vocabulary.words[key]["default"]),)))
         if len(word.values) > 1:
-            raise UsageError(
-                f"--quick cannot shorten {key}={','.join(word.values)}: it has several values")
-        is_fixed = key == "duration" and any(work in words for work in FIXED_WORK)
-        is_fixed |= key != "rounds" and rounds_only
-        if not is_fixed and amount(word.values[0]) > amount(most):
+            raise UsageError(f"--quick cannot shorten {word.argument}: it has several values")
+        if key not in unlimited and amount(word.values[0]) > amount(most):
             changes[key] = {"was": word.values[0], "is": most}
             quick[key] = replace(word, values=(most,))
     if "until" in words:
-        changes["until"] = {"was": words["until"].values[0], "is": None}
+        changes["until"] = {"was": quick.pop("until").values[0], "is": None}
     for key in changes:
         if key in words and words[key].typed:
             why = f"with it {key} is at most {QUICK[key]}" if key in QUICK else "it adds no rounds"
-            raise UsageError(f"--quick and {key}={words[key].values[0]} contradict each other: "
-                             f"{why}")
+            raise UsageError(f"--quick and {words[key].argument} contradict each other: {why}")
     return quick, changes

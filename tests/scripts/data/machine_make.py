@@ -97,6 +97,10 @@ class Answers(Probes):
             raise answer
         return answer
 
+    @property
+    def loopback(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return {"mtu": self.mtu_bytes, "qdisc": self.queue}
+
     def hard_limit(self, which: int) -> int | None:
         return {resource.RLIMIT_NOFILE: self.files_limit,
                 resource.RLIMIT_MEMLOCK: self.memlock_bytes}[which]
