@@ -25,12 +25,11 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import FileIO
 from pathlib import Path
 
 from suite.base.client import ROOT
-from suite.places.lab.lab import namespaces_refusal
-from suite.places.lab.namespace import lines_run, namespace_inside, namespace_make, namespace_path
+from suite.base.errors import Failure
+from suite.places.lab import command_run, namespace_inside, namespace_make, namespace_path
 
 # of those reserved for benchmarks (RFC 2544), and no lab of the suite has it
 NETWORK, PREFIX_BITS = "198.19.0", 24
@@ -111,6 +110,15 @@ def daemon_choose(folder: Path) -> Daemon:
     return Daemon(("env", f"LD_LIBRARY_PATH={libraries}", copy / "usr/sbin/sshd"), "".join(lines))
 
 
+def namespaces_refusal() -> str | None:
+    """Why no network namespace can be made here; None if one can."""
+    try:
+        with namespace_make() as namespace, namespace_inside(namespace_path(namespace)):
+            return None
+    except Failure as error:
+        return str(error)
+
+
 def hosts_refusal() -> str | None:
     """Why there can be no hosts here; None if there can."""
     refusal = namespaces_refusal()
@@ -144,7 +152,7 @@ class Host:
     name: str
     address: str
     folder: Path
-    namespace: FileIO
+    namespace: str
     daemon: Daemon
     hidden: Path | None
     process: subprocess.Popen[bytes] | None = None
@@ -228,17 +236,19 @@ class Host:
 
     def link_set(self, state: str) -> None:
         """`down`: nothing comes from it or gets to it any more, and nobody is told; `up` again."""
-        lines_run(self.namespace, "ip", [f"link set dev up0 {state}"])
+        command_run(f"ip link set dev up0 {state}", self.namespace)
 
 
 @dataclass
 class Hosts:
-    """Hosts and the place from which they can be reached; `hosts` by name."""
+    """Hosts and the place from which they can be reached; `hosts` by name. `held` keeps their
+    namespaces."""
 
     folder: Path
     daemon: Daemon
-    switch: FileIO
-    runner: FileIO
+    held: contextlib.ExitStack
+    switch: str = ""
+    runner: str = ""
     hosts: dict[str, Host] = field(default_factory=dict)
 
     @property
@@ -252,15 +262,19 @@ class Hosts:
         with namespace_inside(self.runner):
             yield
 
-    def plug(self, namespace: FileIO, number: int) -> str:
+    def namespace_add(self) -> str:
+        """A new namespace; gives its path."""
+        return namespace_path(self.held.enter_context(namespace_make()))
+
+    def plug(self, namespace: str, number: int) -> str:
         """Connects a namespace to the bridge; gives its address."""
         address = f"{NETWORK}.{number}"
-        lines_run(self.switch, "ip", [
-            f"link add name port{number} type veth "
-            f"peer name up0 netns {namespace_path(namespace)}",
-            f"link set dev port{number} master bridge up"])
-        lines_run(namespace, "ip", ["link set lo up", "link set dev up0 up",
-                                    f"address add {address}/{PREFIX_BITS} dev up0"])
+        for line in (f"add name port{number} type veth peer name up0 netns {namespace}",
+                     f"set dev port{number} master bridge up"):
+            command_run(f"ip link {line}", self.switch)
+        for line in ("link set lo up", "link set dev up0 up",
+                     f"address add {address}/{PREFIX_BITS} dev up0"):
+            command_run(f"ip {line}", namespace)
         return address
 
     def await_ready(self, name: str) -> None:
@@ -278,7 +292,7 @@ class Hosts:
 
 def host_add(hosts: Hosts, name: str, key: str, shell: str, hidden: Path | None) -> str:
     """One more host, not yet on; gives the lines by which ssh knows it."""
-    namespace = namespace_make()
+    namespace = hosts.namespace_add()
     host = hosts.hosts[name] = Host(name, hosts.plug(namespace, len(hosts.hosts) + 1),
                                     hosts.folder / name, namespace,
                                     hosts.daemon, hidden)
@@ -298,10 +312,11 @@ def hosts_open(folder: Path, count: int, shell: str = "/bin/sh",
     above `folder`.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    hosts = Hosts(folder, daemon_choose(folder), namespace_make(), namespace_make())
+    hosts = Hosts(folder, daemon_choose(folder), contextlib.ExitStack())
+    hosts.switch, hosts.runner = hosts.namespace_add(), hosts.namespace_add()
     try:
-        lines_run(hosts.switch, "ip",
-                  ["link add name bridge type bridge", "link set dev bridge up"])
+        command_run("ip link add name bridge type bridge", hosts.switch)
+        command_run("ip link set dev bridge up", hosts.switch)
         hosts.plug(hosts.runner, RUNNER_NUMBER)
         key = key_make(folder / "key")
         known = [host_add(hosts, f"h{number}", key, shell, hidden)
@@ -316,9 +331,4 @@ def hosts_open(folder: Path, count: int, shell: str = "/bin/sh",
     finally:
         for host in hosts.hosts.values():
             host.stop()
-        for namespace in (
-            hosts.switch,
-            hosts.runner,
-            *(host.namespace for host in hosts.hosts.values()),
-        ):
-            namespace.close()
+        hosts.held.close()

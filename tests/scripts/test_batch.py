@@ -5,7 +5,6 @@ not whole."""
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +28,7 @@ def record(name: str, **more: Any) -> str:
 
 def heard(script: str, limit_s: float = 20) -> ProcessOutput:
     """Listens to a script for the shell."""
-    child = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE,
-                             process_group=0)
-    return ProcessOutput(child, limit_s)
+    return ProcessOutput(["sh", "-c", script], limit_s)
 
 
 def outcome(script: str, cells: Sequence[PlannedCell] = CELLS,

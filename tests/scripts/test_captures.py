@@ -12,12 +12,12 @@ import pytest
 
 from answers import runs_of
 from conftest import Uncork, records_of
+from hosts import namespaces_refusal
 from suite.base.client import Client, client_check
 from suite.measure.runner import capture_file, capture_rename
 from suite.measure.schedule import Run
 from suite.observe.metrics import metrics_compute
 from suite.observe.remarks import remarks_of
-from suite.places.lab.lab import namespaces_refusal
 from suite.present.show import capture_rows, sizes_text
 from suite.result.plan import PlannedCell
 from suite.result.record import Record

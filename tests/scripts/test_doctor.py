@@ -22,6 +22,7 @@ from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, Answers, facts_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
+from hosts import namespaces_refusal
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import SystemFacts
 from suite.doctor.finding import (
@@ -35,7 +36,6 @@ from suite.doctor.finding import (
 )
 from suite.doctor.network import rules_number
 from suite.doctor.probes import rules_count
-from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.page import facts_table
 from suite.present.show import cell_choose, show_text

@@ -19,20 +19,14 @@ from typing import Any
 import pytest
 
 from conftest import Uncork, records_of
+from hosts import namespaces_refusal
 from processes import children_of, is_gone, until
-from suite.base.lab_words import link_of
-from suite.places.lab.lab import (
-    Labs,
-    link_refusal,
-    namespaces_refusal,
-    queue_refusal,
-    sysctl_refusal,
-)
-from suite.places.lab.namespace import namespace_inside, sysctl_read
+from suite.base.errors import Failure
+from suite.places.lab import Lab, lab_make, lab_of, sysctl_read
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
-PLAIN = {"lab": "on", "link_rate": "none", "link_mtu": "1500", "link_delay": "0s",
-         "link_loss": "0%", "sysctl": "none"}
+PLAIN = {"link_rate": "none", "link_mtu": "1500", "link_delay": "0s", "link_loss": "0%",
+         "sysctl": "none"}
 PROXIED = "workload=proxy"
 GONE_S = 10.0  # the client and its server notice within 5 s that nobody is there
 
@@ -58,6 +52,14 @@ def namespaces_held() -> set[str]:
     for process in Path("/proc").glob("[0-9]*"):
         found |= namespaces_of(int(process.name))
     return found
+
+
+@contextlib.contextmanager
+def lab_open(**words: str) -> Iterator[Lab]:
+    """A lab of these words."""
+    lab = lab_make(" ".join(f"{key}={value}" for key, value in (PLAIN | words).items()))
+    with lab.held:
+        yield lab
 
 
 def devices() -> list[str]:
@@ -259,8 +261,7 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
             return subprocess.run([program, *options, "messages=5", "warmup=0s", "place=free"],
                                   capture_output=True, text=True, timeout=60)
 
-    with Labs() as labs, labs.hold(PLAIN) as held:
-        assert held is not None
+    with lab_open() as held:
         command = [uncork.bin / "uncork-server", "--listen", "198.18.2.3:0"]
         with held.inside("c"):
             refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -304,50 +305,41 @@ def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., 
     run.process.communicate(timeout=30)
 
 
-def test_a_setting_holds_inside_while_a_run_lasts_and_is_put_back() -> None:
+def test_a_setting_holds_inside_its_lab_and_nowhere_else() -> None:
     name, outside = "net.ipv4.tcp_sack", sysctl_read("net.ipv4.tcp_sack")
-
-    def inside() -> set[str]:
-        values = set()
-        for namespace in lab.namespaces.values():
-            with namespace_inside(namespace):
-                values.add(sysctl_read(name))
-        return values
-
-    with Labs() as labs:
-        with labs.hold(PLAIN) as held:
-            assert held is not None and "sysctl" not in held.facts
-            lab = held
-        was = inside()
-        other = "0" if was == {"1"} else "1"
-        with labs.hold(PLAIN | {"sysctl": f"{name}:{other}"}) as held:
-            # the same links, the same lab
-            assert held is not None and held.namespaces is lab.namespaces
-            assert inside() == {other} and sysctl_read(name) == outside
-            assert held.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
-        assert inside() == was
-        with labs.hold({"lab": "off"}) as held:
-            assert held is None
+    other = "0" if outside == "1" else "1"
+    with lab_open() as plain, lab_open(sysctl=f"{name}:{other}") as lab:
+        assert {sysctl_read(name, path) for path in lab.namespaces.values()} == {other}
+        assert {sysctl_read(name, path) for path in plain.namespaces.values()} == {outside}
+        assert sysctl_read(name) == outside and "sysctl" not in plain.facts
+        assert lab.facts["sysctl"] == {"name": name, "a": other, "b": other, "c": other}
 
 
 @pytest.mark.parametrize(("text", "why"), [
     ("net.ipv4.nonexistent:1", "cannot be read"), ("net.ipv4.tcp_sack:many", "does not take many"),
     ("net.core.netdev_max_backlog:1000", "net.core.netdev_max_backlog"),
 ])
-def test_a_setting_that_no_namespace_has_is_unsupported(text: str, why: str) -> None:
-    assert why in str(sysctl_refusal(text))
+def test_a_setting_that_no_namespace_has_is_refused(text: str, why: str) -> None:
+    before = namespaces_of(os.getpid())
+    with pytest.raises(Failure, match=why):
+        lab_make(" ".join(f"{key}={value}" for key, value in (PLAIN | {"sysctl": text}).items()))
+    assert namespaces_of(os.getpid()) == before
+
+
+def test_cells_of_the_same_words_have_the_same_lab() -> None:
+    assert lab_of({"lab": "off"}) is None
+    assert lab_of(PLAIN | {"lab": "on"}) is lab_of(PLAIN | {"lab": "on", "write": "cork"})
 
 
 def test_a_delay_is_there_or_refused_with_the_reason(uncork: Uncork) -> None:
     words = ("run", "lab=on", "link_delay=2ms", "rounds=1", "duration=100ms", "warmup=0s",
              "place=free", "-o", str(uncork.results / "x"))
     done = uncork.run(*words)
-    if queue_refusal("delay") is None:
-        assert done.returncode == 0, done.stderr
+    if done.returncode == 0:
         record = records_of(uncork.results / "x")[-1]
         assert record["client"]["threads"][0]["latency"]["minimum"] > 7_900_000
     else:
-        assert done.returncode == 1 and "needs netem" in done.stderr
+        assert "netem limit 100000 delay 2ms)" in done.stderr
 
 
 def test_without_the_right_to_make_namespaces_it_says_so(uncork: Uncork) -> None:
@@ -468,4 +460,5 @@ def test_the_commands_of_n_run_a_cell_by_hand(
 
 @pytest.mark.parametrize("rate", ["1mbit", "10gbit", "400gbit"])
 def test_a_link_of_any_rate_can_be_made(rate: str) -> None:
-    assert link_refusal(link_of(PLAIN | {"link_rate": rate, "link_mtu": "65535"})) is None
+    with lab_open(link_rate=rate, link_mtu="65535") as lab:
+        assert lab.facts["a"][0]["mtu_bytes"] == 65535

@@ -212,7 +212,7 @@ def test_every_o_of_the_suite_is_tried() -> None:
 def test_only_one_function_opens_files_to_write_them() -> None:
     """Others write below temporary folders of their own, or to what they did not open by name."""
     suite = Path(__file__).resolve().parents[2] / "scripts" / "suite"
-    allowed = {"result/files.py", "observe/load.py", "places/lab/namespace.py",
+    allowed = {"result/files.py", "observe/load.py", "places/lab.py",
                "places/remote/ssh.py", "places/remote/ansible.py",
                "scenario/subject.py", "measure/hyperfine.py"}
     writers = {str(path.relative_to(suite)) for path in suite.rglob("*.py")

@@ -17,11 +17,9 @@ from conftest import Uncork, only_folder, records_of
 from processes import descendants_await, has_ended
 from suite.base.client import Client
 from suite.base.errors import Failure
-from suite.base.lab_words import Link
 from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places.batch import runs_limit
-from suite.places.lab.lab import Lab, Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -44,22 +42,18 @@ def record_of(uncork: Uncork, limit_s: float = 30) -> dict[str, Any]:
 def test_a_lab_that_cannot_be_made_is_a_failed_run(
     binaries: Client, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(link: Link) -> Lab:
-        raise Failure(f"no lab with {link.rate}")
-
-    monkeypatch.setattr("suite.places.lab.lab.lab_make", refuse)
+    monkeypatch.setattr("suite.places.lab.lab_try", lambda text: f"no lab with {text[:14]}")
     cells = plan_short(binaries, "place=free", "lab=on", "link_rate=1gbit").cells
-    with Labs() as labs:
-        assert list(batch_run(Targets(binaries), cells, labs)) == [
-            (0, {"status": "failed", "reason": "lab: no lab with 1gbit"})]
+    assert list(batch_run(Targets(binaries), cells)) == [
+        (0, {"status": "failed", "reason": "no lab with link_rate=1gbi"})]
 
 
 def test_a_client_that_does_not_start_ends_the_matrix(
     binaries: Client, tmp_path: Path,
 ) -> None:
     cells = plan_short(binaries, "place=free").cells
-    with Labs() as labs, pytest.raises(Failure, match="does not start"):
-        list(batch_run(Targets(Client(tmp_path, None)), cells, labs))
+    with pytest.raises(Failure, match="does not start"):
+        list(batch_run(Targets(Client(tmp_path, None)), cells))
 
 
 @pytest.mark.parametrize("script", [

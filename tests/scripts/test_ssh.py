@@ -25,7 +25,6 @@ from suite.base.errors import Failure, UsageError
 from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
-from suite.places.lab.lab import Labs
 from suite.places.remote import pairs, ssh
 from suite.places.remote.hosts import checksum
 from suite.places.remote.pairs import Part, part_parse
@@ -88,9 +87,9 @@ def cells_of(targets: Targets, *words: str) -> tuple[PlannedCell, ...]:
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         return [record for cell in cells_of(targets, *words)
-                for _, record in batch_run(targets, [cell], labs)]
+                for _, record in batch_run(targets, [cell])]
 
 
 @pytest.mark.parametrize(("text", "part"), [
@@ -153,9 +152,9 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
 def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
-            ((_, record),) = batch_run(targets, [cell], labs)
+            ((_, record),) = batch_run(targets, [cell])
             target = targets.target(cell.words)
         key = target.pairs.hosts.key_path.read_text().strip().removeprefix("uncork:")
     assert record["status"] == "ok", record
@@ -367,14 +366,14 @@ def masters(faked: Faked, host: str) -> int:
 def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         cells = cells_of(targets, "target=ssh:one+ssh:two,ssh:three", "write=nodelay,cork")
 
         def run_all() -> dict[str, list[str]]:
             found: dict[str, list[str]] = {}
             targets.round_begin()
             for cell in cells:
-                ((_, record),) = batch_run(targets, [cell], labs)
+                ((_, record),) = batch_run(targets, [cell])
                 found.setdefault(cell.words["target"],
                                  []).append(record.get("reason", record["status"]))
             return found
@@ -394,11 +393,11 @@ def test_a_lost_machine_fails_its_runs_alone_and_is_tried_once_a_round(
 
 def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: Faked,
                                                          hosts: Callable[[str], None]):
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         cells = cells_of(targets, THREE, "workload=request,proxy")
         master_kill(targets.target(cells[0].words), "three")
         (faked.folder / "three").rename(faked.folder / "gone")
-        records = [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
+        records = [record for cell in cells for _, record in batch_run(targets, [cell])]
     assert [record["status"] for record in records] == ["ok",
                                                         "failed"] and "three was lost" in records[
                                                             1]["reason"]
@@ -407,13 +406,13 @@ def test_a_machine_that_a_cell_has_no_end_on_may_be_lost(client: Client, faked: 
 def test_a_machine_that_was_booted_is_of_another_session(
     client: Client, faked: Faked, hosts: Callable[[str], None],
 ):
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         (cell,) = cells_of(targets, "target=ssh:one")
         assert list(targets.boot_ids()) == ["one"] and len(targets.boot_ids()["one"]) == 36
         faked.program("cat", BOOT_PREFIX)
         master_kill(targets.target(cell.words), "one")
         for _ in range(2):
-            ((_, record),) = batch_run(targets, [cell], labs)
+            ((_, record),) = batch_run(targets, [cell])
             assert record["reason"] == "one was lost: it has been booted since"
 
 
@@ -421,12 +420,12 @@ def test_a_machine_that_says_nothing_any_more_is_named(
     client: Client, hosts: Callable[[str], None], monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(pairs, "ALIVE_LIMIT_S", 0.2)
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         (cell,) = cells_of(targets, "target=ssh:one+ssh:two")
         hosts(f'{MASTER}[ "$host" = one ] || exec sleep 60\n'
               f'case "$*" in *--batch*) exit 1 ;; esac\n{LOGIN}')
         monkeypatch.setattr(pairs, "START_LIMIT_S", 0.2)
-        ((_, record),) = batch_run(targets, [cell], labs)
+        ((_, record),) = batch_run(targets, [cell])
     assert record["reason"] == ("two was lost: it does not answer within 0 s; no server on two: "
                                 "it does not answer within 0 s")
 

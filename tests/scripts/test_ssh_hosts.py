@@ -21,7 +21,6 @@ from processes import until
 from suite.base.client import ROOT, Client, client_check
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
-from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -59,10 +58,9 @@ def round_run(targets: Targets, cells: Sequence[PlannedCell]) -> dict[str, list[
     """The records of a round, by target."""
     found: dict[str, list[dict[str, Any]]] = {}
     targets.round_begin()
-    with Labs() as labs:
-        for cell in cells:
-            ((_, record),) = batch_run(targets, [cell], labs)
-            found.setdefault(cell.words["target"], []).append(record)
+    for cell in cells:
+        ((_, record),) = batch_run(targets, [cell])
+        found.setdefault(cell.words["target"], []).append(record)
     return found
 
 

@@ -35,7 +35,6 @@ from suite.measure.runner import batch_run
 from suite.observe.metrics import METRICS, metrics_compute
 from suite.observe.traits import Program, traits_of
 from suite.places.gvisor import Gvisor
-from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.present.answers import library_pairs
 from suite.result.plan import PlannedCell
@@ -751,9 +750,9 @@ def test_a_load_runs_on_the_machine_of_the_client(
 ) -> None:
     needs("nbdkit"), needs("nbdcopy")
     words = (f"target={target}", *LOADED, "load=nbdcopy")
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         (cell,) = plan_make(targets, Scenario("words"), None, words).plan.cells
-        ((_, record),) = batch_run(targets, [cell], labs)
+        ((_, record),) = batch_run(targets, [cell])
     assert record["status"] == "ok", record.get("reason")
     assert record["load"]["moved_bytes"] > 1 << 20
     assert [*(faked.folder / "one").glob(".cache/uncork/subjects/*.json")]

@@ -18,7 +18,6 @@ from suite.base.runner_words import boot_of
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run, cells_run
 from suite.places import gvisor
-from suite.places.lab.lab import Labs
 from suite.places.targets import KINDS, Targets
 from suite.scenario.scenario import Scenario
 
@@ -39,9 +38,9 @@ def cells_of(client: Client, *words: str) -> Any:
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
     """The records of the cells of these words, each run once."""
-    with Targets(client) as targets, Labs() as labs:
+    with Targets(client) as targets:
         cells = plan_make(targets, Scenario("words"), None, [*words, *SHORT]).plan.cells
-        return [record for cell in cells for _, record in batch_run(targets, [cell], labs)]
+        return [record for cell in cells for _, record in batch_run(targets, [cell])]
 
 
 def test_targets_are_those_of_the_list(binaries: Client):

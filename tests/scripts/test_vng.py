@@ -23,7 +23,6 @@ from suite.base.errors import Failure, UsageError
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
 from suite.places import vng
-from suite.places.lab.lab import Labs
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -75,8 +74,8 @@ def cells_of(client: Client, *words: str) -> tuple[PlannedCell, ...]:
 def batch_of(client: Client, cells: tuple[PlannedCell, ...],
              **artifacts: Any) -> list[dict[str, Any]]:
     """The records of cells, run as one batch, in the order of the cells."""
-    with Targets(client) as targets, Labs() as labs:
-        found = dict(batch_run(targets, cells, labs, **artifacts))
+    with Targets(client) as targets:
+        found = dict(batch_run(targets, cells, **artifacts))
     assert sorted(found) == list(range(len(cells)))
     return [found[number] for number in sorted(found)]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from suite.base import grouped
 from suite.base.client import options_for_server
-from suite.base.lab_words import lab_text, lab_wanted, namespace_file, place_arguments
+from suite.base.lab_words import NAMED, lab_text, lab_wanted, place_arguments
 from suite.base.runner_words import LOCAL, build_of, subject_of, target_of, words_for_client
 from suite.base.words import word_list
 
@@ -33,7 +33,7 @@ def command_by_hand(given: Mapping[str, str], folders: Mapping[str, str], timer:
         command[1:1] = ["--json", RECORD_FILE]
         command = [TIMER, *TIMER_OPTIONS, shlex.join(command)]
     elif lab_wanted(given):
-        command[1:1] = place_arguments(own, namespace_file)
+        command[1:1] = place_arguments(own, NAMED)
         command = ["uncork", "lab", "run", *command]
     return shlex.join(command) + (f"  # target={target}" if target != LOCAL else "")
 

@@ -278,17 +278,15 @@ def client_facts(client: Client, words: Iterable[str],
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,
                  options: Sequence[str] = ()) -> ProcessOutput:
-    """Starts `--batch` in a process group of its own: Ctrl-C does not reach it, and the runner ends
-    it by its id. Standard input stays open; when it closes, the client gives up."""
+    """Starts `--batch`. Ctrl-C does not reach it: the runner ends it. Standard input stays open;
+    when it closes, the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
     try:
-        child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                 stderr=subprocess.PIPE, process_group=0)
+        return ProcessOutput(command.argv, limit_s, client.boot_s, command.given)
     except OSError as error:
         raise Failure(f"{client.name} does not start: {error.strerror}") from None
-    return ProcessOutput(child, limit_s, client.boot_s, command.given.encode())
 
 
 def build_try(client: Client, value: str) -> None:

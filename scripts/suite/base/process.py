@@ -12,6 +12,8 @@ import selectors
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -142,55 +144,42 @@ class Output(Protocol):
 
 
 class ProcessOutput:
-    """The Output of a child, which is ended after limit_s; with boot_s that limit counts from the
-    first output. Standard input is written while output is read, because the child may print more
-    than a pipe holds before it reads; then it stays open."""
+    """The Output of a program, which starts now in a process group of its own and is ended after
+    limit_s; with boot_s that limit counts from the first output. given: the first of its standard
+    input, which then stays open. options: of Popen. OSError if the program does not start."""
 
-    def __init__(self, child: subprocess.Popen[bytes], limit_s: float, boot_s: float = 0.0,
-                 given: bytes = b"") -> None:
-        self.child = child
-        self.given = given  # the part of standard input that is not written yet
-        self.boots, self.running_s = boot_s > 0, limit_s
-        self.limit_s = boot_s or limit_s
+    def __init__(self, argv: Sequence[str], limit_s: float, boot_s: float = 0.0, given: str = "",
+                 **options: Any) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lines() closes it
+        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                      stderr=self.errors, bufsize=0, process_group=0, **options)
+        self.running_s, self.limit_s = limit_s, boot_s or limit_s
         self.until = time.monotonic() + self.limit_s
         self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
+        # a thread, because the program may print more than a pipe holds before it reads
+        threading.Thread(target=self.input_write, args=(given.encode(),), daemon=True).start()
 
-    def pieces(self, stderr: bytearray) -> Iterator[bytes]:
+    def input_write(self, given: bytes) -> None:
+        with contextlib.suppress(OSError, ValueError):  # it has ended or reads no more
+            while given and self.child.stdin:
+                given = given[self.child.stdin.write(given):]
+
+    def pieces(self) -> Iterator[bytes]:
         """Yields standard output as it arrives; TimeoutError when the time is over."""
+        assert self.child.stdout
         with selectors.DefaultSelector() as selector:
-            for stream in filter(None, (self.child.stdout, self.child.stderr)):
-                selector.register(stream, selectors.EVENT_READ)
-            if self.child.stdin and self.given:
-                os.set_blocking(self.child.stdin.fileno(), False)
-                selector.register(self.child.stdin, selectors.EVENT_WRITE)
-            while any(key.events == selectors.EVENT_READ for key in selector.get_map().values()):
-                ready = selector.select(max(0.0, self.until - time.monotonic()))
-                if not ready:
-                    raise TimeoutError
-                for key, _ in ready:
-                    writes = key.fileobj is self.child.stdin
-                    piece = self.input_write(key.fd) if writes else os.read(key.fd, PIECE_BYTES)
-                    if not piece:
-                        selector.unregister(key.fileobj)
-                    elif key.fileobj is self.child.stdout:
-                        yield piece
-                    elif key.fileobj is self.child.stderr:
-                        stderr += piece
-
-    def input_write(self, descriptor: int) -> bytes:
-        """Writes as much as the pipe takes; returns what is left to write."""
-        try:
-            self.given = self.given[os.write(descriptor, self.given[:PIECE_BYTES]):]
-        except BrokenPipeError:  # the child has ended or reads no more: its status says why
-            self.given = b""
-        return self.given
+            selector.register(self.child.stdout, selectors.EVENT_READ)
+            while selector.select(max(0.0, self.until - time.monotonic())):
+                if not (piece := self.child.stdout.read(PIECE_BYTES)):
+                    return
+                yield piece
+        raise TimeoutError
 
     def lines(self) -> Iterator[bytes]:
-        """Yields each whole line as soon as it arrives. Afterwards the child has ended."""
-        stderr = bytearray()
+        """Yields each whole line as soon as it arrives. Afterwards the program has ended."""
         try:
-            for number, piece in enumerate(self.pieces(stderr)):
-                if number == 0 and self.boots:
+            for number, piece in enumerate(self.pieces()):
+                if number == 0 and self.limit_s != self.running_s:
                     self.limit_s = self.running_s
                     self.until = time.monotonic() + self.limit_s
                 *whole, self.torn = (self.torn + piece).split(b"\n")
@@ -201,7 +190,8 @@ class ProcessOutput:
         finally:
             if self.child.returncode is None:
                 process_end(self.child)
-            for stream in filter(None, (self.child.stdin, self.child.stdout, self.child.stderr)):
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
-            self.stderr, self.status = stderr.decode(errors="replace"), self.child.returncode
+            process_close(self.child, 0)
+            self.status = self.child.returncode
+            with self.errors:
+                self.errors.seek(0)
+                self.stderr = self.errors.read().decode(errors="replace")

@@ -9,7 +9,7 @@ from suite.base.client import client_check, client_open, client_place
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.words import words_split
-from suite.places.lab.lab import host_enter, lab_down, lab_refusal, lab_status, lab_up
+from suite.places.lab import host_enter, lab_down, lab_status, lab_up
 
 
 def words_read(texts: Sequence[str]) -> Mapping[str, str]:
@@ -38,9 +38,6 @@ def main(options: argparse.Namespace) -> None:
     if options.part == "run":
         run(options.on, options.command)
     if options.part == "up":
-        words = words_read(options.words)
-        if reason := lab_refusal(words):
-            raise Failure(reason)
-        lab_up(words)
+        lab_up(words_read(options.words))
     for line in lab_down() if options.part == "down" else lab_status():
         print(line)

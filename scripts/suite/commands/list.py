@@ -26,7 +26,7 @@ from suite.base.text import labelled_lines, terminal_width
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.observe.metrics import METRICS
-from suite.places.lab.lab import lab_refusal
+from suite.places.lab import lab_refusal
 from suite.places.targets import targets_require
 from suite.result.files import reference_names
 from suite.result.record import ENDS

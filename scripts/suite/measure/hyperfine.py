@@ -9,7 +9,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -114,10 +113,8 @@ def hyperfine_run(client: Client, cells: Sequence[PlannedCell], limit_s: float,
           tempfile.TemporaryDirectory(prefix="uncork-") as folder):
         command = [client.program, *options, "--json", RECORD_FILE, f"--with-parent={reader}",
                    *line_for_client(cells[0].given).split()]
-        child = subprocess.Popen([TIMER, *TIMER_OPTIONS, shlex.join(command)], cwd=folder,
-                                 pass_fds=(reader,), stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, process_group=0)
-        output = ProcessOutput(child, limit_s)
+        output = ProcessOutput([TIMER, *TIMER_OPTIONS, shlex.join(command)], limit_s, cwd=folder,
+                               pass_fds=(reader,))
         for _ in output.lines():
             pass  # the record is in a file
         record = record_read(output, Path(folder), version)

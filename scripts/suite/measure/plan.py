@@ -37,7 +37,7 @@ from suite.base.runner_words import (
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import Word, Words, quick_apply, words_collect, words_expand
-from suite.places.lab.lab import lab_refusal
+from suite.places.lab import lab_refusal
 from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text

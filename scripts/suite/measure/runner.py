@@ -24,7 +24,7 @@ from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
-from suite.places.lab.lab import Lab, Labs
+from suite.places.lab import Lab, lab_of
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -47,7 +47,7 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     batch_records()."""
     lines = [line_for_client(cell.given) for cell in cells]
     with lab.inside() if lab else contextlib.nullcontext():
-        output = client_batch(client, lines, limit_s, [*(lab.arguments if lab else ()), *options])
+        output = client_batch(client, lines, limit_s, options)
     yield from batch_records(output, cells, **others)
 
 
@@ -71,27 +71,26 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None =
         yield numbers[index], record
 
 
-def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer: str = "client",
+def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "client",
               options: Sequence[str] = (), **others: Any) -> Records:
     """Runs each cell once on its target, in its lab. others: for cells_retry(). A target or a
     lab that cannot be reached makes failed runs."""
     words, left = cells[0].words, set(range(len(cells)))
     try:
-        with contextlib.ExitStack() as stack:
-            lab = stack.enter_context(labs.hold(words))
-            target = targets.target(words)
-            if target.pairs:
-                yield from target.pairs.run(cells)
-                return
-            # a boot has several cells, and one of them may have a subject
-            subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
-            client = target.client(words)
-            options = (*options, *target.subject_options(subject_words))
-            records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
-                       else cells_retry(client, cells, lab=lab, options=options, **others))
-            for number, record in records:
-                left.discard(number)
-                yield number, record | {"lab": lab.facts} if lab else record
+        lab, target = lab_of(words), targets.target(words)
+        if target.pairs:
+            yield from target.pairs.run(cells)
+            return
+        # a boot has several cells, and one of them may have a subject
+        subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
+        client = target.client(words)
+        options = (*(lab.arguments(words) if lab else ()), *options,
+                   *target.subject_options(subject_words))
+        records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
+                   else cells_retry(client, cells, lab=lab, options=options, **others))
+        for number, record in records:
+            left.discard(number)
+            yield number, record | {"lab": lab.facts} if lab else record
     except Unreachable as error:
         for number in sorted(left):
             yield number, failed_record(str(error))
@@ -129,31 +128,30 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
                progress: MatrixProgress) -> None:
     """Runs the batches in order and stores each record before it waits for the next."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
-    with Labs() as labs:
-        for batch in batches:
-            first = batch[0]
-            target = target_of(first.cell.words)
-            if first.round != number_of_round:
-                number_of_round = first.round
-                targets.round_begin()
-            progress.begin(first)
-            options = list[str]()
-            if file := capture_file(first, names):
-                (journal.folder / CAPTURES).mkdir(exist_ok=True)
-                options = ["--pcap", str((journal.folder / file).absolute())]
-            records = batch_run(
-                targets, [run.cell for run in batch], labs, journal.plan.timer, options,
-                facts_store=lambda facts, target=target: machines_merge(
-                    journal.folder, host_facts(facts, target)),
-                log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
-            for number, record in records:
-                run = batch[number]
-                capture_rename(record, file)
-                record["run"] = {  # docs/record.md, "What the runner adds"
-                    "cell": run.cell.name, "label": run.label, "round": run.round,
-                    "position": run.position, "session": journal.plan.session.name}
-                journal.append(record)
-                progress.end(run, record)
+    for batch in batches:
+        first = batch[0]
+        target = target_of(first.cell.words)
+        if first.round != number_of_round:
+            number_of_round = first.round
+            targets.round_begin()
+        progress.begin(first)
+        options = list[str]()
+        if file := capture_file(first, names):
+            (journal.folder / CAPTURES).mkdir(exist_ok=True)
+            options = ["--pcap", str((journal.folder / file).absolute())]
+        records = batch_run(
+            targets, [run.cell for run in batch], journal.plan.timer, options,
+            facts_store=lambda facts, target=target: machines_merge(
+                journal.folder, host_facts(facts, target)),
+            log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
+        for number, record in records:
+            run = batch[number]
+            capture_rename(record, file)
+            record["run"] = {  # docs/record.md, "What the runner adds"
+                "cell": run.cell.name, "label": run.label, "round": run.round,
+                "position": run.position, "session": journal.plan.session.name}
+            journal.append(record)
+            progress.end(run, record)
 
 
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:

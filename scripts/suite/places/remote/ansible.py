@@ -156,11 +156,10 @@ class AnsibleHosts(Hosts):
         folder, command = self.step_write(jobs, limit_s)
         turns = math.ceil(len(jobs) / FORKS_MAX)
         assert self.guard.stdin
-        child = subprocess.Popen(
-            ("bash", "-c", STEP, "uncork", *command), env=self.environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0,
+        output = ProcessOutput(
+            ("bash", "-c", STEP, "uncork", *command),
+            turns * limit_s + STEP_MARGIN_S + HOST_MARGIN_S * len(jobs), env=self.environment,
             pass_fds=(self.guard.stdin.fileno(),))
-        output = ProcessOutput(child, turns * limit_s + STEP_MARGIN_S + HOST_MARGIN_S * len(jobs))
         for _ in output.lines():
             pass  # outcomes are in files
         silent = (f"Ansible does not end a step of {limit_s:.0f} s" if output.overdue else
