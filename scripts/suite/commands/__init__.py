@@ -25,11 +25,13 @@ TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-
 EXIT: str = TABLES.pop("exit")
 TEXTS: dict[str, str] = TABLES.pop("texts")
 ENVIRONMENT: dict[str, str] = TABLES.pop("environment")
-# What other modules have: the choices of an option by its name, and what a help text names.
+NO_COMMANDS = ("help", "--help", "--version")  # arguments in the place of a command
+# What other modules have: the choices of an option by its name, and what a help text or a word of a
+# command names.
 NAMED = {
     "of": "suite.scenario.scenario:HISTOGRAMS", "unit": "suite.present.hgrm:HGRM_UNITS",
     "style": "suite.present.tables.mail:STYLES", "on": "suite.base.lab_words:LAB_HOSTS",
-    "pictures": "suite.scenario.scenario:PICTURES",
+    "pictures": "suite.scenario.scenario:PICTURES", "sizes": "suite.scenario.scenario:SIZES",
     "quick_limits": "suite.measure.words:QUICK_LIMITS",
 }
 
