@@ -152,19 +152,14 @@ def keys_text() -> str:
     """Every part of a scenario, and its keys."""
     parts = []
     for part in (TOP, *SCENARIO_PARTS):
-        if part and part not in SCENARIO_KEYS_AT_TOP:
+        if part:
             parts += [f".Ss {part}", sentence(SCENARIO_PARTS[part])]
-        elif part:
-            continue
         keys = part_keys(part)
         parts += [listed((f"Cm {escape(key.name)}", [
             sentence(key.means),
             sentence(key.type + (", required" if key.default is None else
                                  f", default: {key.default}"))]) for key in keys)] if keys else []
     return "\n".join(parts)
-
-
-SCENARIO_KEYS_AT_TOP = tuple(key.name for key in part_keys(TOP))
 
 
 def fillings(document: Mapping[str, Any]) -> dict[str, Callable[[], str]]:
