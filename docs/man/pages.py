@@ -130,9 +130,9 @@ def command_text(name: str) -> str:
              sentence(command.help[:1].upper() + command.help[1:])]
     parts += [listed(items)] if items else []
     if command.parts:
-        parts += [named((f"{part} {takes}".strip(), text)
-                        for part, (takes, text) in command.parts.items())]
-    example = command.text.strip().split("\n\n")[-1].splitlines()
+        parts += [named((f"{part} {one.takes}".strip(), one.help)
+                        for part, one in command.parts.items())]
+    example = command.examples.strip().split("\n\n")[-1].splitlines()
     for literal, grouped in groupby(example, lambda line: line.startswith("  ")):
         lines = list(grouped)
         parts += ([".Bd -literal", *map(escape, lines), ".Ed"] if literal else
@@ -140,8 +140,8 @@ def command_text(name: str) -> str:
     if command.own:
         parts += [".Pp", "Words of this command, which select no cells:",
                   ", ".join(f"{key}=" for key in command.own) + "."]
-    if command.exit != EXIT:
-        parts += [".Pp", sentence(f"exit status: {command.exit}")]
+    if command.exit:
+        parts += [".Pp", sentence(f"exit status: {command.exits}")]
     return "\n".join(parts)
 
 

@@ -22,7 +22,7 @@ from suite.base import ROOT, client
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, OVERRIDE, SUBJECT
-from suite.commands import COMMANDS, NAMED, NO_COMMANDS, TABLES, parser_make
+from suite.commands import COMMANDS, NAMED, NO_COMMANDS, parser_make
 from suite.observe.metrics import METRICS
 from suite.result.files import PLAN, reference_names, result_find, results_folder
 from suite.result.record import ENDS
@@ -60,9 +60,9 @@ class Line:
 
     def __init__(self, command: str, before: Sequence[str], last: str) -> None:
         self.command, self.before, self.last = command, before, last
-        table = TABLES.get(command, {})
-        self.own: Mapping[str, str] = table.get("own", {})
-        self.reads_result = "results" in table.get("arguments", {})
+        known = COMMANDS.get(command)
+        self.own = known.own if known else {}
+        self.reads_result = known is not None and "results" in known.arguments
 
     @cached_property
     def vocabulary(self) -> client.Vocabulary:
@@ -202,7 +202,7 @@ def command_candidates(command: str, before: Sequence[str], last: str) -> Candid
     parser = parser_make(command)
     if parts := COMMANDS[command].parts:
         if not before:
-            return {part: text for part, (_, text) in parts.items()}
+            return {part: one.help for part, one in parts.items()}
         parser = dict(parser._get_positional_actions()[0].choices or ())[before[0]]
         before = before[1:]
     options = parser._option_string_actions
