@@ -130,9 +130,9 @@ def command_text(name: str) -> str:
              sentence(command.help[:1].upper() + command.help[1:])]
     parts += [listed(items)] if items else []
     if command.parts:
-        parts += [named((f"{part} {takes}".strip(), text)
-                        for part, (takes, text) in command.parts.items())]
-    example = command.text.strip().split("\n\n")[-1].splitlines()
+        parts += [named((f"{part} {one.takes}".strip(), one.help)
+                        for part, one in command.parts.items())]
+    example = command.examples.strip().split("\n\n")[-1].splitlines()
     for literal, grouped in groupby(example, lambda line: line.startswith("  ")):
         lines = list(grouped)
         parts += ([".Bd -literal", *map(escape, lines), ".Ed"] if literal else
@@ -140,8 +140,8 @@ def command_text(name: str) -> str:
     if command.own:
         parts += [".Pp", "Words of this command, which select no cells:",
                   ", ".join(f"{key}=" for key in command.own) + "."]
-    if command.exit != EXIT:
-        parts += [".Pp", sentence(f"exit status: {command.exit}")]
+    if command.exit:
+        parts += [".Pp", sentence(f"exit status: {command.exits}")]
     return "\n".join(parts)
 
 
@@ -152,19 +152,14 @@ def keys_text() -> str:
     """Every part of a scenario, and its keys."""
     parts = []
     for part in (TOP, *SCENARIO_PARTS):
-        if part and part not in SCENARIO_KEYS_AT_TOP:
+        if part:
             parts += [f".Ss {part}", sentence(SCENARIO_PARTS[part])]
-        elif part:
-            continue
         keys = part_keys(part)
         parts += [listed((f"Cm {escape(key.name)}", [
             sentence(key.means),
             sentence(key.type + (", required" if key.default is None else
                                  f", default: {key.default}"))]) for key in keys)] if keys else []
     return "\n".join(parts)
-
-
-SCENARIO_KEYS_AT_TOP = tuple(key.name for key in part_keys(TOP))
 
 
 def fillings(document: Mapping[str, Any]) -> dict[str, Callable[[], str]]:

@@ -12,9 +12,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
-from suite.commands import COMMANDS, EXIT, parser_make
-
-NO_COMMANDS = ("help", "--help", "--version")  # arguments in the place of a command
+from suite.commands import COMMANDS, EXIT, NO_COMMANDS, parser_make
 
 
 def help_text() -> str:

@@ -26,7 +26,7 @@ from suite.commands import list as list_command
 from suite.present.comparison import FORMATS
 from suite.present.tables import RENDERERS
 from suite.present.tables.mail import STYLES
-from suite.scenario.scenario import Arm, Scenario
+from suite.scenario.scenario import TOP, Scenario, part_keys
 from suite.scenario.toml import keys_of
 from within import uncork_call
 
@@ -49,8 +49,8 @@ NODELAY = str(ROOT / "tests/scripts/data/nodelay")
     (["run", "quick", "--mor"], "--mor"), (["list", "wrods"], "wrods"),
     (["--hlep"], "did you mean --help?"), (["help", "tabel"], "did you mean table?"),
     (["run", "quick", "--qick"], "did you mean --quick?"),
-    (["run", "quick", "--rounds", "5"], "a word has no dashes, rounds=5"),
-    (["run", "quick", "--duration=5ms"], "a word has no dashes, duration=5ms"),
+    (["run", "quick", "--rounds", "5"], "a word has no dashes: rounds=..."),
+    (["run", "quick", "--duration=5ms"], "a word has no dashes: duration=..."),
     (["run", "nodelay", "rounds"], '"rounds" is no scenario, and a word has a value: rounds=...'),
     (["run", "nodelay", "auto"], '"auto" is no scenario, and a word has a value: engine=...'),
     (["run", "quick", "write", "=", "cork"], '"=" is not a word: words are key=value'),
@@ -314,13 +314,12 @@ def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -
 
 
 @pytest.mark.parametrize("command, says", [
-    ("table", "--hyperfine: its formats: --md, --csv, --json, --html (see uncork table --help)"),
-    ("paste", "--json: its formats: --style plain|md (see"),
-    ("show", "--json: it has one format only; uncork table has others (see uncork show --help)"),
-    ("check", "--csv: it has one format only"),
+    ("table", "--hyperfine (there is --csv, --help, --html, --json, --md)"),
+    ("paste", "--json (there is --help, --netdev, --style, --utf8)"),
+    ("show", "--json (there is --help); a word has no dashes: json=... (see uncork show --help)"),
 ])
-def test_a_format_that_a_command_has_not_names_those_that_it_has(uncork, command, says) -> None:
-    option = says.partition(":")[0]
+def test_an_option_that_a_command_has_not_names_those_that_it_has(uncork, command, says) -> None:
+    option = says.partition(" ")[0]
     for words in ([NODELAY, option], [NODELAY, "place=apart", option], [option, NODELAY]):
         assert says in uncork.refused(command, *words)
 
@@ -344,8 +343,8 @@ def test_a_format_stands_before_words_or_behind_them(uncork: Uncork) -> None:
 
 
 def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_path) -> None:
-    assert set(list_command.SCENARIO_PARTS) == set(keys_of(Scenario)) - {
-        "name", "question", "source"}
+    assert {*list_command.SCENARIO_PARTS, *(key.name for key in part_keys(TOP))} == set(
+        keys_of(Scenario))
     assert "a name and words that belong together" in uncork.run("list", "arm").stdout
     assert "which value of word is best by" in uncork.run("list", "answer").stdout
     path = tmp_path / "buffers.toml"
@@ -353,6 +352,8 @@ def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_
                     'word = "arm"\nmetric = "bandwidth"\n')
     text = uncork.run("list", str(path)).stdout
     assert re.search(r"arm +small: sndbuf=64K\n +answer +Which\?", text)
+    assert re.search(r"^arm=write\n +means +direction=send .*\n +in +unix_sndbuf$",
+                     uncork.run("list", "write").stdout, re.MULTILINE)
     assert "no such scenario file" in uncork.refused("list", f"{path}.toml")
 
 
@@ -369,14 +370,6 @@ def test_list_explains_signs_of_tables_and_terms(uncork: Uncork, name: str, says
     assert says in " ".join(uncork.run("list", name).stdout.split())
 
 
-def test_list_explains_an_arm_of_a_scenario_that_ships(binaries, monkeypatch) -> None:
-    arms = (Arm("small", {"sndbuf": "64K"}),)
-    monkeypatch.setattr(list_command, "scenarios_read", lambda: [Scenario("buffers", arms=arms)])
-    vocabulary = client_list(binaries)
-    text = list_command.name_text("small", vocabulary, binaries)
-    assert re.fullmatch(r"arm=small\n +in +buffers\n +words +sndbuf=64K", text)
-
-
 def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
     text = uncork.run("list", "client.write=", COLUMNS="80").stdout
     assert len(text.splitlines()) < 40 and "default" in text and "writev" in text
@@ -384,13 +377,14 @@ def test_list_explains_one_word_in_a_screen(uncork: Uncork) -> None:
     assert re.search(r"not here: .*busybox.* (is|are) missing: "
                      r"scripts/setup/target vng installs (it|them)", " ".join(text.split()))
     assert "bit/s" in uncork.run("list", "bandwidth").stdout
-    assert "values   apart, together, free" in uncork.run("list", "place").stdout
-    assert "hot, cold:SIZE; 1 to 4G bytes" in uncork.run("list", "source").stdout
+    assert "; apart, together, free default" in " ".join(
+        uncork.run("list", "place").stdout.split())
+    assert "hot, cold:SIZE; 1 to 4G bytes" in " ".join(uncork.run("list", "source").stdout.split())
     assert "or a list of them, required: the" in uncork.run("list", "published").stdout
     assert "uncork run quick" in uncork.run("list", "quick").stdout
     nodelay = uncork.run("list", "nodelay").stdout  # a word, a strategy and a scenario
     assert re.findall("^(?:write|nodelay|scenario).*", nodelay, re.M) == [
-        "nodelay=", "write=nodelay reply_write=nodelay", "scenario nodelay"]
+        "scenario nodelay", "nodelay=", "write=nodelay reply_write=nodelay"]
     for name in json.loads(uncork.run("list", "--json").stdout)["words"][:4]:
         done = uncork.run("list", name["key"])
         assert name["key"] in done.stdout and done.returncode == 0, done.stderr

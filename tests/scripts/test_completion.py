@@ -56,6 +56,7 @@ def offered(uncork: Uncork, line: str) -> list[str]:
     ("uncork claims run al", ["all"]), ("uncork claims list al", []),
     ("uncork run --psk ", []), ("uncork tab", ["table"]), ("uncork help tab", ["table"]),
     ("scripts/uncork tab", ["table"]), ("uncork nothing ", []), ("uncork verify ", []),
+    ("uncork subjects ", []), (f"uncork table {NODELAY} margin=", []),
     (f"uncork table {NODELAY} wri", ["write="]),
     (f"uncork table {NODELAY} place=", ["place=together", "place=apart"]),
     (f"uncork table {NODELAY} gain=handshakes", ["gain=handshakes_per_second"]),

@@ -116,8 +116,8 @@ LISTS: dict[str, Callable[[Client], str]] = {
     "metrics": lambda client: metrics_list(),
     "scenario": lambda client: scenario_list(), "formats": lambda client: formats_list(),
     "exit": lambda client: table(["command", "statuses"], [["every command", EXIT], *(
-        [f"`uncork {name}`", command.exit.removeprefix(EXIT).lstrip("; ")]
-        for name, command in COMMANDS.items() if command.exit != EXIT)]),
+        [f"`uncork {name}`", command.exit]
+        for name, command in COMMANDS.items() if command.exit)]),
     "environment": lambda client: table(["variable", "is"], [
         [f"`{name}`", text] for name, text in ENVIRONMENT.items()]),
 }

@@ -128,7 +128,7 @@ def test_a_run_that_is_killed_within_added_rounds_or_between_two_comes_to_as_man
     assert plan_read(folder)["sessions"][0]["rounds"] == [1, 10] and len(keys_of(folder)) == RUNS
     assert_complete(folder)
     assert records_of(folder)[:10] == before
-    assert "all 10 runs are done, and until=0.01% asks for more" in done.stderr
+    assert "at least 10 runs (10 of 10 runs done)" in done.stderr
     assert "round 6 of 6, until=0.01%: 2 of at least 4 runs done, at least " in done.stderr
     assert ("round 10 was the last: until=0.01% of time_per_message, missed by 1 of 1 cell: the "
             "only cell ") in done.stderr
@@ -149,7 +149,7 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
                        'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" '
                        '--with-parent')
     done = uncork.run("run", str(scene))
-    assert done.returncode == 1 and "every run of" in done.stderr
+    assert done.returncode == 1 and "not all cells were measured: 1 of 2" in done.stderr
     assert ("round 2 was the last: until=0.01% of sends_per_message, and every interval is that "
             "narrow") in done.stderr
     assert plan_read(only_folder(uncork))["sessions"][0]["rounds"] == [1, 2]

@@ -34,7 +34,6 @@ ASK_SECONDS = 120  # limit of a question: most take 0.1 s, but probes on a slow 
 BUILD_FOLDERS = ("bin", "build/release/bin")  # of the binaries, in a build and in a checkout
 BUILD_TRIAL = "messages=1 warmup=0s"
 BATCH_END = "end"  # the line behind the last of a batch
-SERVER_WORDS, OWN_VALUE = ("server=", "via="), "=own"
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Client:
         """The command that starts it with these arguments; given: its standard input."""
         if not self.place:
             return PlacedCommand((self.program, *arguments), given)
-        return self.place.command(self.folder / "uncork-client", arguments, given)
+        return self.place.command(Path(self.program), arguments, given)
 
     def retry(self) -> Client | None:
         """The client for a second attempt, if there is one."""
@@ -146,10 +145,8 @@ def client_open(environ: Mapping[str, str] = os.environ) -> Client:
 
 def build_digest(client: Client) -> str:
     """The first 16 hexadecimal digits of a SHA-256 over both binaries."""
-    digest = hashlib.sha256()
-    for name in BINARIES:
-        digest.update(hashlib.sha256((client.folder / name).read_bytes()).digest())
-    return digest.hexdigest()[:16]
+    digests = [hashlib.sha256((client.folder / name).read_bytes()).digest() for name in BINARIES]
+    return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
 
 
 def build_client(client: Client, value: str) -> Client:
@@ -335,21 +332,21 @@ claim_path = partial(toml_path, "claim", ("claims",))
 
 def server_named(words: Iterable[str]) -> bool:
     """Whether words name a server or a proxy that runs already."""
-    return any(word.startswith(SERVER_WORDS) and not word.endswith(OWN_VALUE) for word in words)
+    return any(word.startswith(("server=", "via=")) and not word.endswith("=own")
+               for word in words)
 
 
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
     return tuple(options) if server_named(words) else ()
 
 
-def server_options_choose(psk: Path | None, insecure: bool) -> tuple[str, ...]:
+def server_options_choose(psk: str | None, insecure: bool) -> tuple[str, ...]:
     """The client's options. UsageError if the file of keys is no regular file."""
     if psk is None:
         return ("--insecure",) if insecure else ()
-    if not psk.is_file():
-        what = "no file, and every run reads it again" if psk.exists() else "there is no such file"
-        raise UsageError(f"--psk {psk}: {what}")
-    return ("--psk", str(psk.resolve()))
+    if not Path(psk).is_file():
+        raise UsageError(f"--psk {psk}: it must be a file, which every run reads again")
+    return ("--psk", str(Path(psk).resolve()))
 
 
 def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:

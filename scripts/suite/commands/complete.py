@@ -8,22 +8,29 @@ client only for words.
 
 import argparse
 import json
+import pkgutil
 import re
 import shlex
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from suite.base import ROOT, client
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
-from suite.base.runner_words import ARM, LOAD, NOT_LOADED, OVERRIDE, SUBJECT
-from suite.commands import COMMANDS, parser_make
+from suite.base.runner_words import ARM, LOAD, OVERRIDE, SUBJECT
+from suite.commands import COMMANDS, NAMED, NO_COMMANDS, parser_make
+from suite.observe.metrics import METRICS
+from suite.result.files import PLAN, reference_names, result_find, results_folder
 from suite.result.record import ENDS
+from suite.scenario.subject import programs_read
 
-Candidates = Iterable[tuple[str, str]]  # each with its meaning
+Candidates = dict[str, str]  # each with its meaning
+Variant = Mapping[str, Any]  # a value as the client lists it
+ONCE = ("SCENARIO", "RESULT", "override=CHANGE")  # arguments that a command line has once
 
 
 def line_split(line: str) -> list[str]:
@@ -36,231 +43,210 @@ def line_split(line: str) -> list[str]:
     return [line]
 
 
-def named(names: Iterable[str]) -> Candidates:
-    return [(name, "") for name in names]
+def named(names: Iterable[str], means: str = "") -> Candidates:
+    return dict.fromkeys(names, means)
+
+
+def typed(variants: Mapping[str, Variant]) -> Candidates:
+    """Values as they are typed: one that takes an argument ends with a colon."""
+    return {f"{name}:" if one.get("takes") else re.sub(":[A-Z]+$", ":", name): one.get("help", "")
+            for name, one in variants.items()}
 
 
 class Line:
-    """A command line of uncork while it is typed. last: the word at the cursor; before: the words
-    between the command and last."""
+    """A command line while it is typed. before: the words behind the command, without options;
+    last: the word at the cursor; own: the words of the command itself; reads_result: whether all
+    other words select cells of a result."""
 
     def __init__(self, command: str, before: Sequence[str], last: str) -> None:
         self.command, self.before, self.last = command, before, last
+        known = COMMANDS.get(command)
+        self.own = known.own if known else {}
+        self.reads_result = known is not None and "results" in known.arguments
 
     @cached_property
     def vocabulary(self) -> client.Vocabulary:
-        """The words that the client lists; empty if there is no client."""
+        """What the client lists, with the words of this command; empty if there is no client."""
         try:
-            return client.client_list(client.client_place())
+            listed = client.client_list(client.client_place())
         except (OSError, UncorkError):
             return client.Vocabulary({}, {})
+        keys = [*LINK_WORDS, SYSCTL_WORD] if self.command == "lab" else [
+            key for key, word in listed.words.items()
+            if word["scope"] == "cell" or self.command in COMMANDS]
+        return client.Vocabulary(listed.document, {key: listed.words[key] for key in keys})
 
     @property
-    def changes(self) -> Candidates:
-        """The values of override=."""
-        return [(f"{one['name']}:" if one["takes"] else one["name"], one["help"])
-                for one in self.vocabulary.document.get("changes", ())]
+    def changes(self) -> dict[str, Variant]:
+        return {one["name"]: one for one in self.vocabulary.document.get("changes", ())}
 
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
-        import tomllib
         files = [client.scenario_path(text) for text in self.before
                  if text in client.scenario_names() or text.endswith(".toml")]
         return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property
-    def subjects(self) -> Mapping[str, Any]:
-        from suite.scenario.subject import programs_read
-        return programs_read()
-
-    @cached_property
     def parameters(self) -> dict[str, str]:
         """The parameters of the subjects and loads in the line, with their defaults."""
-        names = ",".join(text.partition("=")[2] for text in self.before
-                         if text.startswith((f"{SUBJECT}=", f"{LOAD}=")))
-        return {f"{name}.{key}": value for name in names.split(",") if name in self.subjects
-                for key, value in self.subjects[name].defaults.items()} if names else {}
+        names = [name for text in self.before if text.startswith((f"{SUBJECT}=", f"{LOAD}="))
+                 for name in text.partition("=")[2].split(",")]
+        return {f"{name}.{key}": value for name, one in programs_read().items() if name in names
+                for key, value in one.defaults.items()} if names else {}
 
     @cached_property
     def cells(self) -> list[Mapping[str, str]]:
-        from suite.result.files import PLAN, result_find
         folders = [result_find(Path(text)) for text in self.before if "=" not in text]
         return [cell["words"] for folder in folders
                 for cell in json.loads((folder / PLAN).read_text())["cells"]]
 
     @property
     def axes(self) -> list[str]:
-        return [key for key in dict.fromkeys(chain.from_iterable(self.cells))
+        return [key for key in dict.fromkeys(key for cell in self.cells for key in cell)
                 if len({cell.get(key) for cell in self.cells}) > 1]
 
-    def results(self) -> Candidates:
-        from suite.result.files import PLAN, reference_names, results_folder
-        found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
-                       key=lambda path: path.stat().st_mtime, reverse=True)
-        return named([*(path.name for path in found), *reference_names()])
-
-    def words_offered(self) -> Candidates:
+    def words(self) -> Candidates:
         """`key=` of the words of a run, without those that the line has already."""
-        given = {text.partition("=")[0] for text in self.before} - {"not"}
         end, dot, _ = self.last.rpartition(".")
-        words = {key: word["help"] for key, word in self.vocabulary.words.items()
-                 if not dot or (word["ends"] and end in ENDS)}
-        arms = {ARM: "words of the scenario, by name"} if self.scenario.get(ARM) else {}
-        parameters = {key: f"of {key.partition('.')[0]}, {value} by default"
-                      for key, value in self.parameters.items()}
-        offered = parameters | {f"{end}.{key}": means for key, means in words.items()} if dot else (
-            arms | parameters | words)
-        return [(f"{key}=", means) for key, means in offered.items() if key not in given]
+        found = named([ARM] if self.scenario.get(ARM) else [], "words of the scenario, by name")
+        found |= {key: f"{value} by default" for key, value in self.parameters.items()}
+        found |= {f"{end}{dot}{key}": word["help"] for key, word in self.vocabulary.words.items()
+                  if not dot or (word["ends"] and end in ENDS)}
+        given = {text.partition("=")[0] for text in self.before} - {"not"}
+        return {f"{key}=": means for key, means in found.items() if key not in given}
 
     def values(self, key: str) -> Candidates:
+        if key in self.own:
+            return self.offered(*self.own[key].split())
+        if self.reads_result:
+            return named(cell[key] for cell in self.cells if key in cell)
         if key == ARM:
             return named(arm["name"] for arm in self.scenario.get(ARM, ()))
-        if key in (SUBJECT, LOAD):
-            own = [("own", "uncork-server")] if key == SUBJECT else []
-            return own + [(name, one.says) for name, one in self.subjects.items()
-                          if one.kind == key]
         if key in self.parameters:
             return named([self.parameters[key]])
         word = self.vocabulary.words.get(key.rpartition(".")[2])
         if word is None:
-            return ()
-        if key == OVERRIDE:
-            return [(NOT_LOADED, "not loaded"), *self.changes]
+            return {}
         here = (self.scenario.get("fixed", {}) | self.scenario.get("sweep", {})).get(key, [])
         names = [*map(str, here if isinstance(here, list) else [here]),
                  *word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
-        variants = self.vocabulary.variants(word)
-        found = [(name, variants.get(name, {})) for name in dict.fromkeys(names) if name]
-        return [(f"{name}:" if one.get("takes") else re.sub(":[A-Z]+$", ":", name),
-                 one.get("help", "")) for name, one in found]
+        variants = self.changes if key == OVERRIDE else self.vocabulary.variants(word)
+        if key in (SUBJECT, LOAD):
+            variants = {name: {"help": one.says} for name, one in programs_read().items()
+                        if one.kind == key}
+        return typed({name: variants.get(name, {}) for name in (*names, *variants) if name})
 
-    @cached_property
-    def metrics(self) -> Candidates:
-        from suite.observe.metrics import METRICS
-        return [(name, metric.means) for name, metric in METRICS.items()]
-
-    def values_own(self, of: str) -> Candidates:
-        """The values of a word of the command itself. of: what kind of names they are."""
-        from suite.scenario.scenario import HISTOGRAMS, PICTURES, SIZES
-        return {"metrics": self.metrics, "pictures": named(PICTURES),
-                "histograms": named(HISTOGRAMS), "axes": named(self.axes), "sizes": named(SIZES),
-                "shown": named(("yes", "no")), "all": [("all", "every row")]}.get(of, ())
-
-    def value_candidates(self, own: Mapping[str, str] = {}, of_result: bool = False) -> Candidates:
-        """Candidates for the last word, `key=value`, where value may be a list. own: words of the
-        command itself; of_result: whether the words select cells of a result."""
+    def values_of_last(self) -> Candidates:
+        """Candidates for the last word, `key=value`, where value may be a list, or words."""
         key, _, value = self.last.partition("=")
-        if not of_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
+        if not self.reads_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
-            return [(f"{key}={name}", means) for name, means in (
-                inner.value_candidates() if "=" in value else inner.words_offered())]
+            found = inner.values_of_last() if "=" in value else inner.words()
+            return {f"{key}={name}": means for name, means in found.items()}
         head, comma, _ = value.rpartition(",")
-        found: Candidates
-        if key in own:
-            found = chain(self.values_own(own[key]),
-                          [("off", "none")] if key in ("gain", "best") else ())
-        elif of_result:
-            found = named(dict.fromkeys(cell[key] for cell in self.cells if key in cell))
-        else:
-            found = self.values(key)
-        given = head.split(",")
-        return [(f"{key}={head}{comma}{name}", means) for name, means in found if name not in given]
+        return {f"{key}={head}{comma}{name}": means for name, means in self.values(key).items()
+                if name not in head.split(",")}
 
-    def candidates(self) -> Candidates:
-        """All candidates for the last word; the caller drops those that begin otherwise."""
-        parser, parts = parser_make(self.command), COMMANDS[self.command].parts
-        if parts and self.before:
-            [part] = parser._get_positional_actions()
-            parser, parts = dict(part.choices or ())[self.before[0]], {}
-            self.before = self.before[1:]
-        options = parser._option_string_actions
-        takers = {name for name, action in options.items() if action.nargs != 0}
-        if self.before and self.before[-1] in takers:  # the shell completes files
-            return named(map(str, options[self.before[-1]].choices or ()))
-        if self.last.startswith("-"):
-            return [(name, str(action.help) % ()) for name, action in options.items()]
-        if parts:
-            return [(part, text) for part, (_, text) in parts.items()]
-        self.before = [text for left, text in pairwise(["", *self.before])
-                       if text not in options and left not in takers]
-        return self.place_candidates(parser._get_positional_actions())
-
-    def place_candidates(self, places: Sequence[argparse.Action]) -> Candidates:
-        """Candidates for a positional argument, whose metavar says what it takes. places: all
-        positional arguments of the command."""
-        place = min(len(self.before), len(places) - 1)
-        takes = set(re.findall(r"[\w=]+", str(places[place].metavar)))
-        own, of_result = COMMANDS[self.command].own, places[0].dest == "results"
-        if "=" in self.last and ("WORD=VALUE" in takes or of_result and "WORD" in takes):
-            return self.value_candidates(own, of_result)
-        if any("=" not in text for text in self.before[place:]):
-            takes -= {"SCENARIO", "RESULT", "override=CHANGE"}
-        sources: Mapping[str, Callable[[], Candidates]] = {
-            "SCENARIO": lambda: [(name, "scenario") for name in client.scenario_names()],
-            "RESULT": self.results,
-            "RESULTS": self.results,
-            "WORD": self.selectors if of_result else self.names,
-            "WORD=VALUE": self.lab_words if self.command == "lab" else self.words_offered,
+    def offered(self, *kinds: str) -> Candidates:
+        """The names of these kinds: of an argument as help has it, or of a word of the command
+        itself (`own` in commands.toml). In small letters, what is no kind is a name."""
+        of_kind: Mapping[str, Callable[[], Candidates]] = {
+            "SCENARIO": lambda: named(client.scenario_names(), "scenario"),
+            "RESULT": results, "RESULTS": results,
+            "WORD": self.selectors if self.reads_result else self.explained,
+            "WORD=VALUE": self.words,
             "ID": lambda: named(client.claim_names()),
-            "all": lambda: [("all", "every claim")],
-            "NAME": self.targets,
-            "override=CHANGE": lambda: [(f"{OVERRIDE}={name}", means)
-                                        for name, means in self.changes if self.last],
+            "NAME": installable,
+            "override=CHANGE": lambda: {f"{OVERRIDE}={name}": means for name, means
+                                        in typed(self.changes).items() if self.last},
+            "metrics": lambda: {name: metric.means for name, metric in METRICS.items()},
+            "axes": lambda: named(self.axes),
         }
-        return chain.from_iterable(
-            source() for taken, source in sources.items() if taken in takes)
+        found: Candidates = {}
+        for kind in kinds:
+            if kind in of_kind:
+                found |= of_kind[kind]()
+            elif kind in NAMED:
+                found |= named(pkgutil.resolve_name(NAMED[kind]))
+            elif kind.islower():
+                found[kind] = ""
+        return found
 
     def selectors(self) -> Candidates:
         """The words of a command that reads results: its own, and those that select cells."""
-        own = [(f"{key}=", "of this command") for key in COMMANDS[self.command].own]
-        return chain(own, named(f"{key}=" for key in self.axes))
+        return named((f"{key}=" for key in self.own), "of this command") | named(
+            f"{key}=" for key in self.axes)
 
-    def targets(self) -> Candidates:
-        """What `uncork setup` installs."""
-        table = (ROOT / "scripts/setup/targets").read_text()
-        return named([*re.findall("^[a-z]+", table, re.MULTILINE), *self.subjects])
-
-    def lab_words(self) -> Candidates:
-        return [(f"{key}=", self.vocabulary.words[key]["help"])
-                for key in (*LINK_WORDS, SYSCTL_WORD) if key in self.vocabulary.words]
-
-    def names(self) -> Candidates:
+    def explained(self) -> Candidates:
         """What `uncork list` explains."""
-        words = [(key, word["help"]) for key, word in self.vocabulary.words.items()]
-        values = [(one["name"], one["help"]) for variants in
-                  self.vocabulary.document.get("variants", {}).values() for one in variants]
-        return dict(chain(words, values, self.metrics,
-                          ((name, "scenario") for name in client.scenario_names()))).items()
+        axes = self.vocabulary.document.get("variants", {}).values()
+        return ({key: word["help"] for key, word in self.vocabulary.words.items()}
+                | {one["name"]: one["help"] for variants in axes for one in variants}
+                | self.offered("metrics", "SCENARIO"))
+
+
+def results() -> Candidates:
+    found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
+                   key=lambda path: path.stat().st_mtime, reverse=True)
+    return named([*(path.name for path in found), *reference_names()])
+
+
+def installable() -> Candidates:
+    """What `uncork setup` installs."""
+    table = (ROOT / "scripts/setup/targets").read_text()
+    return named([*re.findall("^[a-z]+", table, re.MULTILINE), *programs_read()])
+
+
+def command_candidates(command: str, before: Sequence[str], last: str) -> Candidates:
+    """Candidates for an argument of a subcommand, which its parser knows."""
+    parser = parser_make(command)
+    if parts := COMMANDS[command].parts:
+        if not before:
+            return {part: one.help for part, one in parts.items()}
+        parser = dict(parser._get_positional_actions()[0].choices or ())[before[0]]
+        before = before[1:]
+    options = parser._option_string_actions
+    takers = {name for name, action in options.items() if action.nargs != 0}
+    if before and before[-1] in takers:  # the shell completes files
+        return named(map(str, options[before[-1]].choices or ()))
+    if last.startswith("-"):
+        return {name: str(action.help) % () for name, action in options.items()}
+    before = [text for left, text in pairwise(["", *before])
+              if text not in options and left not in takers]
+    if not (places := parser._get_positional_actions()):
+        return {}
+    place = min(len(before), len(places) - 1)
+    kinds = re.findall(r"[\w=]+", str(places[place].metavar))
+    line = Line(command, before, last)
+    if "=" in last and ("WORD=VALUE" in kinds or line.reads_result and "WORD" in kinds):
+        return line.values_of_last()
+    behind = any("=" not in text for text in before[place:])
+    return line.offered(*(kind for kind in kinds if not (behind and kind in ONCE)))
 
 
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
-    line = Line("run", before, last)
+    """Candidates for an argument of uncork-client or uncork-server."""
+    line = Line(program, before, last)
     options = line.vocabulary.document.get("options", {}).get(program, ())
     if last.startswith("-"):
-        return [(one["name"], one["help"]) for one in options]
+        return {one["name"]: one["help"] for one in options}
     takers = [one["name"] for one in options if one["value"].strip()[:1].isupper()]
     if program == "uncork-server" or (before and before[-1] in takers):
-        return ()
-    if "=" in last:
-        return line.value_candidates()
-    return [(key, means) for key, means in line.words_offered()
-            if key[:-1] in line.parameters
-            or line.vocabulary.words[key[:-1].rpartition(".")[2]]["scope"] == "cell"]
+        return {}
+    return line.values_of_last() if "=" in last else line.words()
 
 
-def candidates_of(line: str) -> list[tuple[str, str]]:
+def candidates_of(line: str) -> Candidates:
     program, *typed = line_split(line) or [""]
     *before, last = typed or [""]
     if Path(program).name in client.BINARIES:
         found = program_candidates(Path(program).name, before, last)
     elif not before or before == ["help"]:
-        found = [(name, command.help) for name, command in COMMANDS.items()]
-        found += [] if before else [(name, "") for name in ("help", "--help", "--version")]
-    elif before[0] in COMMANDS:
-        found = Line(before[0], before[1:], last).candidates()
+        found = {name: command.help for name, command in COMMANDS.items()}
+        found |= named(() if before else NO_COMMANDS)
     else:
-        found = ()
-    return [(name, means) for name, means in found if name.startswith(last)]
+        found = command_candidates(before[0], before[1:], last)
+    return {name: means for name, means in found.items() if name.startswith(last)}
 
 
 def main(options: argparse.Namespace) -> None:
@@ -269,5 +255,5 @@ def main(options: argparse.Namespace) -> None:
         found = candidates_of(options.line)
     except (UncorkError, OSError, ValueError, KeyError):
         return
-    for name, means in found:
+    for name, means in found.items():
         print(f"{name}\t{means}")

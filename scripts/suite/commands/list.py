@@ -4,21 +4,12 @@
 import argparse
 import json
 import re
-import textwrap
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple
 
-from suite.base import ROOT, grouped
-from suite.base.client import (
-    Client,
-    Vocabulary,
-    client_check,
-    client_list,
-    client_open,
-    scenario_names,
-    scenario_path,
-)
+from suite.base import ROOT, client, grouped
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
@@ -30,20 +21,18 @@ from suite.places.lab import lab_refusal
 from suite.places.targets import targets_require
 from suite.result.files import reference_names
 from suite.result.record import ENDS
-from suite.scenario.scenario import Scenario, part_keys, scenario_load
+from suite.scenario.scenario import TOP, Key, part_keys, scenario_load
 from suite.scenario.subject import programs_read
 
 WIDTH_MAX = 100
 READING = ROOT / "docs" / "reading.md"  # explains signs and terms, in tables of two columns
 BOUND_MAX = 2**40  # a larger bound is not printed: it only keeps a number from overflowing
 NAME_MOST = 28  # a longer name has a line of its own
-# the parts and keys of a scenario, without name, question and source
+# the tables of a scenario
 SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: how all cells are run: rounds, duration, baseline",
-    "exclude": 'exclude = ["lab=on write=uv"]: cells that are left out',
-    "disputes": 'disputes = ["ID"]: other published claims that say the contrary of this one',
     "origin": "[origin]: who published the claims, where, and what was measured there; "
               "uncork claims",
     "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
@@ -65,26 +54,33 @@ SPELLED = {  # units of numbers that are typed with a suffix: the suffixes, larg
 }
 
 
-def scenarios_read() -> list[Scenario]:
-    return [scenario_load(scenario_path(name)) for name in scenario_names()]
+class Entry(NamedTuple):
+    """Something that has a name. section: of the list, empty if it is not listed; names: those that
+    people may type, the first as the list has it; rows: what is known beside its meaning."""
+
+    section: str
+    head: str
+    names: Sequence[str]
+    means: str
+    rows: Sequence[tuple[str, str]] = ()
 
 
-def block(head: str, rows: Iterable[tuple[str, str]], longest: int | None = NAME_MOST) -> str:
+def block(head: str, rows: Iterable[tuple[str, str]]) -> str:
     """A head and below it rows, each a name with a text."""
-    lines = labelled_lines(list(rows), terminal_width(WIDTH_MAX), "  ", longest)
-    return "\n".join([head, *lines] if head else lines)
+    return "\n".join([head, *labelled_lines([*rows], terminal_width(WIDTH_MAX), "  ", NAME_MOST)])
+
+
+def joined(*texts: str | None) -> str:
+    return "; ".join(text.rstrip(".") for text in texts if text)
 
 
 def bound_text(number: int, unit: str) -> str:
     """A bound as it is typed: sizes with K, M or G, others with the largest suffix that fits."""
-    if unit == "bytes":
-        return size_text(number)
-    if unit in SPELLED:
-        units = SPELLED[unit]
-        whole = (name for name, factor in units.items() if number % factor == 0)
-        name = next(whole, list(units)[-1])
-        return f"{number / units[name]:.10g}{name}"
-    return str(number)
+    if unit not in SPELLED:
+        return size_text(number) if unit == "bytes" else str(number)
+    name, factor = next((one for one in SPELLED[unit].items() if number % one[1] == 0),
+                        [*SPELLED[unit].items()][-1])
+    return f"{number / factor:.10g}{name}"
 
 
 def bounds_text(word: Mapping[str, Any]) -> str:
@@ -98,174 +94,161 @@ def bounds_text(word: Mapping[str, Any]) -> str:
     return f"{low} to {high} {'' if unit in (*SPELLED, word['key']) else unit}".strip()
 
 
-def word_row(word: Mapping[str, Any]) -> tuple[str, str]:
-    """A word with its default, its help, its values, and whether ends may differ."""
-    parts = [word["help"].rstrip("."), ", ".join(word.get("choices", ())) or bounds_text(word),
-             "each end" if word["ends"] else ""]
-    return f"{word['key']}={word['default'] or ''}", "; ".join(filter(None, parts))
+def word_entry(word: Mapping[str, Any]) -> Entry:
+    key, default, is_of_run = word["key"], word["default"], word["scope"] == "run"
+    values = joined(", ".join(word.get("choices", word.get("names", ()))), bounds_text(word))
+    takes = ["lists a,b"] * word["lists"] + ["ranges a..b"] * word["ranges"]
+    rows = {"default": default or "none", "takes": joined(*takes),
+            "each end": ", ".join(f"{end}.{key}" for end in ENDS if word["ends"]),
+            "for": "the whole run (uncork run only)" if is_of_run else ""}
+    return Entry("Words for all cells together (uncork run only)" if is_of_run else
+                 "Words (key=default; each end: client., server. or proxy. may precede the key)",
+                 f"{key}=", [f"{key}={default or ''}", key],
+                 joined(word["help"], values, "each end" if word["ends"] else ""),
+                 [row for row in rows.items() if row[1]])
 
 
-def variant_row(variant: Mapping[str, Any]) -> tuple[str, str]:
-    size = variant.get("parameter")
+def variant_entry(axis: str, keys: Iterable[str], variant: Mapping[str, Any]) -> Entry:
+    """The entry of a value. keys: of the words that take it."""
+    name, size = variant["name"], variant.get("parameter")
     takes = "SIZE" if size else variant.get("takes")
-    name = variant["name"] + (f":{takes}" if takes else "")
-    text = variant["help"].rstrip(".") + (f"; :SIZE {size}" if size else "")
-    # A reason begins with the words that were checked: the reader sees them already.
     reasons = [f"not on {where}: {why.rpartition(' here: ')[2]}"
                for where, why in variant.get("unsupported", {}).items()]
-    return name, "; ".join([text, *reasons])
+    return Entry(axis.capitalize(), " ".join(f"{key}={name}" for key in keys),
+                 [f"{name}:{takes}" if takes else name, name],
+                 joined(variant["help"], f":SIZE {size}" if size else "", *reasons))
 
 
-def list_text(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
-    questions = {item.name: item.question for item in scenarios}
-    words, programs = vocabulary.words.values(), programs_read().values()
-    parts: dict[str, Iterable[tuple[str, str]]] = {
-        "Scenarios (uncork run NAME)": questions.items(),
-        "Reference results (uncork table NAME), to read before you measure": [
-            (name, questions.get(name.rpartition("/")[2], "")) for name in reference_names()],
-        "Parts of a scenario (a file of TOML, uncork run FILE)": SCENARIO_PARTS.items(),
-        **{f"{kind.capitalize()}s ({kind}=NAME; uncork subjects has their versions and parameters)":
-           [(item.name, item.says) for item in programs if item.kind == kind]
-           for kind in ("subject", "load")},
-        "Words (key=default; each end: client., server. or proxy. may precede the key)": [
-            word_row(word) for word in words if word["scope"] != "run"],
-        "Words for all cells together (uncork run only)": [
-            word_row(word) for word in words if word["scope"] == "run"],
-        **{axis.capitalize(): map(variant_row, variants)
-           for axis, variants in vocabulary.document["variants"].items()},
-        "Metrics (uncork table RESULTS columns=...; tables, pictures, claims)": [
-            (metric.name, metric.means + f"; {metric.unit}" * (metric.unit != "1"))
-            for metric in METRICS.values()]}
-    return "\n\n".join(block(head, rows) for head, rows in parts.items())
+def scenario_entries(path: str) -> Iterator[Entry]:
+    """The entries of a scenario, by its name or path, and of its arms."""
+    scenario = scenario_load(client.scenario_path(path))
+    arms = {arm.name: words_text(arm.words) for arm in scenario.arms}
+    yield Entry("Scenarios (uncork run NAME)", f"scenario {path}", [path], scenario.question, [
+        ("source", scenario.source or "none"),
+        *(("arm", f"{name}: {words}") for name, words in arms.items()),
+        *(("answer", question.asks) for question in scenario.answers),
+        ("runs by", f"uncork run {path}")])
+    for name, words in arms.items():
+        yield Entry("", f"arm={name}", [name], words, [("in", scenario.name)])
 
 
-def list_json(vocabulary: Vocabulary, scenarios: list[Scenario]) -> str:
+def part_entries() -> Iterator[Entry]:
+    """The entries of the keys at the top of a scenario, and of its tables with their keys."""
+    parts = {key.name: (key.means, [key]) for key in part_keys(TOP)} | {
+        part: (text, part_keys(part)) for part, text in SCENARIO_PARTS.items()}
+    for part, (text, keys) in parts.items():
+        yield Entry("Parts of a scenario (a file of TOML, uncork run FILE)",
+                    f"{part} in a scenario", [part], text, [*map(key_row, keys)])
+
+
+def key_row(key: Key) -> tuple[str, str]:
+    default = "required" if key.default is None else f"default {key.default}"
+    return key.name, f"{key.type}, {default}: {key.means}"
+
+
+def term_entries() -> Iterator[Entry]:
+    """The signs and terms of docs/reading.md; one word of a term will do."""
+    for table in re.findall(r"^\| --- \| --- \|\n((?:\|.*\n)+)", READING.read_text("utf-8"), re.M):
+        for cell, text in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.M):
+            names = re.findall(r"`(.+?)`", cell) or cell.split(", ")
+            names += re.findall(r"\*\*(.+?)\*\*", text)
+            means = re.sub(r"\[(.+?)\]\(.+?\)", r"\1", text).replace("**", "").replace("`", "")
+            yield Entry("", ", ".join(names),
+                        [one for name in names for one in (name, *name.split())], means)
+
+
+def entries_read(vocabulary: client.Vocabulary, scenarios: Sequence[str]) -> Iterator[Entry]:
+    """All that can be listed or explained, in the order of the list."""
+    found = [entry for path in scenarios for entry in scenario_entries(path)]
+    yield from found
+    questions = {entry.names[0]: entry.means for entry in found}
+    for name in reference_names():
+        yield Entry("Reference results (uncork table NAME), to read before you measure", name,
+                    [name], questions.get(name.rpartition("/")[2], ""))
+    yield from part_entries()
+    for one in sorted(programs_read().values(), key=lambda one: one.kind, reverse=True):
+        yield Entry(f"{one.kind.capitalize()}s ({one.kind}=NAME; uncork subjects has their "
+                    "parameters)", f"{one.kind}={one.name}", [one.name], one.says)
+    yield from map(word_entry, vocabulary.words.values())
+    for axis, variants in vocabulary.document["variants"].items():
+        names = [one["name"] for one in variants]
+        keys = [key for key, word in vocabulary.words.items() if word.get("choices") == names]
+        yield from map(partial(variant_entry, axis, keys), variants)
+    for metric in METRICS.values():
+        yield Entry("Metrics (uncork table RESULTS columns=...; tables, pictures, claims)",
+                    metric.name, [metric.name],
+                    joined(metric.means, metric.unit if metric.unit != "1" else ""),
+                    [("better", metric.better)])
+    yield from term_entries()
+
+
+def list_text(vocabulary: client.Vocabulary) -> str:
+    sections = grouped((one.section, (one.names[0], one.means))
+                       for one in entries_read(vocabulary, client.scenario_names()) if one.section)
+    return "\n\n".join(block(title, rows) for title, rows in sections.items())
+
+
+def list_json(vocabulary: client.Vocabulary) -> str:
     def picked(items: Iterable[object], *keys: str) -> list[dict[str, Any]]:
         return [{key: getattr(item, key) for key in keys} for item in items]
 
+    scenarios = [scenario_load(client.scenario_path(name)) for name in client.scenario_names()]
     return json.dumps(vocabulary.document | {
         "scenarios": picked(scenarios, "name", "question", "source"),
         "metrics": picked(METRICS.values(), "name", "unit", "better", "means"),
         "references": reference_names()}, indent=1, ensure_ascii=False)
 
 
-def unsupported_find(client: Client, word: Mapping[str, Any]) -> dict[str, str]:
-    """Why this machine does not support a value of a word, by value."""
-    key, choices = word["key"], word["choices"]
-    found: dict[str, str] = {}
-    if key == TARGET:
-        for target in choices:
-            try:
-                targets_require([target])
-            except Failure as error:
-                found[target] = str(error).removeprefix(f"{TARGET}={target}: ")
-        return found
+def target_refusal(target: str) -> str | None:
+    """Why cells cannot run on a target from here."""
     try:
-        answers = client_check(client, [f"{key}={choice}" for choice in choices])
-    except UsageError:  # a value contradicts the default of another word: no question of support
-        return found
-    for choice, checked in zip(choices, answers, strict=True):
-        if reason := checked.unsupported or lab_refusal(checked.words):
-            found[choice] = reason.removeprefix(f"{key}={choice} does not work here: ")
-    return found
+        targets_require([target])
+    except Failure as error:
+        return str(error)
+    return None
 
 
-def word_text(vocabulary: Vocabulary, client: Client, word: Mapping[str, Any]) -> str:
-    listed = [what for key, what in (("lists", "lists a,b"), ("ranges", "ranges a..b"))
-              if word[key]]
-    rows = [("default", word["default"] or "none"),
-            ("values", "; ".join(filter(None, (", ".join(word.get("names", ())),
-                                               bounds_text(word))))),
-            ("takes", " and ".join(listed)),
-            ("each end", ", ".join(f"{end}.{word['key']}" for end in ENDS if word["ends"])),
-            ("for", "the whole run (uncork run only)" if word["scope"] == "run" else "")]
-    means = textwrap.fill(word["help"], terminal_width(WIDTH_MAX) - 2, initial_indent="  ",
-                          subsequent_indent="  ")
-    parts = [f"{word['key']}=\n{means}", block("", [row for row in rows if row[1]], None)]
-    if "choices" in word:
-        helps = {name: variant["help"].rstrip(".")
-                 for name, variant in vocabulary.variants(word).items()}
-        notes = {choice: f"not here: {reason}"
-                 for choice, reason in unsupported_find(client, word).items()}
-        parts.append(block("", [(choice, "; ".join(filter(None, (
-            helps.get(choice), notes.get(choice))))) for choice in word["choices"]]))
-    return "\n\n".join(parts)
+def value_rows(vocabulary: client.Vocabulary, programs: client.Client, key: str
+               ) -> list[tuple[str, str]]:
+    """The values of a word, each with its meaning, and why this machine does not support it."""
+    word = vocabulary.words[key]
+    choices, variants = word.get("choices", []), vocabulary.variants(word)
+    reasons: list[str | None] = [None] * len(choices)
+    if key == TARGET:
+        reasons = [*map(target_refusal, choices)]
+    else:
+        with suppress(UsageError):  # a value contradicts the default of another word
+            reasons = [one.unsupported or lab_refusal(one.words) for one in client.client_check(
+                programs, [f"{key}={choice}" for choice in choices])]
+    return [(choice, joined(variants.get(choice, {}).get("help"),
+                            reason and f"not here: {reason.rpartition(' here: ')[2]}"))
+            for choice, reason in zip(choices, reasons, strict=True)]
 
 
-def value_texts(name: str, vocabulary: Vocabulary) -> list[str]:
-    found = grouped((block("", [variant_row(variant)]), f"{key}={name}")
-                    for key, word in vocabulary.words.items()
-                    if (variant := vocabulary.variants(word).get(name)))
-    return ["\n".join([" ".join(words), text]) for text, words in found.items()]
-
-
-def scenario_rows(scenario: Scenario, path: str) -> list[tuple[str, str]]:
-    return [("asks", scenario.question or "nothing"), ("source", scenario.source or "none"),
-            *(("arm", f"{arm.name}: {words_text(arm.words)}") for arm in scenario.arms),
-            *(("answer", question.asks) for question in scenario.answers),
-            ("runs by", f"uncork run {path}")]
-
-
-def key_rows(part: str) -> list[tuple[str, str]]:
-    return [(key.name, f"{key.type}, "
-             f"{'required' if key.default is None else f'default {key.default}'}: {key.means}")
-            for key in part_keys(part)]
-
-
-def terms_read() -> list[tuple[list[str], str]]:
-    terms = []
-    for table in re.findall(r"^\| --- \| --- \|\n((?:\|.*\n)+)", READING.read_text("utf-8"), re.M):
-        for cell, text in re.findall(r"^\| (.+?) \| (.+) \|$", table, re.M):
-            names = re.findall(r"`(.+?)`", cell) or cell.split(", ")
-            terms.append((names + re.findall(r"\*\*(.+?)\*\*", text), re.sub(
-                r"\[(.+?)\]\(.+?\)", r"\1", text).replace("**", "").replace("`", "")))
-    return terms
-
-
-def term_texts(name: str) -> list[str]:
-    """The meaning of a sign or a term; one word of a term will do, and its plural."""
-    return [block(", ".join(names), [("means", text)]) for names, text in terms_read()
-            if {name, name.removesuffix("s")} & {one for term in names
-                                                 for one in (term, *term.split())}]
-
-
-def name_text(name: str, vocabulary: Vocabulary, client: Client) -> str:
+def name_text(name: str, vocabulary: client.Vocabulary, programs: client.Client) -> str:
     """Explains everything that has this name."""
-    scenarios = {item.name: item for item in scenarios_read()}
-    if name.endswith(".toml"):
-        scenarios[name] = scenario_load(Path(name))
-    end, dot, key = name.partition("=")[0].rpartition(".")
-    found = []
-    if (not dot or end in ENDS) and key in vocabulary.words:
-        found.append(word_text(vocabulary, client, vocabulary.words[key]))
-    found += value_texts(name.partition(":")[0], vocabulary)
-    rows = {metric.name: [("means", metric.means), ("unit", metric.unit), ("better", metric.better)]
-            for metric in METRICS.values()}
-    rows |= {part: [("in a scenario", text), *key_rows(part)]
-             for part, text in SCENARIO_PARTS.items() if part not in vocabulary.words}
-    rows |= {f"scenario {key}": scenario_rows(item, key) for key, item in scenarios.items()}
-    rows |= {f"arm={arm.name}": [("in", item.name), ("words", words_text(arm.words))]
-             for item in scenarios.values() for arm in item.arms}
-    rows |= {f"{one.kind}={one.name}": [("is", one.says), ("more", "uncork subjects")]
-             for one in programs_read().values()}
-    found += [block(head, lines) for head, lines in rows.items()
-              if name in (head, re.sub("^(scenario |arm=|subject=|load=)", "", head))]
-    found += term_texts(name)
-    if not found:
-        values = [value for word in vocabulary.words.values()
-                  for value in vocabulary.variants(word)]
-        known = [*vocabulary.words, *values, *METRICS, *SCENARIO_PARTS, *scenarios,
-                 *programs_read(), *(one for names, _ in terms_read() for one in names)]
+    files = [name] if name.endswith(".toml") else []
+    known = [*entries_read(vocabulary, [*client.scenario_names(), *files])]
+    end, _, key = name.partition("=")[0].rpartition(".")
+    asked = {name, name.partition(":")[0], name.removesuffix("s")}
+    if end in ("", *ENDS):
+        asked.add(key)
+    texts = []
+    for one in known:
+        if asked & {*one.names, one.head}:
+            texts.append(block(one.head, [("means", one.means), *one.rows]))
+            if one.head.endswith("="):
+                texts.append(block("", value_rows(vocabulary, programs, one.head[:-1])).strip("\n"))
+    if not texts:
         raise UsageError(f'no word, value, metric, scenario, sign or term "{name}"'
-                         f"{nearest_hint(name, known)}")
-    return "\n\n".join(found)
+                         + nearest_hint(name, [one for entry in known for one in entry.names]))
+    return "\n\n".join(filter(None, texts))
 
 
 def main(options: argparse.Namespace) -> None:
-    client = client_open()
-    vocabulary = client_list(client)
+    programs = client.client_open()
+    vocabulary = client.client_list(programs)
     if options.name and options.json:
         raise UsageError("--json prints the whole list: leave out the word")
-    print(name_text(options.name, vocabulary, client) if options.name else
-          list_json(vocabulary, scenarios_read()) if options.json else
-          list_text(vocabulary, scenarios_read()))
+    print(name_text(options.name, vocabulary, programs) if options.name else
+          list_json(vocabulary) if options.json else list_text(vocabulary))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`uncork run [files.SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
+"""`uncork run [SCENARIO] [word=value ...]`: measures a matrix and prints its table."""
 
 import argparse
 import contextlib
@@ -11,18 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from suite.base import grouped
+from suite.base import client, grouped
 from suite.base.by_hand import TIMER
-from suite.base.client import (
-    Client,
-    Vocabulary,
-    build_digest,
-    client_open,
-    scenario_names,
-    server_options_check,
-    server_options_choose,
-)
-from suite.base.errors import Failure, Interrupted, UsageError, nearest_hint
+from suite.base.errors import Failure, Interrupted, UsageError, error_in, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
@@ -31,7 +22,7 @@ from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, p
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
-from suite.measure.progress import MatrixProgress, round_text
+from suite.measure.progress import MatrixProgress
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
@@ -41,7 +32,6 @@ from suite.observe.metrics import METRICS, metric_find
 from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
-from suite.result.files import Journal, result_find
 from suite.result.machine import Facts
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
@@ -49,8 +39,9 @@ from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
 
-def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, path: Path) -> None:
-    """UsageError if a scenario names an unknown metric or word."""
+def answers_check(asked: client.Client, words: Mapping[str, object], scenario: Scenario, path: Path
+                  ) -> None:
+    """UsageError if a scenario names an unknown metric or word. words: that the client knows."""
     for where, names in (
         ("[published] metric", [figure.metric for figure in scenario.published]),
         ("[answer] metric", [question.metric for question in scenario.answers]),
@@ -61,49 +52,34 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
     ):
         for name in filter(None, names):
             metric_find(name, f"{path}: {where}")
-    words = vocabulary.words
-    try:
+    with error_in(f"{path}: "):
         selectors, axes = dict(selectors_of(scenario)), tuple(axes_of(scenario))
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
     for axis, where in axes:
         if is_parameter(axis):
             parameter_values(axis, (), f"{path}: {where}: ")
         elif axis != ARM and axis.split(".")[-1] not in words:
             raise UsageError(f"{path}: {where}: unknown word {axis}{nearest_hint(axis, words)}")
-    selectors_check(client, [(text, f"{path}: {where}") for text, where in selectors.items()
-                             if text])
+    selectors_check(asked, [(text, f"{path}: {where}") for text, where in selectors.items()
+                            if text])
 
 
-def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """Prints machine, plan and folder. The line of a resumed run comes first."""
+def header_say(planned: Planned, journal: files.Journal, machine: Sequence[str]) -> None:
+    """Prints plan and folder, the machine, and notes."""
     plan = journal.plan
-    runs = session_left(plan, journal.done)
-    total, folder = session_total(plan), path_text(journal.folder)
-    least = "at least " if plan.until else ""
-    if journal.resumed and not runs:
-        begins = (
-            f"resuming {folder}: all {total} runs are done, and until={plan.until} asks for more")
-    elif journal.resumed:
-        first, done = runs[0], total - len(runs)
-        begins = (f"resuming {folder} at {round_text(first.round, plan.session.last)}, "
-                  f"{first.cell.name} ({done} of {least}{total} runs done), "
-                  f"{estimate_text(plan, runs)}")
-    else:
-        out = len(plan.cells) - len(plan.runnable)
-        cells = counted_text(len(plan.runnable),
-                             "cell") + (f" and {out} unsupported" if out else "")
-        begins = (f"{plan.name}: {cells}, {least}{total} runs, {estimate_text(plan, runs)}, "
-                  f"into {folder}")
-    notes = (*planned.notes, *deciding_lines(plan, plan.session.last))
-    for line in (begins, *machine, *notes) if journal.resumed else (*machine, *notes, begins):
+    runs, total = session_left(plan, journal.done), session_total(plan)
+    cells, out = counted_text(len(plan.runnable), "cell"), len(plan.cells) - len(plan.runnable)
+    unsupported = f" and {out} unsupported" if out else ""
+    done = f" ({total - len(runs)} of {total} runs done)" if journal.resumed else ""
+    say(f"{'resuming ' if journal.resumed else ''}{plan.name}: {cells}{unsupported}, "
+        f"{'at least ' if plan.until else ''}{total} runs{done}, {estimate_text(plan, runs)}, "
+        f"into {path_text(journal.folder)}")
+    for line in (*machine, *planned.notes, *deciding_lines(plan, plan.session.last)):
         say(line)
 
 
 def path_text(path: Path) -> str:
     """The path, relative to the working directory if it is below it."""
-    absolute = path.absolute()
-    here = Path.cwd()
+    absolute, here = path.absolute(), Path.cwd()
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
@@ -112,14 +88,12 @@ def record_figure(document: JsonObject) -> str:
     record = Record(document)
     if record.status != "ok":
         return record.status
-    if record.hyperfine:
-        return value_text(METRICS["time"].formula(MeasuredRun(record)) or 0.0, "s")
-    metric = METRICS["time_per_message"]
-    value = metric.formula(MeasuredRun(record))
-    return "no message" if value is None else f"{value_text(value, metric.unit)}/message"
+    name, of = ("time", "") if record.hyperfine else ("time_per_message", "/message")
+    value = METRICS[name].formula(MeasuredRun(record))
+    return "no message" if value is None else f"{value_text(value, METRICS[name].unit)}{of}"
 
 
-def journal_run(targets: Targets, journal: Journal) -> None:
+def journal_run(targets: Targets, journal: files.Journal) -> None:
     """Runs what is left. Interrupted has the command that resumes it."""
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
@@ -149,7 +123,7 @@ def runs_stored(folder: Path) -> tuple[Outcomes, int]:
     return stored_runs(folder)
 
 
-def answer_print(journal: Journal) -> None:
+def answer_print(journal: files.Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
     from suite.decide.precision import precision_measure, precision_text
     from suite.observe.frame import matrix_load
@@ -163,48 +137,49 @@ def answer_print(journal: Journal) -> None:
     print(document_text(document), end="", flush=True)
 
 
-def some_cell_require(plan: Plan, reasons: Mapping[str, str]) -> None:
-    """Failure if no cell was or can be measured. reasons: why a cell that ran was not measured."""
-    every = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
-             if cell.unsupported is not None} | dict(reasons)
-    if len(every) == len(plan.cells):
-        (reason, count), *others = Counter(every.values()).most_common()
-        more = f"; {counted_text(len(others), 'other reason')}" if others else ""
-        raise Failure(f"nothing {'was' if reasons else 'can be'} measured: {count} of "
-                      f"{counted_text(len(every), 'cell')} {reason}{more}")
+def cells_require(plan: Plan, lost: Mapping[str, str], failed: Mapping[str, str]) -> None:
+    """Failure if no cell was or can be measured, or if all runs of a cell failed. lost: why a cell
+    was not measured; failed: the same for those that failed."""
+    reasons = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
+               if cell.unsupported is not None} | dict(lost)
+    if len(reasons) == len(plan.cells):
+        begins = "nothing was measured" if lost else "nothing can be measured"
+    elif failed:
+        begins, reasons = "not all cells were measured", dict(failed)
+    else:
+        return
+    (reason, count), *others = Counter(reasons.values()).most_common()
+    more = f"; {counted_text(len(others), 'other reason')}" if others else ""
+    raise Failure(f"{begins}: {count} of {counted_text(len(plan.cells), 'cell')} {reason}{more}")
 
 
-def outcome_check(journal: Journal) -> None:
-    """Prints how many runs failed. Failure if all counted runs of a cell failed."""
+def outcome_check(journal: files.Journal) -> None:
+    """Prints how many runs failed. Failure as cells_require()."""
     runs = [(cell, number, status, reason or "no reason given")
             for (session, number, cell, _), (status, reason) in journal.done.items()
             if session == journal.plan.session.name]
     failures = [reason for _, _, status, reason in runs if status == "failed"]
-    counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
-                      if number != WARMUP_ROUND)
     if failures:
         say(f"{len(failures)} of {len(runs)} runs failed: {failures[-1]}")
-    some_cell_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
-                                     if "ok" not in dict(found)})
-    lost = {cell: found[-1][1] for cell, found in counted.items()
-            if {status for status, _ in found} == {"failed"}}
-    if lost:
-        cell, reason = next(iter(lost.items()))
-        more = f" (and {counted_text(len(lost) - 1, 'more cell')})" if len(lost) > 1 else ""
-        raise Failure(f"every run of {cell}{more} failed: {reason}")
+    counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
+                      if number != WARMUP_ROUND)
+    lost = {cell: ": ".join(found[-1]) for cell, found in counted.items()
+            if "ok" not in dict(found)}
+    cells_require(journal.plan, lost, {cell: reason for cell, reason in lost.items()
+                                       if dict(counted[cell]).keys() == {"failed"}})
 
 
-def result_named(words: Sequence[str], more: bool) -> str | None:
+def result_named(words: Sequence[str], more: bool) -> Path | None:
     """The folder of a result in place of a scenario. With --more only a result is possible."""
-    if len(words) != 1 or "=" in words[0] or words[0] in scenario_names():
+    if len(words) != 1 or "=" in words[0] or words[0] in client.scenario_names():
         return None
     try:
-        folder = result_find(Path(words[0]))
+        folder = files.result_find(Path(words[0]))
     except UsageError:
         if more and not words[0].endswith(".toml"):
             raise
         return None
-    return str(folder) if more or files.plan_read(folder) else None
+    return folder if more or files.plan_read(folder) else None
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
@@ -213,7 +188,8 @@ def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
         options.output, options.words = named, []
     if not options.output or (options.words and not options.more):
         return None
-    folder = result_find(Path(options.output)) if options.more else Path(options.output)
+    folder = Path(options.output)
+    folder = files.result_find(folder) if options.more else folder
     if files.is_reference(folder):
         raise UsageError(f"reference/{folder.name} is a reference result, which is only read: "
                          "a run of a scenario writes a result of your own")
@@ -255,18 +231,17 @@ def main(options: argparse.Namespace) -> None:
     stored = None if options.words or options.quick else given  # its scenario is taken
     scenario, path, words = scenario_choose(
         [str(stored[0] / files.SCENARIO)] if stored else options.words)
-    server_options = server_options_choose(Path(options.psk) if options.psk else None,
-                                           options.insecure)
-    client = replace(client_open(), server_options=server_options)
+    server_options = client.server_options_choose(options.psk, options.insecure)
+    local = replace(client.client_open(), server_options=server_options)
     signals_handle()
-    with Targets(client) as targets:
+    with Targets(local) as targets:
         planned = plan_make(targets, scenario, path, words, options.quick)
         plan, notes = planned.plan, [*planned.notes]
-        server_options_check(server_options, (cell.name.split() for cell in plan.cells))
+        client.server_options_check(server_options, (cell.name.split() for cell in plan.cells))
         if stored:
             plan = replace(plan, quick=stored[1].quick)
         elif path is not None:
-            answers_check(client, planned.vocabulary, scenario, path)
+            answers_check(local, planned.vocabulary.words, scenario, path)
             overridden = any(text.partition("=")[0] not in RUN_WORDS for text in words)
             notes += claims_check(scenario, path, plan, overridden)
         if options.dry_run and given and not options.more:
@@ -279,7 +254,7 @@ def main(options: argparse.Namespace) -> None:
         if options.dry_run:
             print(plan_text(planned, targets))
             return
-        some_cell_require(plan, {})
+        cells_require(plan, {}, {})
         if plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
@@ -293,30 +268,34 @@ def main(options: argparse.Namespace) -> None:
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
     """A line for each target whose kernel is none of those of the earlier sessions of a result.
     hosts: the machines of the new session."""
+    def kernels(machines: Mapping[str, Facts]) -> dict[str, list[str]]:
+        return grouped((facts.get(TARGET, ""), facts["kernel"]) for facts in machines.values()
+                       if "kernel" in facts)
+
     try:
-        before = files.machines_read(folder).values()
+        before = kernels(files.machines_read(folder))
     except (OSError, Damaged):
         return []
     lines = []
-    for target in dict.fromkeys(facts.get(TARGET) for facts in hosts.values()):
-        old, new = (dict.fromkeys(facts["kernel"] for facts in found
-                                  if facts.get(TARGET) == target and "kernel" in facts)
-                    for found in (before, hosts.values()))
-        if old and (others := [kernel for kernel in new if kernel not in old]):
+    for target, found in kernels(hosts).items():
+        old = before.get(target, found)
+        if others := sorted({*found} - {*old}):
             where = f" {TARGET}={target}" if target else ""
             lines.append(f"another kernel{where}: {', '.join(others)}, in sessions before "
-                         f"{', '.join(old)}; a table joins their rounds, -o DIR keeps them apart")
+                         f"{', '.join(sorted({*old}))}; a table joins their rounds, -o DIR keeps "
+                         "them apart")
     return lines
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
-                  targets: Targets) -> Journal:
-    client = targets.local
+                  targets: Targets) -> files.Journal:
+    """The result to write, with its first files; prints what runs where."""
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
-    programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
-                        builds_read(client, builds_named(planned.plan)), targets.identities(),
-                        vocabulary.homepage, programs_used(
+    programs = Programs(vocabulary.version, vocabulary.revision,
+                        client.build_digest(targets.local),
+                        builds_read(targets.local, builds_named(planned.plan)),
+                        targets.identities(), vocabulary.homepage, programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
