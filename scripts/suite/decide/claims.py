@@ -88,7 +88,7 @@ class Decision:
     unable: bool = False
     foreign: bool = False
     place: str | None = None
-    verdict: str | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
