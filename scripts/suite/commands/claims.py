@@ -17,8 +17,15 @@ from suite.base.process import SUITE, signals_blocked, signals_unblock
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
 from suite.decide.expressions import claim_parse, claims_check
-from suite.decide.replays import CANNOT_RUN, replay_load, replays_status
-from suite.decide.systems import claim_head, index_read, systems_read, verdicts_of
+from suite.decide.replays import (
+    CANNOT_RUN,
+    claim_head,
+    index_read,
+    replay_load,
+    replays_status,
+    systems_read,
+    verdicts_of,
+)
 from suite.measure.plan import plan_make
 from suite.measure.progress import clock_text
 from suite.measure.resume import folder_name

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
-from suite.decide.systems import systems_differences, systems_read, verdicts_of
+from suite.decide.replays import systems_differences, systems_read, verdicts_of
 from suite.observe.frame import Matrix, matrix_load
 from suite.observe.metrics import METRICS
 from suite.present.mail import parse

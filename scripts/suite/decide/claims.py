@@ -72,7 +72,8 @@ class Decision:
     undecided, and which best cell it was compared with.
 
     absent: the result does not have its cells. unable: a cell cannot run there, or is emulated.
-    foreign: each cell has a server or a load that is not uncork's own."""
+    foreign: each cell has a server or a load that is not uncork's own.
+    place, verdict: of a published claim (replays.py): at which place, and the verdict there."""
 
     outcome: str = "undecided"
     span: tuple[float, ...] = ()
@@ -86,6 +87,8 @@ class Decision:
     absent: bool = False
     unable: bool = False
     foreign: bool = False
+    place: str | None = None
+    verdict: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The expressions of claims: metrics of named cells with + - * / and one comparison. They are
-parsed here, and never eval'd. Also the cells that they name, in a plan before it runs or in a
+parsed, and never eval'd. Also the cells that they name, in a plan before it runs or in a
 result.
 
     claim   = sum ( ">=" | "<=" | ">" | "<" | "==" ) sum
@@ -14,14 +14,15 @@ A unit is one of base/units.py. Figures in two units are neither added nor compa
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD, TARGET
 from suite.base.units import UNIT_PREFIXES, Quantity, counted_text, quantity_parse, units_text
@@ -41,27 +42,25 @@ OPERATORS: Mapping[str, Callable[[float, float], float]] = {
 WordsByCell = Mapping[str, Mapping[str, str]]  # all words of each cell, by its name
 BEST_OF = "best"
 UNKNOWN = "?"  # the unit of a product or quotient of figures in two units
-TOKEN = re.compile(r"""\s*(?:
+FIGURE = re.compile(r"""
     (?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)
     (?:\s*(?P<unit>(?!within\b)[A-Za-zµμ]+(?:/s)?|(?<=\s)1/s))?
-  | (?P<sign>within\b|>=|<=|==|[-+*/()<>~])
-  | (?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
-  | \Z
-  )""", re.VERBOSE)
+  | \b(?!within\b)(?P<metric>[a-z][a-z0-9_]*)(?:\((?P<words>[^()]*)\))?
+  """, re.VERBOSE)
+PYTHON_SIGNS: Mapping[type[ast.AST], str] = {
+    ast.GtE: ">=", ast.LtE: "<=", ast.Eq: "==", ast.Gt: ">", ast.Lt: "<",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
+}
+COMPARISON = "one comparison (>= <= > < == ~) is needed"
+SIDE = "each side has metric(WORDS) and numbers, joined by + - * / and ( )"
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A metric of the cell that words select, or of the best of several."""
+    """A metric of the cell that words select, or of the best of several (`write=best`)."""
 
     metric: str
     words: str
-
-    @property
-    def searched(self) -> tuple[str, ...]:
-        """The keys of the words whose best value is asked for, as `write=best`."""
-        return tuple(word.partition("=")[0] for word in self.words.split()
-                     if word.endswith(f"={BEST_OF}"))
 
     @property
     def text(self) -> str:
@@ -71,6 +70,16 @@ class Reference:
     def wanted(self) -> dict[str, str]:
         """Its words by key; UsageError if one is given twice."""
         return words_split(self.words.split(), f"{self.text}: ")
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """Its words without those whose best value is asked for."""
+        return {key: value for key, value in self.wanted.items() if value != BEST_OF}
+
+    @property
+    def searched(self) -> list[str]:
+        """The keys of the words whose best value is asked for."""
+        return [key for key, value in self.wanted.items() if value == BEST_OF]
 
 
 @dataclass(frozen=True)
@@ -100,101 +109,76 @@ class Undecidable(Exception):
         self.how = how
 
 
-class ClaimParser:
-    """Recursive descent over the tokens of one claim. at: the end of what is consumed; token: the
-    next one, empty at the end. where: as in claim_parse()."""
+@dataclass(frozen=True)
+class ClaimText:
+    """A claim as typed. Python's grammar reads it, with `x`, `^` and `|` in place of a figure, `~`
+    and `within`: they bind as the grammar above says. where: as in claim_parse()."""
 
-    def __init__(self, text: str, where: str) -> None:
-        self.text = text
-        self.where = where
-        self.at = 0
-        self.token = self.next_token()
+    text: str
+    where: str
 
-    def wrong(self, what: str) -> UsageError:
-        return UsageError(f'claim "{self.text}": {what} at character {self.at + 1}')
-
-    def next_token(self) -> re.Match[str]:
-        token = TOKEN.match(self.text, self.at)
-        if token is None:
-            raise self.wrong("no number, metric or sign")
-        if not token[0].strip():
-            self.at = len(self.text)
-        return token
-
-    def advance(self) -> re.Match[str]:
-        """Consumes the token."""
-        token = self.token
-        self.at = token.end()
-        self.token = self.next_token()
-        return token
-
-    def accept(self, *signs: str) -> str:
-        """The token, consumed, if it is one of these signs; else empty."""
-        return self.advance()["sign"] if self.token["sign"] in signs else ""
+    def wrong(self, what: str, at: int) -> UsageError:
+        return UsageError(f'claim "{self.text}", character {at + 1}: {what}')
 
     def claim(self) -> Operation:
-        left, sign, within = self.sum(), self.accept(*COMPARISONS, ABOUT), 0.0
-        if not sign:
-            raise self.wrong("one comparison (>= <= > < == ~) is needed")
-        right = self.number(above=0) if sign == ABOUT else self.sum()
-        if sign == ABOUT and self.accept("within"):
-            within = self.number(above=1)
-            if isinstance(within, Quantity):
-                raise self.wrong("a factor has no unit")
-        if self.token["sign"] in (*COMPARISONS, ABOUT):
-            raise self.wrong("a second comparison")
-        if rest := self.token[0].strip():
-            raise self.wrong(f'"{rest}" is not expected')
-        return Operation(sign, left, right, within)
+        masked = FIGURE.sub(lambda found: "x".ljust(len(found[0])), self.text)
+        if other := re.search(r"[^-+*/()<>=~x\s]", masked.replace("within", " " * 6)):
+            raise self.wrong(SIDE, other.start())
+        masked = re.sub(r"\s", " ", masked.replace(ABOUT, "^").replace("within", "|     "))
+        try:
+            tree = ast.parse(masked, mode="eval").body
+        except SyntaxError as error:
+            raise self.wrong(SIDE, (error.offset or len(masked) + 1) - 1) from None
+        match tree:
+            case ast.Compare(left, [sign], [right]) if type(sign) in PYTHON_SIGNS:
+                return Operation(PYTHON_SIGNS[type(sign)], self.side(left), self.side(right))
+            case ast.BinOp(left, ast.BitXor(), right):
+                return Operation(ABOUT, self.side(left), self.number(right))
+            case ast.BinOp(ast.BinOp(left, ast.BitXor(), right), ast.BitOr(), factor):
+                return Operation(ABOUT, self.side(left), self.number(right), self.factor(factor))
+            case ast.Compare(_, _, [first, *_]):
+                raise self.wrong(COMPARISON, first.end_col_offset or 0)
+        raise self.wrong(COMPARISON, tree.end_col_offset or 0)
 
-    def sum(self, signs: Sequence[str] = ("+-", "*/")) -> Expression:
-        """Products joined by + and -. signs: without the first, factors joined by * and /."""
-        if not signs:
-            return self.factor()
-        value = self.sum(signs[1:])
-        while sign := self.accept(*signs[0]):
-            value = Operation(sign, value, self.sum(signs[1:]))
-        return value
+    def side(self, node: ast.expr) -> Expression:
+        """An expression, from its tree."""
+        match node:
+            case ast.Name():
+                return self.figure(node.col_offset)
+            case ast.UnaryOp(ast.USub(), operand):
+                return Operation("-", 0.0, self.side(operand))
+            case ast.BinOp(left, sign, right) if type(sign) in PYTHON_SIGNS:
+                return Operation(PYTHON_SIGNS[type(sign)], self.side(left), self.side(right))
+        raise self.wrong(SIDE, getattr(node, "right", node).col_offset)
 
-    def factor(self) -> Expression:
-        """A number, a metric, something in parentheses, or the negative of one."""
-        if self.accept("-"):
-            return Operation("-", 0.0, self.factor())
-        if self.accept("("):
-            value = self.sum()
-            if not self.accept(")"):
-                raise self.wrong('")" is missing')
+    def number(self, node: ast.expr) -> float:
+        if isinstance(value := self.side(node), float) and value > 0:
             return value
-        if self.token["number"]:
-            return self.number()
-        if self.token["metric"]:
-            return self.reference()
-        text = self.token[0].strip()
-        raise self.wrong(f'"{text}" is not expected' if text else "it ends too early")
+        raise self.wrong("a number above 0 is needed", node.col_offset)
 
-    def number(self, above: float = -1) -> float:
-        """A number above this one, in its base unit if it has a unit."""
-        if not self.token["number"] or float(self.token["number"]) <= above:
-            raise self.wrong(f"a number above {above} is needed")
-        number, unit = self.advance().group("number", "unit")
-        if not unit:
-            return float(number)
-        if (quantity := quantity_parse(number, unit)) is None:
+    def factor(self, node: ast.expr) -> float:
+        if (value := self.number(node)) > 1 and not isinstance(value, Quantity):
+            return value
+        raise self.wrong("a number above 1 without a unit is needed", node.col_offset)
+
+    def figure(self, at: int) -> Expression:
+        """The metric or the number that begins here, in its base unit if it has a unit."""
+        if (found := FIGURE.match(self.text, at)) is None:
+            raise self.wrong(SIDE, at)
+        metric, words, number, unit = found.group("metric", "words", "number", "unit")
+        if metric:
+            metric_find(metric, f'claim "{self.text}"')
+            return Reference(metric, " ".join([*(words or "").split(), *self.where.split()]))
+        quantity = quantity_parse(number, unit) if unit else float(number)
+        if quantity is None:
             known = "; ".join(filter(None, map(units_text, UNIT_PREFIXES)))
-            raise self.wrong(f'"{unit}" is no unit: {known}')
+            raise self.wrong(f'"{unit}" is no unit: {known}', at)
         return quantity
-
-    def reference(self) -> Reference:
-        metric, words = self.advance().group("metric", "words")
-        metric_find(metric, f'claim "{self.text}"')
-        if self.token["sign"] == "(":
-            raise self.wrong('")" is missing after the words')
-        return Reference(metric, " ".join([*(words or "").split(), *self.where.split()]))
 
 
 def claim_parse(text: str, where: str = "") -> Operation:
     """The claim as a tree; UsageError says what is wrong. where: more words of each cell."""
-    claim = ClaimParser(text, where).claim()
+    claim = ClaimText(text.strip(), where).claim()
     try:
         _ = unit_of(claim), claim.limit
     except (Undecidable, UsageError) as error:
@@ -258,26 +242,25 @@ def claims_references(scenario: Scenario) -> Iterator[Reference]:
         yield from references_of(claim_parse(claim.that))
 
 
-def selectors_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+def selectors_of(scenario: Scenario) -> list[tuple[str, str]]:
     """(words, where they stand) of claims, answers and published figures."""
-    return chain(
-        ((question.where, f'[answer] where "{question.where}": ')
-         for question in scenario.answers if question.where),
-        ((figure.words, f'[published] words "{figure.words}": ') for figure in scenario.published),
-        ((" ".join(word for word in reference.words.split() if not word.endswith(f"={BEST_OF}")),
-          f'[claim] that "{reference.text}": ') for reference in claims_references(scenario)))
+    return [*((question.where, f'[answer] where "{question.where}": ')
+              for question in scenario.answers if question.where),
+            *((figure.words, f'[published] words "{figure.words}": ')
+              for figure in scenario.published),
+            *((words_text(reference.selector), f'[claim] that "{reference.text}": ')
+              for reference in claims_references(scenario))]
 
 
-def axes_of(scenario: Scenario) -> Iterator[tuple[str, str]]:
+def axes_of(scenario: Scenario) -> list[tuple[str, str]]:
     """(axis, where it stands) of the table, pictures, answers and claims."""
     best = scenario.table.best
-    return chain(
-        ((row, "[table] rows") for row in scenario.table.rows),
-        [(best, "[table] best")] if best else [],
-        ((question.word, "[answer] word") for question in scenario.answers),
-        ((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
-        ((key, f'[claim] that "{reference.text}"') for reference in claims_references(scenario)
-         for key in reference.searched))
+    return [*((row, "[table] rows") for row in scenario.table.rows),
+            *([(best, "[table] best")] if best else []),
+            *((question.word, "[answer] word") for question in scenario.answers),
+            *((picture.x, "[picture] x") for picture in scenario.pictures if picture.x),
+            *((key, f'[claim] that "{reference.text}"')
+              for reference in claims_references(scenario) for key in reference.searched)]
 
 
 class NoCell(Undecidable):
@@ -290,37 +273,31 @@ class NoCell(Undecidable):
         self.unknown = unknown
 
 
-def no_cell_reason(selector: Mapping[str, str], cells: WordsByCell, excludes: Iterable[str]) -> str:
-    """Why no cell has all of these words, if each key is a word of some cell. excludes: the rules
-    of the scenario that leave cells out."""
-    for key, value in selector.items():
-        values = dict.fromkeys(words[key] for words in cells.values() if key in words)
-        if value not in values:
-            return f"{key}={value} was not run, only {key}={','.join(values)}"
-    rule = next((text for text in excludes
-                 if words_split(text.split(), "exclude: ").items() <= selector.items()), "")
-    return f'exclude = "{rule}" leaves them out' if rule else (
-        f"no cell has {words_text(selector)} together")
-
-
 def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
                 excludes: Iterable[str] = ()) -> list[str]:
     """The cell of a reference, or all cells whose best it names; NoCell says why there are none.
-    excludes: as no_cell_reason()."""
-    wanted = reference.wanted
+    excludes: the rules of the scenario that leave cells out."""
+    wanted, selector = reference.wanted, reference.selector
+    known = grouped((key, value) for words in cells.values() for key, value in words.items())
     for key in wanted:
-        if not any(key in words for words in cells.values()):
+        if key not in known:
             raise NoCell(f"{reference.text}: no cell has the word {key}", unknown=key)
-    selector = {key: value for key, value in wanted.items() if key not in reference.searched}
     found = [name for name, words in cells.items() if selector.items() <= words.items()]
     for axis in axes:
         values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
         if axis not in wanted and len(values) > 1:
             raise NoCell(f"{reference.text}: {axis} varies and is not named; it is one of "
                          f"{', '.join(value or 'none' for value in values)}", axis)
-    if not found:
-        raise NoCell(no_cell_reason(selector, cells, excludes))
-    return found if reference.searched else found[:1]
+    if found:
+        return found if reference.searched else found[:1]
+    for key, value in selector.items():
+        if value not in known[key]:
+            raise NoCell(f"{key}={value} was not run, only "
+                         f"{key}={','.join(dict.fromkeys(known[key]))}")
+    for rule in excludes:
+        if words_split(rule.split(), "exclude: ").items() <= selector.items():
+            raise NoCell(f'exclude = "{rule}" leaves them out')
+    raise NoCell(f"no cell has {words_text(selector)} together")
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:

@@ -6,34 +6,35 @@ figure may be of a whole program, which does not run here. Then a ratio or a dir
 "direction only"; a count or a stall can be the same. What only other programs did contradicts
 nothing, and is "not seen here". If `place` is swept and not named, each place is decided
 separately.
+
+Verdicts are plain data, as JSON keeps it: systems, each with its machine and by name its claims,
+each with a row for each comparison. A report of `claims report --json` has the same. A folder of
+`claims run` has a result for each claim, and `claims.json`: by claim why it could not run, or an
+empty text. A claim that could not run has a scenario, but no result.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from suite.base.errors import UsageError
+from suite.base.errors import Failure, UsageError
 from suite.base.words import words_split, words_text
+from suite.decide import expressions
 from suite.decide.bands import near_of
 from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide
-from suite.decide.expressions import (
-    ABOUT,
-    PLACE,
-    UNKNOWN,
-    Expression,
-    Operation,
-    claim_parse,
-    claim_places,
-    claims_references,
-    references_of,
-    unit_of,
-)
-from suite.observe.frame import Matrix
+from suite.decide.expressions import Expression, Operation, claim_parse, references_of, unit_of
+from suite.observe.frame import Cell, Matrix, matrix_load
 from suite.observe.machines import machines_of
 from suite.observe.metrics import METRICS, Metric
+from suite.result.files import ARCHIVE_SUFFIX, CLAIMS, PLAN, SCENARIO, path_shown, result_find
 from suite.scenario.scenario import CLAIM_KINDS, Claim, Origin, Scenario, scenario_load
 
+SCHEMA = 2  # of a report
+ROUNDING = 1e-9  # by which versions of a library may differ
 REPRODUCED, DIRECTION = "reproduced", "direction only"
 NOT_SEEN, CONTRADICTED = "not seen here", "contradicted"
 UNDECIDED, DEPENDS_ON_PLACE = "undecided", "depends on place"
@@ -47,6 +48,17 @@ SEEN = (REPRODUCED, DIRECTION, DEPENDS_ON_PLACE)
 RESENT = 0.01  # this share of the segments that a subject's client received may be retransmissions
 ON_THE_WIRE = ("segments", "captured_segments", "records")  # follow from calls by the protocol
 RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
+System = Mapping[str, Any]
+Row = Mapping[str, Any]
+
+
+class Ran(NamedTuple):
+    """A row, with its system and its claim, which has this name."""
+
+    system: System
+    name: str
+    claim: Mapping[str, Any]
+    row: Row
 
 
 class Kind(NamedTuple):
@@ -61,25 +73,10 @@ KINDS = {
     COUNT: Kind(("==",), "metrics that count", lambda left: all(
         METRICS[one.metric].whole for one in references_of(left))),
     DIRECTED: Kind((">", "<", ">=", "<=")),
-    RATIO: Kind((ABOUT,), "a ratio of two figures", lambda left: (
-        unit_of(left) in ("1", UNKNOWN) and len(set(references_of(left))) > 1)),
+    RATIO: Kind((expressions.ABOUT,), "a ratio of two figures", lambda left: (
+        unit_of(left) in ("1", expressions.UNKNOWN) and len(set(references_of(left))) > 1)),
     STALL: Kind((">=",), "a time", lambda left: unit_of(left) == "s"),
 }
-
-
-@dataclass(frozen=True)
-class Replay:
-    """The verdict of a result on one claim of a file. places: by place how it was decided there;
-    the place is empty if there is only one. explained: the figures, if the result shows why the
-    verdict differs from the published figure. system: on what it ran. programs: the subjects and
-    TLS libraries that ran, with their versions."""
-
-    claim: Claim
-    verdict: str
-    places: tuple[tuple[str, str, Decision], ...]
-    system: Mapping[str, Any]
-    explained: tuple[Sequence[float], ...] = ()
-    programs: str = ""
 
 
 def replay_load(path: Path) -> Scenario:
@@ -151,7 +148,7 @@ def verdict_of(origin: Origin, decided: ClaimVerdict) -> str:
     return NOT_SEEN if verdict == CONTRADICTED and not (ran or by_protocol) else verdict
 
 
-def verdicts_join(verdicts: Sequence[str]) -> str:
+def verdicts_join(verdicts: Iterable[str]) -> str:
     """One verdict from those at several places; figures of several places are never pooled."""
     found = set(verdicts) - {CANNOT_RUN} or {CANNOT_RUN}
     if found & {CONTRADICTED, NOT_SEEN} and found & {REPRODUCED, DIRECTION}:
@@ -160,50 +157,33 @@ def verdicts_join(verdicts: Sequence[str]) -> str:
                                 DIRECTION, REPRODUCED) if one in found)
 
 
-def system_of(matrix: Matrix, where: Mapping[str, str]) -> dict[str, Any]:
-    """The kernel and the machine of the cells with these words, and the words."""
-    cells = {name: cell.target for name, cell in matrix.cells.items()
-             if where.items() <= cell.words.items()}
-    facts = next((machine.facts for machine in machines_of(matrix.result, cells)), {})
-    return {key: facts[key] for key in ("system", "kernel", "cpu", "cpus_online", "virtualisation")
-            if key in facts} | dict(where)
-
-
-def programs_of(matrix: Matrix, where: Mapping[str, str]) -> str:
-    """The subjects and TLS libraries, with their versions, that ran in the cells with these words;
-    else empty."""
-    ran = [traits for name, cell in matrix.cells.items() if where.items() <= cell.words.items()
-           for traits in matrix.traits_of(name)]
-    versions = [program.version for traits in ran for program in traits.subjects]
-    libraries = [end.library for traits in ran for end in traits.ends if end.library]
-    return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
+def replays_status(verdicts: Sequence[str]) -> int:
+    """Exit status: 0 all are SEEN, 1 one is contradicted, 3 one is unknown, 4 none ran."""
+    if set(verdicts) <= {CANNOT_RUN}:
+        return 4
+    return 1 if CONTRADICTED in verdicts else 0 if set(verdicts) <= set(SEEN) else 3
 
 
 def metrics_claimed(scenario: Scenario) -> tuple[Metric, ...]:
     """The metrics that claims name, each once."""
-    names = dict.fromkeys(one.metric for one in claims_references(scenario))
+    names = dict.fromkeys(one.metric for one in expressions.claims_references(scenario))
     return tuple(METRICS[name] for name in names)
 
 
-def replays_decide(matrix: Matrix) -> list[Replay]:
-    """The verdict on every claim of a result, in order, for each system that ran it; empty if
-    nobody published the claims."""
-    origin = matrix.result.scenario.origin
-    if origin is None:
-        return []
-    replays, found = [], dict[tuple[str, Claim], list[tuple[str, str, ClaimVerdict]]]()
-    for decided in claims_decide(matrix):
-        where = words_split(decided.where.split())
-        place, verdict = where.pop(PLACE, ""), verdict_of(origin, decided)
-        found.setdefault((words_text(where), decided.claim), []).append((place, verdict, decided))
-    for (text, claim), places in found.items():
-        verdict = verdicts_join([verdict for _, verdict, _ in places])
-        where = words_split(text.split())
-        replays.append(Replay(
-            claim, verdict, tuple(places), system_of(matrix, where),
-            explained_by(matrix, claim) if verdict in EXPLAINED else (),
-            programs_of(matrix, where)))
-    return replays
+def claim_head(scenario: Scenario) -> dict[str, Any]:
+    """The question, origin and disputes of a claim, as data."""
+    origin = {key: text for key, text in vars(scenario.origin).items() if text}
+    return {"question": scenario.question, "origin": origin, "disputes": list(scenario.disputes)}
+
+
+def row_make(claim: Claim, verdict: str, places: Sequence[Decision],
+             explained: Sequence[Sequence[float]] = ()) -> dict[str, Any]:
+    """A claim with its verdict, and the decision at each place without defaults. explained: the
+    figures, if the result shows why the verdict differs from the published figure."""
+    told = [{field.name: value for field in fields(Decision)
+             if (value := getattr(decision, field.name)) != field.default} for decision in places]
+    return dict(json.loads(json.dumps(
+        vars(claim) | {"verdict": verdict, "places": told, "explained": explained})))
 
 
 def explained_by(matrix: Matrix, claim: Claim) -> tuple[Sequence[float], ...]:
@@ -213,12 +193,163 @@ def explained_by(matrix: Matrix, claim: Claim) -> tuple[Sequence[float], ...]:
         return ()
     cells = {name: cell.words for name, cell in matrix.cells.items()}
     shown = [claim_decide(matrix, explanation, where)
-             for where in claim_places(explanation, cells, matrix.axes)]
+             for where in expressions.claim_places(explanation, cells, matrix.axes)]
     return tuple(one.span for one in shown) if all(one.outcome == "ok" for one in shown) else ()
 
 
-def replays_status(verdicts: Sequence[str]) -> int:
-    """Exit status: 0 all are SEEN, 1 one is contradicted, 3 one is unknown, 4 none ran."""
-    if set(verdicts) <= {CANNOT_RUN}:
-        return 4
-    return 1 if CONTRADICTED in verdicts else 0 if set(verdicts) <= set(SEEN) else 3
+def machine_of(matrix: Matrix, cells: Iterable[Cell]) -> dict[str, str]:
+    """The kernel and the machine of these cells."""
+    targets = {cell.name: cell.target for cell in cells}
+    facts = next((machine.facts for machine in machines_of(matrix.result, targets)), {})
+    return {key: facts[key] for key in ("system", "kernel", "cpu", "cpus_online", "virtualisation")
+            if key in facts}
+
+
+def programs_of(matrix: Matrix, cells: Iterable[Cell]) -> str:
+    """The subjects and TLS libraries, with their versions, that ran in these cells; else empty."""
+    ran = [traits for cell in cells for traits in matrix.traits_of(cell.name)]
+    versions = [program.version for traits in ran for program in traits.subjects]
+    libraries = [end.library for traits in ran for end in traits.ends if end.library]
+    return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
+
+
+def system_make(name: str, machine: Mapping[str, str], scenario: Scenario, programs: str,
+                rows: Sequence[Row]) -> dict[str, Any]:
+    """A system with one claim. name: of its results. programs: as programs_of()."""
+    return {"name": name, "machine": dict(machine), "claims": {
+        scenario.name: claim_head(scenario) | {"programs": programs, "rows": list(rows)}}}
+
+
+def systems_of(matrix: Matrix, name: str = "") -> list[dict[str, Any]]:
+    """The verdict on every claim of a result, in order, by the system that ran it; empty if nobody
+    published the claims. Each target and build is a system."""
+    scenario = matrix.result.scenario
+    if (origin := scenario.origin) is None:
+        return []
+    found: dict[str, dict[Claim, list[Decision]]] = {}
+    for decided in claims_decide(matrix):
+        words = words_split(decided.where.split())
+        there = replace(decided, place=words.pop(expressions.PLACE, ""),
+                        verdict=verdict_of(origin, decided))
+        found.setdefault(words_text(words), {}).setdefault(decided.claim, []).append(there)
+    systems = []
+    for text, claims in found.items():
+        words, rows = words_split(text.split()), []
+        cells = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
+        for claim, places in claims.items():
+            verdict = verdicts_join(there.verdict for there in places)
+            rows.append(row_make(claim, verdict, places, explained_by(matrix, claim)
+                                 if verdict in EXPLAINED else ()))
+        systems.append(system_make(name, machine_of(matrix, cells) | words, scenario,
+                                   programs_of(matrix, cells), rows))
+    return systems
+
+
+def index_read(folder: Path) -> dict[str, str]:
+    """By claim why it could not run, or an empty text; Failure if the index is damaged."""
+    try:
+        return dict(json.loads((folder / CLAIMS).read_text()))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise Failure(f"{folder / CLAIMS}: damaged: {error}") from None
+
+
+def report_read(path: Path) -> list[dict[str, Any]]:
+    """The systems of a `claims report --json` file. A report of several keeps the names of their
+    results."""
+    try:
+        report = json.loads(path.read_text())
+        if report["schema"] != SCHEMA:
+            raise ValueError("another schema")
+        systems = list(report["systems"])
+        return [systems[0] | {"name": path.stem}] if len(systems) == 1 else systems
+    except (ValueError, KeyError, TypeError):
+        raise UsageError(f"{path}: not the output of uncork claims report --json of this "
+                         "version") from None
+
+
+def systems_read(source: Path) -> list[dict[str, Any]]:
+    """The systems of a folder of results, of one result, or of a `claims report --json` file."""
+    if source.is_file() and not source.name.endswith(ARCHIVE_SUFFIX):
+        return report_read(source)
+    folder = result_find(source)
+    name, index = path_shown(folder.resolve().name), index_read(folder)
+    single = (folder / PLAN).exists()
+    if not index and not single:
+        raise UsageError(f"{folder}: neither a result nor a folder of uncork claims run")
+    places = [folder] if single else [folder / claim for claim in index]
+    ran = [place for place in places if (place / PLAN).exists()]
+    found = []
+    for place in ran:
+        matrix = matrix_load(place)
+        if matrix.result.scenario.origin is None:
+            raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
+        found += systems_of(matrix, name)
+    machines = [system["machine"] for system in systems_join(found)] or [{}]
+    for place in places:
+        if place not in ran:
+            scenario = replay_load(place / SCENARIO)
+            why = Decision(place="", verdict=CANNOT_RUN, reasons=(index[place.name],))
+            rows = [row_make(claim, CANNOT_RUN, [why]) for claim in scenario.claims]
+            found += [system_make(name, machine, scenario, "", rows) for machine in machines]
+    return systems_join(found)
+
+
+def systems_join(systems: Sequence[System]) -> list[dict[str, Any]]:
+    """The systems of several results, each machine once, with all its claims."""
+    joined: dict[str, dict[str, Any]] = {}
+    for system in systems:
+        machine = json.dumps(system["machine"], sort_keys=True)
+        joined.setdefault(machine, {**system, "claims": {}})["claims"].update(system["claims"])
+    return list(joined.values())
+
+
+def rows_of(systems: Iterable[System]) -> list[Ran]:
+    """Every row of these systems."""
+    return [Ran(system, name, claim, row) for system in systems
+            for name, claim in system["claims"].items() for row in claim["rows"]]
+
+
+def verdicts_of(systems: Iterable[System]) -> list[str]:
+    return [one.row["verdict"] for one in rows_of(systems)]
+
+
+def figures_equal(one: Any, other: Any) -> bool:
+    """Whether two values of a report are equal. Numbers are compared up to ROUNDING, also those
+    within mappings and lists."""
+    if isinstance(one, float) and isinstance(other, float):
+        return math.isclose(one, other, rel_tol=ROUNDING)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(
+            figures_equal(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(figures_equal, one, other))
+    return bool(one == other)
+
+
+def rows_compared(systems: Sequence[System]) -> dict[tuple[str, str, str, int], Row]:
+    """Every row with what its claim says, by machine, claim, comparison and number of its run."""
+    rows: dict[tuple[str, str, str, int], Row] = {}
+    runs = Counter[tuple[str, str, str]]()
+    for one in rows_of(systems):
+        key = json.dumps(one.system["machine"], sort_keys=True), one.name, one.row["that"]
+        runs[key] += 1
+        rows[*key, runs[key]] = {**one.claim, **one.row, "rows": None}
+    return rows
+
+
+def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
+    """The differences between a report and the verdicts found in its results, a line each. Several
+    runs of one machine are compared in their order."""
+    told, here, lines = rows_compared(reported), rows_compared(found), []
+    for key in told | here:
+        row, now = told.get(key), here.get(key)
+        if row is None or now is None:
+            wrong = ["not in the results" if now is None else "not in the report"]
+        else:
+            wrong = [f"{name} is {now.get(name)!r} and not {row.get(name)!r}"
+                     for name in sorted({*row, *now})
+                     if not figures_equal(row.get(name), now.get(name))]
+        lines += [f"{key[1]}: {key[2]}: {'; '.join(wrong)}"] if wrong else []
+    return lines

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Claims in words: the outcomes of a scenario's claims, and the verdicts on published ones as a
 document. That has a table for each claim, with columns for each system. A system is what
-suite/decide/systems.py reads from a result or a report."""
+suite/decide/replays.py reads from a result or a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,16 +13,7 @@ from suite.base.units import counted_text, number_text, value_text
 from suite.decide import replays
 from suite.decide.claims import ClaimVerdict, Decision, claims_decide
 from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
-from suite.decide.systems import (
-    SCHEMA,
-    Row,
-    System,
-    claim_head,
-    decision_of,
-    row_of,
-    rows_of,
-    verdicts_of,
-)
+from suite.decide.replays import SCHEMA, Row, System, claim_head, rows_of, verdicts_of
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
 from suite.present.answers import labelled
@@ -125,10 +116,9 @@ def publication_pairs(matrix: Matrix) -> list[Pair]:
     scenario = matrix.result.scenario
     if scenario.origin is None:
         return []
-    head, found = claim_head(scenario), replays.replays_decide(matrix)
-    told = origin_text(head, [{"machine": replay.system} for replay in found])
-    texts = []
-    for row in map(row_of, found):
+    head, systems = claim_head(scenario), replays.systems_of(matrix)
+    told, texts = origin_text(head, systems), []
+    for _, _, _, row in rows_of(systems):
         published = published_text(claim_parse(row["that"]))
         explained = explained_text(row)
         texts.append(("claim", f"{row['says']}: {published} there, "
@@ -285,7 +275,7 @@ def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
     differs from the publication."""
     texts, unseen = [], any(one["verdict"] == replays.NOT_SEEN for one in row["places"])
     for one in row["places"]:
-        decided = "; ".join(decision_texts(row["that"], decision_of(one),
+        decided = "; ".join(decision_texts(row["that"], Decision(**one),
                                            one["verdict"] == replays.UNDECIDED))
         texts.append(f"{one['place']}: {one['verdict']}: " * (len(row["places"]) > 1) + decided)
     explained = explained_text(row)
