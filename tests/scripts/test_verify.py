@@ -110,7 +110,7 @@ def test_every_changed_letter_of_any_block_is_found(nodelay, style):
         known, = blocks_read("\n".join(lines))
         for text in letters_changed(lines, random.Random(seed), 0.05 if lines in forged else 0.5):
             read = blocks_read(text)
-            assert not read or read[0].texts != known.texts, text
+            assert not read or read[0].words != known.words, text
 
 
 GARBAGE = (
@@ -161,24 +161,17 @@ def said_of(change, capsys, tmp_path):
     return verified(capsys, tmp_path, change(text), NODELAY)
 
 
-@pytest.mark.parametrize("old, new, shown", [
-    ("0.504x  [0.501x, 0.508x]", "", "geomean=all of 2 cells, n=7"),
-    ("0.508x]", "0.508x] 1 2 3 4 5 6 7",
-     "geomean=all of 2 cells, n=7 0.504x [0.501x, 0.508x] 1 2 3 4 5 6 7"),
-    ("1.05x", "1.05x  1.05x", "apart 93.5 1.2% 98.1 1.3% 1.05x 1.05x [1.04x, 1.06x]"),
-    ("apart     93.5", "93.5", "93.5 1.2% 98.1 1.3% 1.05x [1.04x, 1.06x]"),
-    ("geomean", "nowhere   1.0  1.0%  2.0  1.0%\ngeomean", "nowhere 1.0 1.0% 2.0 1.0%"),
+@pytest.mark.parametrize("old, new, posted", [
+    ("0.504x  [0.501x, 0.508x]", "", "nothing"), ("0.508x]", "0.508x] 1 2 3 4", "1 2 3 4"),
+    ("1.05x", "1.05x  1.05x", "1.05x"), ("apart     93.5", "93.5", "nothing"),
+    ("geomean", "nowhere   1.0  1.0%\ngeomean", "nowhere 1.0 1.0%"),
+    ("apart     93.5  1.2%", "apart  93.5  1.2%\napart     93.5  1.2%", "apart 93.5 1.2%"),
 ])
-def test_a_row_that_cannot_be_read_is_a_difference_with_its_text(old, new, shown, capsys, tmp_path):
+def test_figures_that_are_gone_or_there_twice_are_a_difference(
+    old, new, posted, capsys, tmp_path
+):
     status, said = said_of(lambda text: text.replace(old, new, 1), capsys, tmp_path)
-    line = f"Time per message, unread line 1: posted {shown}, recomputed nothing\n"
-    assert status == 1 and line in said
-
-
-def test_a_row_that_is_there_twice_is_a_difference(capsys, tmp_path):
-    row = "apart     93.5  1.2%  98.1  1.3%   1.05x    [1.04x, 1.06x]\n"
-    status, said = said_of(lambda text: text.replace(row, row * 2), capsys, tmp_path)
-    assert status == 1 and "place=apart, base: posted 93.5 and 93.5, recomputed 93.5" in said
+    assert status == 1 and f"posted {posted}, recomputed " in said
 
 
 DEEP = [f"/srv/{'builds/' * 9}{name}-{'0123456789abcdef' * 5}" for name in ("old", "new")]
@@ -215,7 +208,8 @@ def test_the_commands_say_which_figure_is_not_the_same(tmp_path):
     (tmp_path / "mail").write_text(block.replace("8.63", "8.36"))
     done = uncork("verify", tmp_path / "mail", NODELAY)
     assert done.returncode == 1
-    assert done.stdout == ("Time per message, place=together, new: posted 8.36, recomputed 8.63\n"
+    assert done.stdout == ("posted 8.36, recomputed 8.63: "
+                           "together  35.6  2.0%  8.63  1.2%  0.242x  [0.239x, 0.245x]\n"
                            "not the same: 1 of write=cork against write=nodelay\n")
 
 
@@ -265,8 +259,8 @@ def test_a_block_in_any_mail_is_the_same_and_a_changed_digit_is_found(
         for name, mail in mails_of(block.replace(old, new)).items():
             status, said = verified(capsys, tmp_path, mail, NODELAY)
             assert status == same, (name, said)
-            assert "posted 8.36" in said if same else said == (
-                "the same: all 25 figures and texts of write=cork against write=nodelay\n"), name
+            assert "posted 8.36" in said if same else re.fullmatch(
+                r"the same: all \d+ words of write=cork against write=nodelay\n", said), name
 
 
 def test_a_block_of_another_result_is_not_the_same(tmp_path, capsys):

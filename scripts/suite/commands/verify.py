@@ -31,27 +31,28 @@ def text_read(name: str) -> str:
 
 def block_recompute(posted: parse.PostedBlock, matrices: Sequence[Matrix]) -> Document:
     """The block that `paste` makes now of the same sides and metrics; UsageError without them."""
-    metrics = [METRICS[name] for name in posted.metrics]
-    if cells := posted.head("cells"):
-        return cells_block(matrices[0], parse.side_words(cells), metrics)
-    base, new = (parse.side_words(posted.head(label)) for label in ("base", "new"))
-    axis = posted.head("axis")
-    return pair_block(matrices, base, new, metrics, axis.split(",") if axis else (),
-                      posted.geomean_all)
+    metrics, heads = [METRICS[name] for name in posted.metrics], posted.heads
+    if "cells" in heads:
+        return cells_block(matrices[0], parse.side_words(heads["cells"]), metrics)
+    base, new = (parse.side_words(heads.get(label, "")) for label in ("base", "new"))
+    axis = heads["axis"].split(",") if "axis" in heads else ()
+    return pair_block(matrices, base, new, metrics, axis, posted.geomean_all)
 
 
 def block_verify(posted: parse.PostedBlock, matrices: Sequence[Matrix]) -> bool:
     """Prints whether a block is the same, and what is not; with symbols or without."""
-    sides = " against ".join(filter(None, map(posted.head, ("new", "base", "cells"))))
+    sides = " against ".join(posted.heads[label] for label in ("new", "base", "cells")
+                             if label in posted.heads)
     try:
         block = block_recompute(posted, matrices)
     except UsageError as error:
         print(f"not the same: {sides} is not of this result: {error}")
         return False
-    deviations = min((parse.deviations_find(posted, block_lines(block, utf8=utf8))
+    style = "md" if posted.is_markdown else "plain"
+    deviations = min((parse.deviations_find(posted, block_lines(block, style, utf8))
                       for utf8 in (False, True)), key=len)
     print(*deviations, f"not the same: {len(deviations)} of {sides}" if deviations else
-          f"the same: all {len(posted.texts)} figures and texts of {sides}", sep="\n")
+          f"the same: all {len(posted.words)} words of {sides}", sep="\n")
     return not deviations
 
 

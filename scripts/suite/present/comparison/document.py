@@ -45,6 +45,13 @@ def scale_of(comparison: Comparison, metric: Metric) -> Scale:
     return scale_choose((figure.median for figure in figures if figure), metric.unit)
 
 
+def figure_columns(head: str, items: Sequence[Item], figures: Sequence[Figure | None]
+                   ) -> list[Column]:
+    """Medians below a head, with the widths of their intervals if any has one."""
+    columns = [Column(head, tuple(items)), Column("+/-", tuple(map(width_item, figures)))]
+    return columns[:1] if columns[1].is_empty else columns
+
+
 def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes,
                  side_name: str) -> list[Column]:
     """Median and +/- of one side, `base` or `new`."""
@@ -52,12 +59,11 @@ def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Fo
     cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
     figures = [comparison.figures(row, metric)[side_name == "new"] for row in comparison.rows]
     unknown = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
-    medians = [value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
-                          side.matrix.coverage_text(cell, metric.name) or unknown)
-               if cell else Item(wording.NOTHING)
-               for cell, figure in zip(cells, figures, strict=True)]
-    columns = [Column(side_name, tuple(medians)), Column("+/-", tuple(map(width_item, figures)))]
-    return [column for column in columns if column.head == side_name or not column.is_empty]
+    return figure_columns(side_name, [
+        value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
+                   side.matrix.coverage_text(cell, metric.name) or unknown)
+        if cell else Item(wording.NOTHING)
+        for cell, figure in zip(cells, figures, strict=True)], figures)
 
 
 def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
@@ -77,9 +83,9 @@ def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
     changes = [row.changes.get(metric.name) for row in comparison.rows]
     effects = [change.judged.detectable if change else None for change in changes]
     columns = [
-        Column("MDE", tuple(Item("" if effect is None else size_of_change(1 + effect))
+        Column(wording.MDE, tuple(Item("" if effect is None else size_of_change(1 + effect))
                             for effect in effects)),
-        Column("outliers", tuple(Item("+".join(map(str, change.outliers)) if change and any(
+        Column(wording.OUTLIERS, tuple(Item("+".join(map(str, change.outliers)) if change and any(
             change.outliers) else "") for change in changes))]
     return [column for column in columns if not column.is_empty]
 
@@ -190,7 +196,7 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
     marks = [
         ("~", "undecided: the 95 % interval contains 0 % (1x)", Verdict.UNDECIDED in verdicts),
         ("=", "equivalent: the whole interval is within margin=", Verdict.EQUIVALENT in verdicts),
-        ("MDE", "minimum detectable effect: the smallest change that so many "
+        (wording.MDE, "minimum detectable effect: the smallest change that so many "
          f"{unit.value}s with this noise find in 8 of 10 comparisons",
          any(change.judged.detectable is not None for change in changes)),
         (">0% <0%", DIRECTION_MEANING,
@@ -200,8 +206,12 @@ def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
          f"fewer than {stats.SIDES_NEEDED} {unit.value}s a side, or too few for so many rows: "
          "nothing can be said",
          any(change.verdict is Verdict.UNKNOWN and change.ratio for change in changes)),
-        ("outliers", "rounds of base + new that lie far from the others of their cell; they are "
-         "counted", any(any(change.outliers) for change in changes)),
+        (wording.OUTLIERS, "rounds of base + new that lie far from the others of their cell; they "
+         "are counted", any(any(change.outliers) for change in changes)),
+        ("FCR", "5 % of the intervals of changed rows may miss, over all rows",
+         any(change.judged.family.tested > 1 for change in changes)),
+        ("A/A", "the baseline against itself: the farther end of the interval",
+         any(change.same is not None for change in changes)),
     ]
     return [(mark, meaning) for mark, meaning, occurs in marks if occurs]
 
@@ -230,7 +240,8 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
                     data=lambda: comparisons_json(comparisons))
 
 
-def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
+def comparison_legend(comparisons: Sequence[Comparison]) -> list[Pair]:
+    """The meaning of the marks and columns that occur."""
     changes = [change for one in comparisons for change in one.changes()]
     units = list(dict.fromkeys(one.unit for one in comparisons))
     pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))
@@ -243,14 +254,24 @@ def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list
                               for change in one.changes()], unit)
     means = [mean for one in comparisons for mean in one.geomeans.values()]
     if means:
+        every = "; all: exact counts and rows that wait for a 40 ms timer too"
         pairs.append((wording.MEAN,
                       f"geometric mean of new / base over rows, within each {units[0].value}"
-                      + f"; {wording.EVERY}" * any(mean.every for mean in means)))
+                      + every * any(mean.every for mean in means)))
+    return pairs
+
+
+def comparison_notes(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
+    """The footnotes and the notes."""
     hopeless = [
         f"with so few {one.unit.value}s a change of {metric.name} in so few of "
         f"{one.family(metric.name).tested} rows cannot survive the correction: "
         f"more {one.unit.value}s, or fewer rows, are needed"
         for one in comparisons for metric in one.metrics if one.family(metric.name).hopeless]
     remarks = [note for one in comparisons for note in one.notes]
-    return [*pairs, *notes.lines(),
+    return [*notes.lines(),
             *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]
+
+
+def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
+    return [*comparison_legend(comparisons), *comparison_notes(comparisons, notes)]

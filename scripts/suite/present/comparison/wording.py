@@ -12,8 +12,8 @@ from suite.present.answers import opposed_text
 from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
-CHANGE, INTERVAL = "change", "95% CI"  # heads of columns
-MEAN, EVERY = "geomean", "all: exact counts and rows that wait for a 40 ms timer too"
+CHANGE, INTERVAL, MDE, OUTLIERS = "change", "95% CI", "MDE", "outliers"  # heads of columns
+MEAN, MEAN_EVERY = "geomean", "geomean=all"
 ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
@@ -66,7 +66,8 @@ def row_name(row: Row) -> str:
 def mean_size(comparison: Comparison, mean: Mean) -> str:
     """`geomean of 5 of 6 cells, n=9`, with `geomean=all` in place of `geomean` if it is that."""
     whole = f" of {len(comparison.rows)}" if mean.left_out else ""
-    return f"{MEAN}{'=all' * mean.every} of {mean.rows}{whole} cells, n={mean.ratio.pairs}"
+    name = MEAN_EVERY if mean.every else MEAN
+    return f"{name} of {mean.rows}{whole} cells, n={mean.ratio.pairs}"
 
 
 def opposed_of(comparison: Comparison, metric: Metric) -> str:

@@ -1,113 +1,72 @@
 # SPDX-License-Identifier: MIT
-"""Builds the blocks that `paste` prints and `verify` recomputes: sides and words above, a table for
-each metric, and below these how and where it was measured. No figure is empty and only intervals,
-`[+1.9%, +4.3%]`, have a blank: `verify` can read a block whose columns moved."""
+"""Builds the blocks that `paste` prints and `verify` recomputes: sides and words above, the tables
+of `compare` without optional columns, and below these how and where it was measured."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.errors import UsageError
 from suite.base.runner_words import BUILD
 from suite.base.text import say
-from suite.base.units import Scale, scale_choose
+from suite.base.units import scale_choose
 from suite.base.words import words_split, words_text
 from suite.decide.comparison.build import compare_pair, geomeans_every
 from suite.decide.comparison.differences import axis_hint, declared_check
 from suite.decide.comparison.model import Comparison, Side
 from suite.decide.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.decide.replays import metrics_claimed
-from suite.decide.summary import Figure, Summary, summary_build
-from suite.observe.frame import Matrix
+from suite.decide.summary import Summary, summary_build
+from suite.observe.frame import Cell, Matrix
+from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import STREAMS
 from suite.observe.metrics import METRICS, Metric
 from suite.observe.selection import Selection, cells_select
-from suite.present.columns import median_text, width_item
-from suite.present.comparison import wording
-from suite.present.comparison.document import key_columns, row_add, scale_of
+from suite.present.claims import publication_pairs
+from suite.present.columns import Footnotes, figure_note, value_item
+from suite.present.comparison import document, wording
 from suite.present.heading import words_common
 from suite.present.mail import foot
 from suite.present.mail.command import RESULTS, SEED_WORD, command_words, is_derivable
-from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.present.tables.model import Document, Group, Pair, Section, Table
 from suite.result.files import SCENARIO
 from suite.result.plan import revision_of
 from suite.scenario.scenario import scenario_load
 
-WIDTH = "+/-"
-NO_FIGURES = "no figures"  # label of the rows without a figure on either side
-FIRST = "default"  # the value that comes first on every axis
 EVERYTHING = "everything"  # the name of a side without words
 # the columns that reviewers of netdev ask for, besides throughput
 NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_message")
-Columns = tuple[Column, ...]
 
 
-def figure_columns(head: str, figures: Sequence[Figure | None], metric: Metric, scale: Scale
-                   ) -> Columns:
-    """The medians of one side and the widths of their intervals, without blanks."""
-    medians = [median_text(figure.median, metric, scale) if figure else "" for figure in figures]
-    return tuple(Column(name, tuple(Item(text.replace(" ", "") or wording.NOTHING)
-                                    for text in texts))
-                 for name, texts in ((head, medians), (WIDTH, map(str, map(width_item, figures)))))
+def legend_pairs(marks: Sequence[Pair]) -> list[Pair]:
+    """The meaning of these marks in one line, without those of optional columns."""
+    texts = [f"{mark} = {means}" for mark, means in marks
+             if mark not in (wording.MDE, wording.OUTLIERS)]
+    return [("legend", "; ".join(texts))] if texts else []
 
 
-def places_order(places: Sequence[tuple[str, ...]]) -> list[int]:
-    """The indices of rows in the order of the plan, but `default` first. places: their values."""
-    known = [list(dict.fromkeys([FIRST, *values])) for values in zip(*places, strict=True)]
-    return sorted(range(len(places)), key=lambda index: [
-        values.index(value) for values, value in zip(known, places[index], strict=True)])
+def comparison_tables(comparison: Comparison, notes: Footnotes) -> list[Table]:
+    return [replace(table, groups=tuple(group for group in table.groups if not group.optional))
+            for table in document.tables_build(comparison, notes)]
 
 
-def table_make(title: str, keys: Columns, groups: Sequence[Columns], rounds: str,
-               total: Mapping[str, str] | None = None) -> Table:
-    """A table of the rows with a figure; a further line names the others. rounds: the line below.
-    total: the texts of a row that sums up, by the head of their column."""
-    whole = Table(keys, tuple(Group("", columns) for columns in groups), title)
-    places = list(zip(*([item.text for item in key.items] for key in keys), strict=True))
-    order = places_order(places)
-    empty = [row for row in order if all(column.items[row].text == wording.NOTHING
-                                         for columns in groups for column in columns)]
-    table = whole.take([row for row in order if row not in empty])
-    if total:
-        table = replace(table, foot=1, keys=row_add(table.keys, total), groups=tuple(
-            replace(group, columns=row_add(group.columns, total)) for group in table.groups))
-    names = ", ".join(" ".join(places[row]) for row in empty)
-    return replace(table, below=rounds, remark=f"{NO_FIGURES}: {names}" if empty else "")
-
-
-def comparison_tables(comparison: Comparison) -> list[Table]:
-    tables, rows = [], comparison.rows
-    for metric in filter(comparison.is_known, comparison.metrics):
-        scale, mean = scale_of(comparison, metric), comparison.geomeans.get(metric.name)
-        figures = [comparison.figures(row, metric) for row in rows]
-        factors = wording.has_factors(comparison, metric)
-        changes = [wording.change_item_texts(row.changes.get(metric.name), factors) for row in rows]
-        keys = key_columns(comparison.axes, [row.axes for row in rows])
-        total = {keys[0].head: wording.mean_size(comparison, mean),
-                 **wording.mean_item_texts(mean, factors)} if mean else None
-        tables.append(table_make(wording.metric_title(metric, scale.unit), keys, [
-            (*figure_columns("base", [base for base, _ in figures], metric, scale),
-             *figure_columns("new", [new for _, new in figures], metric, scale)),
-            (Column(wording.CHANGE, tuple(Item(text) for text, _ in changes)),
-             Column(wording.INTERVAL, tuple(Item(interval) for _, interval in changes)))],
-            foot.line_shorten(wording.rounds_text(comparison, metric)), total))
-    return tables
-
-
-def cells_tables(summary: Summary, axes: tuple[str, ...], cells: Sequence[str]) -> list[Table]:
-    """A table of medians for each metric that any of these cells has. cells: their names."""
-    tables = []
-    keys = key_columns(axes, [{axis: summary.matrix.cells[name].axes[axis] for axis in axes}
-                              for name in cells])
-    for metric in summary.metrics:
-        figures = [summary.figures[name].get(metric.name) for name in cells]
-        if known := [figure for figure in figures if figure]:
-            scale = scale_choose((figure.median for figure in known), metric.unit)
-            tables.append(table_make(
-                wording.metric_title(metric, scale.unit), keys,
-                [figure_columns("median", figures, metric, scale)],
-                foot.table_rounds_text(known, summary.same[metric.name].values(), metric)))
-    return tables
+def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], metric: Metric,
+                notes: Footnotes) -> Table:
+    """The medians of a metric that some of these cells have. axes: the words that name them."""
+    found = [summary.figures[cell.name].get(metric.name) for cell in cells]
+    known = [figure for figure in found if figure]
+    scale = scale_choose((figure.median for figure in known), metric.unit)
+    items = [value_item(cell, figure, metric, scale, notes, metric is summary.metrics[0],
+                        figure_note(summary.matrix, cell, metric))
+             for cell, figure in zip(cells, found, strict=True)]
+    floor = max(filter(None, (same.reach for same in summary.same[metric.name].values())),
+                default=None)
+    rounds = wording.span_text([figure.rounds for figure in known])
+    return Table(document.key_columns(axes, [cell.axes for cell in cells]),
+                 (Group("", tuple(document.figure_columns("median", items, found))),),
+                 wording.metric_title(metric, scale.unit),
+                 below=f"n={rounds} round{'s' if rounds != '1' else ''}, medians"
+                       + wording.floor_text(metric, floor))
 
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
@@ -135,13 +94,19 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
                          + reason)
     heads += [("axis", ",".join(declared))] if declared else []
     heads += [("with", words_text(words))] if words else []
+    # verify() knows the metrics of the tables alone, and not which others were asked for
+    shown = replace(comparison, metrics=tuple(filter(comparison.is_known, comparison.metrics)),
+                    notes=tuple(note for note in comparison.notes if note != TIMES_INVALID))
+    notes = Footnotes()
+    tables = comparison_tables(shown, notes)
     # Of two results the foot describes the base; `differs` says what is not the same for new.
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
-    tables = comparison_tables(comparison)
-    below = foot.foot_pairs(comparison.base.matrix, measured, tables,
-                            foot.comparison_remarks(comparison), comparison)
-    return Document("", [Section(heads, tables)], below, commands=commands)
+    return Document("", [Section(heads, tables)], [
+        *foot.measured_pairs(comparison.base.matrix, measured, comparison),
+        *legend_pairs(document.comparison_legend([shown])),
+        *document.comparison_notes([shown], notes),
+        *publication_pairs(comparison.base.matrix)], commands=commands)
 
 
 def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
@@ -161,20 +126,23 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
 
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
     """The block of the cells with these words, without any comparison."""
-    summary = summary_build(matrix, tuple(metric.name for metric in metrics))
-    cells = cells_select(matrix, words)
-    axes = tuple(axis for axis in matrix.axes
-                 if len({cell.axes[axis] for cell in cells}) > 1)
-    common = words_common(cells, [*axes, *words])
-    tables = cells_tables(summary, axes, [cell.name for cell in cells])
-    if not tables:
+    cells, notes = cells_select(matrix, words), Footnotes()
+    known = [metric for metric in metrics
+             if any(len(matrix.series(cell.name, metric.name)) for cell in cells)]
+    if not known:
         raise UsageError(f"no good run of {words_text(words) or matrix.result.name} knows "
                          f"{' or '.join(metric.name for metric in metrics)}")
-    remarks = [*foot.cells_remarks(cells), *foot.coverage_remarks(matrix, cells, metrics)]
+    summary = summary_build(matrix, tuple(metric.name for metric in known))
+    axes = [axis for axis in matrix.axes if len({cell.axes[axis] for cell in cells}) > 1]
+    tables = [cells_table(summary, axes, cells, metric, notes) for metric in known]
     heads = [("cells", words_text(words) or "all")]
-    heads += [("with", words_text(common))] if common else []
-    return Document("", [Section(heads, tables)], foot.foot_pairs(matrix, cells, tables, remarks),
-                    commands=commands_of(matrix))
+    if common := words_common(cells, [*axes, *words]):
+        heads.append(("with", words_text(common)))
+    legend = document.widths_pairs(figure for cell in cells
+                                   for figure in summary.figures[cell.name].values())
+    return Document("", [Section(heads, tables)], [
+        *foot.measured_pairs(matrix, cells), *legend_pairs(legend), *notes.lines(),
+        *publication_pairs(matrix)], commands=commands_of(matrix))
 
 
 def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:

@@ -41,7 +41,7 @@ def is_left(table: Table, column: Column) -> bool:
 def texts_of(table: Table) -> list[list[str]]:
     """The heads, then the texts of each row."""
     return [[column.head for column in table.columns],
-            *([column.items[row].text for column in table.columns] for row in range(table.rows))]
+            *([str(column.items[row]) for column in table.columns] for row in range(table.rows))]
 
 
 def plain_table(table: Table) -> list[str]:
