@@ -41,12 +41,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that stay together under one title. optional: if there is no room beside the others,
-    they stand below the table, with only the rows that have a value in them."""
+    """Columns that stay together under one title."""
 
     title: str
     columns: tuple[Column, ...]
-    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Table:
 
     breaks: the rows at which a key other than the last one changes. foot: how many of the last rows
     sum up the others. place: words that all rows share, because the table was cut by its first key.
-    below, remark: lines under the table. missing: why there is no table.
+    below, remark: lines under the table. A table without columns is its title alone.
     """
 
     keys: tuple[Column, ...] = ()
@@ -66,7 +64,6 @@ class Table:
     below: str = ""
     remark: str = ""
     place: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -77,11 +74,11 @@ class Table:
         return len(self.columns[0].items) if self.columns else 0
 
     def take(self, rows: Sequence[int]) -> Table:
+        """Only these rows, without the lines under the table."""
         return replace(
-            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0,
-            groups=tuple(replace(group,
-                                 columns=tuple(column.take(rows) for column in group.columns))
-                         for group in self.groups))
+            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0, below="",
+            remark="", groups=tuple(Group(group.title, tuple(
+                column.take(rows) for column in group.columns)) for group in self.groups))
 
 
 class Section(NamedTuple):
