@@ -26,7 +26,7 @@ from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
 from suite.present.legend import legend_pairs, published_sizes
-from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.present.tables.model import Column, Document, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
 GROUPS_ANSWERED = 6  # more answers would push the table off the screen
@@ -56,12 +56,10 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
     named = [columns.axis_names(summary, layout.rows, row) for row in rows]
     keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
             for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
-    groups: list[Group] = []
-    for across in axis_values(cells, layout.across):
-        for metric in summary.metrics:
-            head = " ".join(columns.axis_names(summary, layout.across, across))
-            chosen = [place.get((row, across)) for row in rows]
-            groups += columns.groups_build(summary, chosen, metric, head, notes)
+    groups = [group for across in axis_values(cells, layout.across) for metric in summary.metrics
+              for group in columns.groups_build(
+                  summary, [place.get((row, across)) for row in rows], metric,
+                  " ".join(columns.axis_names(summary, layout.across, across)), notes)]
     breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
     return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
@@ -115,7 +113,7 @@ def listed_text(texts: Sequence[str]) -> str:
     return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
 
 
-def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
+def result_foot(summary: Summary, table: Table, notes: columns.Footnotes) -> Pairs:
     """The lines below a table: legend, footnotes, remarks on the result."""
     remarks = list(summary.matrix.result.notes)
     if summary.gain and not summary.gains:
@@ -123,7 +121,7 @@ def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
     if summary.published_unused:
         remarks.insert(0, "published figures of cells that are not in this result: "
                        + listed_text(summary.published_unused))
-    return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
+    return [*legend_pairs(summary, table), *published_sizes(summary), *notes.lines(),
             *library_pairs(summary.matrix, summary.metrics),
             *(("note", remark) for remark in remarks)]
 
@@ -142,7 +140,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
     answers, claims = answers_of(summary), claims_pairs(summary.matrix)
     answered, deciding = answers_and_opposed(summary, answers), deciding_pairs(answers)
     return Document(
-        title_text(summary.matrix), [section], result_foot(summary, notes),
+        title_text(summary.matrix), [section], result_foot(summary, table, notes),
         answer=[] if ends_a_run else answered,
         end=[*claims, *(answered if ends_a_run else []), *deciding],
         fields=result_fields(summary), records=lambda: result_records(summary),
@@ -245,7 +243,7 @@ def figure_json(figure: Figure) -> dict[str, Any]:
 
 
 def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
-    return {columns.published_name(one.figure.set): {
+    return {f"published {one.figure.set}".rstrip(): {
         "value": one.figure.value, "from": one.figure.source, "ratio": one.ratio}
         for one in ratios}
 

@@ -36,7 +36,7 @@ class Column:
 
     @cached_property
     def is_empty(self) -> bool:
-        return not any(item.text for item in self.items)
+        return not any(map(str, self.items))
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,12 @@ class Table:
     @property
     def columns(self) -> tuple[Column, ...]:
         return (*self.keys, *(column for group in self.groups for column in group.columns))
+
+    @property
+    def texts(self) -> set[str]:
+        """The titles, heads and figures with their marks, without the keys."""
+        return {text for group in self.groups for column in group.columns
+                for text in (group.title, column.head, *map(str, column.items))}
 
     @property
     def rows(self) -> int:
