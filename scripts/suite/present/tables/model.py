@@ -98,8 +98,8 @@ class Section(NamedTuple):
 class Document(NamedTuple):
     """What a command prints: title, answer, sections, foot (meaning of marks, then notes), end.
 
-    commands: what a block for a mail ends with. fields, records: the columns and the lines of a
-    CSV, in base units. data: everything that is known, as one JSON value.
+    commands: what a block for a mail ends with. records: the lines of a CSV, in base units; fields:
+    its columns, if not all lines have them. data: everything that is known, as one JSON value.
     """
 
     title: str
