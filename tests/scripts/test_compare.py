@@ -154,7 +154,7 @@ def test_what_would_be_found_stands_below_where_there_is_no_room_beside():
     assert re.search(r"^apart .* ~ .* 13% +1\+1$", wide, re.MULTILINE)
     assert re.search(r"^apart .* ~ .*x\]$", narrow, re.MULTILINE)
     below = narrow.partition("\n\nplace     MDE  outliers\n")[2].splitlines()
-    assert below[1:4] == ["together            2+1", "apart     13%       1+1", ""]
+    assert below[1:4] == ["together            2+1", "apart     13%       1+1", "geomean"]
 
 
 def test_a_change_has_one_text_and_one_mark():

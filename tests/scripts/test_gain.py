@@ -81,7 +81,7 @@ def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
     text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
     line = next(line for line in text.splitlines() if line.startswith("tcp        plain     cork"))
     assert "%?" in line and "[" not in line
-    assert "?     fewer than 6 shared rounds, or too few for so many rows: no interval" in text
+    assert "?          fewer than 6 shared rounds, or too few for so many rows: no verdict" in text
 
 
 def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):

@@ -214,7 +214,7 @@ def test_a_bar_has_the_ratio_and_the_mark_of_the_table_and_says_what_marks_mean(
     drawings = drawings_make(verdicts, [Picture("bars", "bandwidth")])
     labels = re.findall(r'"([0-9][^"]*)" "', "".join(drawing.data for drawing in drawings))
     metric = METRICS["bandwidth"]
-    table = [ratio_item(figure, False, "") for figure in figures_of(verdicts, metric).values()]
+    table = [ratio_item(figure) for figure in figures_of(verdicts, metric).values()]
     marked = {re.sub(r" \[.*\]", "", item.text + item.mark) for item in table if item.text}
     assert marked == {label.split(", ")[1] for label in labels if "x" in label}
     assert any(text.endswith("~") for text in marked)

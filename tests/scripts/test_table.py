@@ -22,7 +22,6 @@ from suite.base import units
 from suite.decide.summary import summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import layout_choose
-from suite.present.table import listed_text
 from suite.scenario.scenario import TableLayout
 
 PIVOT = ("write", "bandwidth")
@@ -293,11 +292,18 @@ def test_values_as_text(function):
     assert found == TEXTS[function]
 
 
-@pytest.mark.parametrize("texts, said", [
-    (["a"], "a"), (["a", "b", "c"], "a, b, c"), (["a", "b", "c", "d"], "a, and 3 others"),
-])
-def test_many_published_figures_that_are_not_shown_are_counted(texts, said):
-    assert listed_text(texts) == said
+def test_published_figures_of_no_cell_are_counted(tmp_path):
+    folder = Path(shutil.copytree(NODELAY, tmp_path / "nodelay"))
+    with (folder / "scenario.toml").open("a") as file:
+        file.write("".join(f"""
+[[published]]
+words = "write=cork message={size}"
+metric = "peer_window"
+value = 1.0
+from = "other.csv"
+""" for size in ("1K", "2K")))
+    text = " ".join(table_text(*summary_of(folder), 120).split())
+    assert "2 published figures of cells that are not in this result, as write=cork mess" in text
 
 
 NEW_RENDERER = '''# SPDX-License-Identifier: MIT

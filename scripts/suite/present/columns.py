@@ -82,12 +82,6 @@ def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
     return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note
 
 
-def is_undefined(summary: Summary, cell: Cell, metric: Metric) -> bool:
-    """Whether a cell shows `n/a` without a footnote, which then needs a line in the legend."""
-    return cell.runs_ok > 0 and metric.name not in summary.figures[cell.name] and absence(
-        cell, metric, figure_note(summary.matrix, cell, metric)) == (ABSENT, "")
-
-
 def median_text(value: float, metric: Metric, scale: units.Scale) -> str:
     """A median in the unit of its column; `> 200` if only a bound is known."""
     return units.count_text(value) if metric.counts else units.beyond_text(
@@ -104,45 +98,48 @@ def width_item(figure: Figure | None) -> Item:
     return Item(text, "" if figure.interval.level else " r")
 
 
-def verdict_item(text: str, judged: Judged, interval: str = "") -> Item:
-    """A ratio or a gain with its interval and the mark of its verdict: `0.24x`, `0.98x~`,
-    `0.98x [0.95, 1.02]~`, `0.98x?`, `mixed`; `~` alone if not even the direction is certain."""
-    if judged.verdict is Verdict.UNKNOWN:
-        return Item(text, "?")
-    if judged.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT) and text[0] not in "<>":
-        return Item(text, interval + judged_marked("", judged))
-    return Item(judged_marked(text, judged),
-                "" if judged.verdict is Verdict.WITHHELD else interval)
+def verdict_item(texts: Sequence[str], judged: Judged) -> Item:
+    """A ratio or a gain with its interval and the mark of its verdict: `0.24x`, `0.98x?`,
+    `0.98x [0.95, 1.02]~`, `mixed`; `~` alone if not even the direction is certain. texts: of it and
+    of the ends of its interval, if it has one."""
+    mark = judged_marked("", judged)
+    is_undecided = judged.verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT)
+    if judged.verdict is Verdict.WITHHELD or is_undecided and texts[0][0] in "<>":
+        return Item(mark)
+    return Item(texts[0], f" {units.interval_text(texts)}".rstrip() + mark)
 
 
-def ratio_item(figure: Figure | None, is_base: bool, note: str) -> Item:
+def ratio_item(figure: Figure | None, is_base: bool = False, better: Metric | None = None) -> Item:
     """The ratio to the baseline with its interval, `0.24x [0.22, 0.27]`; the baseline: `base`.
-    note: the mark of the footnote that says why a ratio is withheld."""
+    better: the metric, to say how many times better the row is."""
     judged = figure.judged if figure else None
     if judged is None or judged.contrast.status is Status.ABSENT:
         return Item("base" if figure and is_base else "")
     if judged.estimate is None:
-        return Item(judged_marked("", judged), note)
+        return Item(judged_marked("", judged))
+    ratio = better_ratio(judged.estimate, better) if better else judged.estimate
     # The interval has no `x`, to save the width of the column.
-    bare = units.ratio_texts(*judged.estimate.span, text=partial(units.ratio_text, unit=""))
-    item = verdict_item(f"{bare[0]}x", judged, f" {units.interval_text(bare)}".rstrip())
-    return replace(item, mark=item.mark + note)
-
-
-def published_columns(summary: Summary, rows: Sequence[Figure | Gain | None],
-                      text: Callable[[float], str], head: Callable[[str], str]) -> list[Column]:
-    """A column for each set of published figures with a ratio here. head: of a set, by its name."""
-    def item(row: Figure | Gain | None, name: str) -> Item:
-        ratios = (one.ratio for one in (row.published if row else ()) if one.figure.set == name)
-        return Item(next((text(ratio) for ratio in ratios if ratio is not None), ""))
-
-    columns = [Column(head(name), tuple(item(row, name) for row in rows))
-               for name in published_sets(summary.matrix)]
-    return [column for column in columns if not column.is_empty]
+    one, *ends = units.ratio_texts(*ratio.span, text=partial(units.ratio_text, unit=""))
+    return verdict_item([f"{one}x", *ends], judged)
 
 
 def published_name(published_set: str) -> str:
     return f"published {published_set}".rstrip()
+
+
+def published_group(summary: Summary, rows: Sequence[Figure | Gain | None], metric: Metric
+                    ) -> Group:
+    """A column for each set of published figures: their ratios, as the metric has its own."""
+    def text(ratio: float) -> str:
+        if metric.name == summary.gain_shown:
+            return units.change_texts(ratio)[0]
+        is_inverse = metric.name == summary.best_metric and metric.better == "lower"
+        return units.ratio_text(1 / ratio if is_inverse else ratio)
+
+    ratios = [{one.figure.set: text(one.ratio) for one in (row.published if row else ())
+               if one.ratio is not None} for row in rows]
+    return Group("published", tuple(Column(name, tuple(Item(row.get(name, "")) for row in ratios))
+                                    for name in published_sets(summary.matrix)))
 
 
 def ratio_metrics(summary: Summary) -> set[str]:
@@ -170,95 +167,70 @@ def best_mark(summary: Summary, cell: Cell) -> str:
 
 def groups_build(summary: Summary, cells: Rows, metric: Metric, head: str, notes: Footnotes
                  ) -> list[Group]:
-    """The columns of one metric. head: the values of axes that the table spreads over columns."""
+    """The columns of one metric that have a value; published figures have a group of their own.
+    head: the values of axes that the table spreads over columns."""
     scale, is_first = scales_choose(summary)[metric.name], metric is summary.metrics[0]
     figures = [summary.figures[cell.name].get(metric.name) if cell else None for cell in cells]
+    rows: Sequence[Figure | Gain | None] = figures
     items = [value_item(cell, figure, metric, scale, notes, is_first,
                         figure_note(summary.matrix, cell, metric) if cell else "")
              for cell, figure in zip(cells, figures, strict=True)]
     if metric.name == summary.gain_shown:
-        return gain_groups(summary, cells, metric, scale, items, head)
-    is_leading = metric.name == summary.best_metric
-    if is_leading:
-        items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
-                 for item, cell in zip(items, cells, strict=True)]
+        rows = gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
+        columns = gain_columns(gains, metric, scale, items)
+    else:
+        if metric.name == summary.best_metric:
+            items = [replace(item, mark=best_mark(summary, cell) + item.mark) if cell else item
+                     for item, cell in zip(items, cells, strict=True)]
+        columns = [Column(scale.unit, tuple(items)), Column("+/-", tuple(map(width_item, figures))),
+                   *ratio_columns(summary, cells, metric, figures, notes)]
     title = head if head and len(summary.metrics) == 1 else f"{head} {metric.name}".strip()
-    columns = [Column(scale.unit, tuple(items)),
-               *ratio_columns(summary, cells, metric, figures, notes)]
-    return [Group(title, tuple(columns)),
-            *(better_groups(summary, cells, metric, figures) if is_leading else [])]
-
-
-def better_groups(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None]
-                  ) -> list[Group]:
-    """The columns of best=: how many times better than its baseline a row is, published ratios."""
-    texts = [units.ratio_texts(*better_ratio(figure.ratio, metric).span)
-             if figure and figure.ratio else [] for figure in figures]
-    if not any(texts):
-        return []
-    times = [verdict_item(text[0], figure.judged) if text and figure and figure.judged else
-             Item("base" if figure and is_base(summary, cell) else "")
-             for text, cell, figure in zip(texts, cells, figures, strict=True)]
-    intervals = Column("95 % interval", tuple(Item(units.interval_text(text)) for text in texts))
-    columns = [Column("", tuple(times)), *([] if intervals.is_empty else [intervals]),
-               *published_columns(summary, figures, lambda ratio: units.ratio_text(
-                   1 / ratio if metric.better == "lower" else ratio), published_name)]
-    word = "faster" if metric.is_speed else "better"
-    return [Group(f"times {word} than {' '.join(summary.baseline.values())}", tuple(columns))]
-
-
-def is_base(summary: Summary, cell: Cell | None) -> bool:
-    return cell is not None and summary.baseline.items() <= cell.axes.items()
+    groups = [Group(title, tuple(columns)), published_group(summary, rows, metric)]
+    filled = [replace(group, columns=tuple(one for one in group.columns if not one.is_empty))
+              for group in groups]
+    return [group for group in filled if group.columns]
 
 
 def ratio_columns(summary: Summary, cells: Rows, metric: Metric, figures: Sequence[Figure | None],
                   notes: Footnotes) -> list[Column]:
-    """+/-, the ratio to the baseline and published ratios; only columns that have a value."""
-    widths = Column("+/-", tuple(map(width_item, figures)))
-    columns = [] if widths.is_empty else [widths]
-    if metric.name not in ratio_metrics(summary):
-        return columns
-    if any(figure and figure.judged for figure in figures):
-        why = [notes.mark(withheld_note(figure.judged, metric)) if figure and figure.judged else ""
-               for figure in figures]
-        columns.append(Column(f"vs {' '.join(summary.baseline.values())}", tuple(
-            ratio_item(figure, is_base(summary, cell), note)
-            for cell, figure, note in zip(cells, figures, why, strict=True))))
-    return columns + published_columns(summary, figures, units.ratio_text, published_name)
+    """The ratio to the baseline, or with best= how many times better a row is. A ratio that is
+    withheld has a footnote. Empty if nothing is compared."""
+    better = metric if metric.name == summary.best_metric else None
+    if not any(figure and figure.judged for figure in figures) or (
+            not better and metric.name not in ratio_metrics(summary)):
+        return []
+    ratios = []
+    for cell, figure in zip(cells, figures, strict=True):
+        is_base = cell is not None and summary.baseline.items() <= cell.axes.items()
+        why = withheld_note(figure.judged, metric) if figure and figure.judged else ""
+        item = ratio_item(figure, is_base, better)
+        ratios.append(replace(item, mark=item.mark + notes.mark(why)))
+    head = (f"times {'faster' if metric.is_speed else 'better'}" if better else
+            f"vs {' '.join(summary.baseline.values())}")
+    return [Column(head, tuple(ratios))]
 
 
-def gain_groups(summary: Summary, cells: Rows, metric: Metric, scale: units.Scale,
-                items: Sequence[Item], head: str) -> list[Group]:
-    """The columns of gain=: pre, post, the gain and its interval; the worst and the best round;
-    published gains. items: value_item() of the rows."""
-    gains = [summary.gains.get(cell.name) if cell else None for cell in cells]
+def gain_columns(gains: Sequence[Gain | None], metric: Metric, scale: units.Scale,
+                 items: Sequence[Item]) -> list[Column]:
+    """The columns of gain=: pre, post, the gain, and the gains of the worst and the best round.
+    items: value_item() of the rows."""
     factors = any(units.is_factor(*gain.ratio.span) for gain in gains if gain)
-    texts = {id(gain): units.change_texts(*gain.ratio.span, factors=factors)
-             for gain in gains if gain}
 
     def column(name: str, item: Callable[[Gain], Item]) -> Column:
         return Column(name, tuple(item(gain) if gain else Item("") for gain in gains))
 
-    post = tuple(Item(median_text(gain.post, metric, scale), item.mark) if gain else item
-                 for gain, item in zip(gains, items, strict=True))
-    worst = column("worst", lambda gain: Item(round_gain_text(gain.worst)))
-    groups = {
-        metric.name: [
-            column(f"pre {scale.unit}".rstrip(),
+    def round_item(gain: float | None) -> Item:
+        return Item("" if gain is None else units.change_texts(1 + gain)[0])
+
+    post = [Item(median_text(gain.post, metric, scale), item.mark) if gain else item
+            for gain, item in zip(gains, items, strict=True)]
+    return [column(f"pre {scale.unit}".rstrip(),
                    lambda gain: Item(median_text(gain.pre, metric, scale))),
-            Column("post", post),
-            column("gain", lambda gain: verdict_item(texts[id(gain)][0], gain.judged)),
-            column("95 % interval", lambda gain: Item(units.interval_text(texts[id(gain)])))],
-        "gain in a round": [] if worst.is_empty else [
-            worst, column("best", lambda gain: Item(round_gain_text(gain.best)))],
-        "published gain": published_columns(
-            summary, gains, lambda ratio: units.change_texts(ratio)[0], str)}
-    return [Group(f"{head} {title}".lstrip(), tuple(columns))
-            for title, columns in groups.items() if columns]
-
-
-def round_gain_text(gain: float | None) -> str:
-    return "" if gain is None else units.change_texts(1 + gain)[0]
+            Column("post", tuple(post)),
+            column("gain", lambda gain: verdict_item(
+                units.change_texts(*gain.ratio.span, factors=factors), gain.judged)),
+            column("worst", lambda gain: round_item(gain.worst)),
+            column("best", lambda gain: round_item(gain.best))]
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:

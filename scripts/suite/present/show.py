@@ -88,7 +88,7 @@ def figure_text(figure: Figure, unit: str) -> str:
         text += (f", {'95 % interval' if figure.interval.level else 'min..max'}"
                  f" {value_text(figure.interval.low, unit)}"
                  f" to {value_text(figure.interval.high, unit)}")
-    return f"{text}; {ratio_item(figure, False, '')}" if figure.ratio and figure.median else text
+    return f"{text}; {ratio_item(figure)}" if figure.ratio and figure.median else text
 
 
 def ends_medians(runs: Sequence[MeasuredRun], value: Callable[..., float | None], *more: Any

@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any
 
 from suite import stats
-from suite.base.units import ratio_text
+from suite.base.units import counted_text, ratio_text
 from suite.contrast.verdicts import Judged
 from suite.decide.answers import Answer, answers_decide, axes_by_effect
 from suite.decide.optimum import Optimum, better_ratio
@@ -26,15 +26,16 @@ from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
 from suite.present.legend import legend_pairs, published_sizes
-from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.present.tables.model import Column, Document, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
 GROUPS_ANSWERED = 6  # more answers would push the table off the screen
-# Fields of a metric in a record besides median and interval; each follows `METRIC_`.
-BEST_FIELDS = ("mark", "better", "better_low", "better_high", "better_verdict")
-RATIO_FIELDS = ("ratio", "ratio_low", "ratio_high", "verdict")
-GAIN_FIELDS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
-               "gain_best")
+# Parts of a CSV after METRIC, or after the metric of gain= or best=, with their place in JSON.
+FIGURE_PARTS = {"": "median", "_low": "low", "_high": "high"}
+RATIO_PARTS = {"_ratio": "value", "_ratio_low": "low", "_ratio_high": "high", "_verdict": "verdict"}
+GAIN_PARTS = ("pre", "post", "gain", "gain_low", "gain_high", "gain_verdict", "gain_worst",
+              "gain_best")
+BEST_PARTS = ("mark", "better", "better_low", "better_high", "better_verdict")
 Fields = dict[str, float | str | None]  # values of a record, by field
 
 
@@ -56,23 +57,32 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
     named = [columns.axis_names(summary, layout.rows, row) for row in rows]
     keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
             for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
-    groups: list[Group] = []
-    for across in axis_values(cells, layout.across):
-        for metric in summary.metrics:
-            head = " ".join(columns.axis_names(summary, layout.across, across))
-            chosen = [place.get((row, across)) for row in rows]
-            groups += columns.groups_build(summary, chosen, metric, head, notes)
+    groups = [group for across in axis_values(cells, layout.across) for metric in summary.metrics
+              for group in columns.groups_build(
+                  summary, [place.get((row, across)) for row in rows], metric,
+                  " ".join(columns.axis_names(summary, layout.across, across)), notes)]
     breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
     return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
 
 
-def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the questions of the scenario, and to best= if no question asks the same.
+def axes_unasked(summary: Summary) -> dict[str, float]:
+    """The words that a scenario without questions and claims (as of a run of words alone) answers,
+    with their effect: that which matters most, then the others. Empty with best=."""
+    scenario = summary.matrix.result.scenario
+    if scenario.answers or scenario.claims or summary.best or not summary.metrics:
+        return {}
+    return axes_by_effect(summary.matrix, summary.metrics[0])
 
-    A scenario without questions and claims (as of a run of words alone) answers which value is best
-    of the word that matters most, and of the baseline's word, unless that makes more than
-    GROUPS_ANSWERED answers. effects_pairs() has the others.
-    """
+
+def axes_answered(summary: Summary) -> list[str]:
+    """Of axes_unasked() the first, and the words of the baseline."""
+    axes = list(axes_unasked(summary))
+    return [axis for axis in axes if axis in axes[:1] or axis in summary.baseline]
+
+
+def answers_of(summary: Summary) -> list[Answer]:
+    """The answers to the questions of the scenario, and to best= or else to axes_answered(). An
+    answer of more than GROUPS_ANSWERED groups is left out, unless best= asks for it."""
     axes = [summary.best] if summary.best else axes_answered(summary)
     answers = answers_decide(summary.matrix, *(
         Question(f"Which {axis} is best by {summary.metrics[0].name}?", axis,
@@ -80,52 +90,17 @@ def answers_of(summary: Summary) -> list[Answer]:
     return [answer for answer in answers if summary.best or len(answer.optima) <= GROUPS_ANSWERED]
 
 
-def axes_answered(summary: Summary) -> list[str]:
-    """The words that a scenario without questions and claims answers: the one that matters most,
-    and that of the baseline."""
-    scenario = summary.matrix.result.scenario
-    if scenario.answers or scenario.claims or not summary.metrics:
-        return []
-    effects = axes_by_effect(summary.matrix, summary.metrics[0])
-    first = list(effects)[:1]
-    return first + [axis for axis in summary.baseline if axis in effects and axis not in first]
-
-
-def effects_pairs(summary: Summary) -> Pairs:
-    """How much the words matter that axes_answered() leaves out; empty without such."""
-    answered = axes_answered(summary)
-    if not answered or summary.best:
-        return []
-    metric = summary.metrics[0]
-    texts = [f"{axis} {ratio_text(effect)}" for axis, effect in axes_by_effect(
-        summary.matrix, metric).items() if axis not in answered]
-    return [(None, f"Other words change {metric.name} by at most: {', '.join(texts)}.")
-            ] if texts else []
-
-
 def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
-    """The answers, and the metrics whose rows changed to opposite sides."""
+    """The answers, how much other words matter, and the metrics whose rows changed to opposite
+    sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
-    return [*answers_pairs(answers), *effects_pairs(summary), *opposed_pairs(
+    answered = axes_answered(summary)
+    others = ", ".join(f"{axis} {ratio_text(effect)}" for axis, effect
+                       in axes_unasked(summary).items() if axis not in answered)
+    effects: Pairs = [(None, f"Other words change {summary.metrics[0].name} by at most: {others}.")
+                      ] if others else []
+    return [*answers_pairs(answers), *effects, *opposed_pairs(
         summary.matrix, (metric for metric in summary.metrics if metric.name in names))]
-
-
-def listed_text(texts: Sequence[str]) -> str:
-    """Up to three texts, or the first and the number of the others."""
-    return ", ".join(texts) if len(texts) <= 3 else f"{texts[0]}, and {len(texts) - 1} others"
-
-
-def result_foot(summary: Summary, notes: columns.Footnotes) -> Pairs:
-    """The lines below a table: legend, footnotes, remarks on the result."""
-    remarks = list(summary.matrix.result.notes)
-    if summary.gain and not summary.gains:
-        remarks.insert(0, f"no gain of {summary.gain}: no cell shares a good round with a baseline")
-    if summary.published_unused:
-        remarks.insert(0, "published figures of cells that are not in this result: "
-                       + listed_text(summary.published_unused))
-    return [*legend_pairs(summary), *published_sizes(summary), *notes.lines(),
-            *library_pairs(summary.matrix, summary.metrics),
-            *(("note", remark) for remark in remarks)]
 
 
 def title_text(matrix: Matrix) -> str:
@@ -136,17 +111,25 @@ def title_text(matrix: Matrix) -> str:
 def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) -> Document:
     """The table of a result with everything around it, and its records and JSON. ends_a_run: the
     answers stand last, because a terminal shows the end of a long output."""
-    notes = columns.Footnotes()
+    matrix, unused, notes = summary.matrix, summary.published_unused, columns.Footnotes()
     table = result_table(summary, layout, notes)
-    section = Section(heading_pairs(summary, columns.scales_choose(summary)), [table])
-    answers, claims = answers_of(summary), claims_pairs(summary.matrix)
+    answers, claims = answers_of(summary), claims_pairs(matrix)
     answered, deciding = answers_and_opposed(summary, answers), deciding_pairs(answers)
+    remarks = []
+    if unused:
+        remarks.append(f"{counted_text(len(unused), 'published figure')} of cells that are not in "
+                       f"this result, as {unused[0]}")
+    if summary.gain and not summary.gains:
+        remarks.append(f"no gain of {summary.gain}: no cell shares a good round with a baseline")
+    foot = [*legend_pairs(summary, table), *published_sizes(summary), *notes.lines(),
+            *library_pairs(matrix, summary.metrics),
+            *(("note", remark) for remark in (*remarks, *matrix.result.notes))]
     return Document(
-        title_text(summary.matrix), [section], result_foot(summary, notes),
+        title_text(matrix),
+        [Section(heading_pairs(summary, columns.scales_choose(summary)), [table])], foot,
         answer=[] if ends_a_run else answered,
         end=[*claims, *(answered if ends_a_run else []), *deciding],
-        fields=result_fields(summary), records=lambda: result_records(summary),
-        data=lambda: summary_json(summary))
+        records=lambda: result_records(summary), data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
@@ -190,37 +173,35 @@ def best_fields(summary: Summary, cell: Cell) -> Fields:
     return mark | estimate_fields("better", better, 0, figure.judged)
 
 
-def result_fields(summary: Summary) -> list[str]:
-    """The columns of a CSV: status, the axes that vary, METRIC, METRIC_low and METRIC_high in SI
-    units. METRIC_censored is there where some figure is only a bound (docs/methodology.md,
-    "Quantiles"). GAIN_FIELDS, BEST_FIELDS and RATIO_FIELDS are there where the table has them."""
-    censored = [metric.name for metric in summary.metrics if any(
-        figure_censored(found[metric.name]) for found in summary.figures.values()
-        if metric.name in found)]
-    shown = columns.ratio_metrics(summary)
-    ratios = [metric.name for metric in summary.metrics if metric.name in shown]
-    return ["status", *summary.matrix.axes,
-            *(f"{metric.name}{end}" for metric in summary.metrics for end in ("", "_low", "_high")),
-            *(f"{name}_censored" for name in censored),
-            *(f"{summary.gain}_{part}" for part in GAIN_FIELDS if summary.gain),
-            *(f"{summary.best_metric}_{part}" for part in BEST_FIELDS if summary.best),
-            *(f"{name}_{part}" for name in ratios for part in RATIO_FIELDS)]
+def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
+    """The columns of a CSV, in SI units, each with its path in cell_json(). METRIC_censored is
+    there where some figure is only a bound (docs/methodology.md, "Quantiles")."""
+    names = [metric.name for metric in summary.metrics]
+    compared = [name for name in names if name in columns.ratio_metrics(summary)]
+    censored = [name for name in names if any(
+        figure_censored(row[name]) for row in summary.figures.values() if name in row)]
+    return {
+        "status": ("status",), **{axis: ("axes", axis) for axis in summary.matrix.axes},
+        **{f"{name}{end}": ("metrics", name, part)
+           for name in names for end, part in FIGURE_PARTS.items()},
+        **{f"{name}_censored": ("metrics", name, "censored") for name in censored},
+        **{f"{summary.gain}_{part}": ("gain", part) for part in GAIN_PARTS if summary.gain},
+        **{f"{summary.best_metric}_{part}": ("best", part) for part in BEST_PARTS if summary.best},
+        **{f"{name}{end}": ("metrics", name, "ratio", part)
+           for name in compared for end, part in RATIO_PARTS.items()}}
 
 
 def result_records(summary: Summary) -> Iterator[Fields]:
-    """A record of each cell. It has result_fields() and more."""
+    """The lines of a CSV: of each cell the values at csv_paths(), None where it has none."""
+    def value_at(value: Any, path: Sequence[str]) -> Any:
+        for key in path:
+            value = (value or {}).get(key)
+        return value
+
+    paths = csv_paths(summary)
     for cell in summary.matrix.cells.values():
-        record: Fields = {"status": cell.status, **cell.axes}
-        for name, figure in summary.figures[cell.name].items():
-            record |= figure_fields(name, figure)
-            if figure.ratio and figure.judged:
-                record |= estimate_fields(f"{name}_ratio", figure.ratio, 0) | {
-                    f"{name}_verdict": verdict_name(figure.judged)}
-        gain = summary.gains.get(cell.name)
-        for asked, parts in ((summary.gain, gain_fields(gain) if gain else {}),
-                             (summary.best_metric, best_fields(summary, cell))):
-            record |= {f"{asked}_{part}": value for part, value in parts.items()}
-        yield record
+        value = cell_json(summary, cell)
+        yield {name: value_at(value, path) for name, path in paths.items()}
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
@@ -238,14 +219,13 @@ def figure_json(figure: Figure) -> dict[str, Any]:
                              "exact": figure.exact}
     if figure_censored(figure):
         value["censored"] = figure_censored(figure)
-    if figure.ratio is not None:
-        verdict = verdict_name(figure.judged) if figure.judged else None
-        value["ratio"] = ratio_json(figure.ratio) | {"verdict": verdict}
+    if figure.judged and figure.ratio:
+        value["ratio"] = ratio_json(figure.ratio) | {"verdict": verdict_name(figure.judged)}
     return value | published_json(figure.published)
 
 
 def published_json(ratios: Iterable[PublishedRatio]) -> dict[str, Any]:
-    return {columns.published_name(one.figure.set): {
+    return {f"published {one.figure.set}".rstrip(): {
         "value": one.figure.value, "from": one.figure.source, "ratio": one.ratio}
         for one in ratios}
 

@@ -106,7 +106,7 @@ def key_columns(axes: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric, or the reason for its absence: no cell that is compared has it."""
     if not comparison.is_known(metric):
-        return Table(title=wording.metric_title(metric, ""), missing="no cell reports it")
+        return Table(title=f"{wording.metric_title(metric, '')}: no cell reports it")
     scale = scale_of(comparison, metric)
     keys = key_columns(comparison.axes, [row.axes for row in comparison.rows])
     places = [tuple(row.axes.values())[:-1] for row in comparison.rows]
@@ -116,7 +116,7 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     groups = [Group("", tuple(sides)),
               Group("", tuple(change_columns(comparison, metric, notes)))]
     if doubts := doubt_columns(comparison, metric):
-        groups.append(Group("", tuple(doubts), optional=True))
+        groups.append(Group("", tuple(doubts)))
     mean = comparison.geomeans.get(metric.name)
     if mean:
         keys = row_add(keys, {keys[0].head: wording.MEAN})

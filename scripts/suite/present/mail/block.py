@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Builds the blocks that `paste` prints and `verify` recomputes: sides and words above, the tables
-of `compare` without optional columns, and below these how and where it was measured."""
+of `compare` without the MDE and outliers, and below these how and where it was measured."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -39,14 +39,15 @@ NETDEV = ("client_cpu_per_message", "server_cpu_per_message", "retransmits_per_m
 
 
 def legend_pairs(marks: Sequence[Pair]) -> list[Pair]:
-    """The meaning of these marks in one line, without those of optional columns."""
+    """The meaning of these marks in one line, without those of the MDE and outliers."""
     texts = [f"{mark} = {means}" for mark, means in marks
              if mark not in (wording.MDE, wording.OUTLIERS)]
     return [("legend", "; ".join(texts))] if texts else []
 
 
 def comparison_tables(comparison: Comparison, notes: Footnotes) -> list[Table]:
-    return [replace(table, groups=tuple(group for group in table.groups if not group.optional))
+    """Those of `compare` without its third group of columns: the MDE and outliers."""
+    return [replace(table, groups=table.groups[:2])
             for table in document.tables_build(comparison, notes)]
 
 

@@ -91,7 +91,7 @@ class Panel:
         text = median_text(figure.median, self.metric, self.scale)
         text += "" if self.metric.counts else f" {self.scale.unit}"
         if figure.ratio and figure.judged:
-            text += f", {verdict_item(ratio_text(figure.ratio.value), figure.judged)}"
+            text += f", {verdict_item([ratio_text(figure.ratio.value)], figure.judged)}"
         if self.length(bar) > self.limit:
             text += ", bar cut"
         elif figure.interval and self.scale.apply(figure.interval.high) > self.extent:

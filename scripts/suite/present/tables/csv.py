@@ -9,6 +9,6 @@ from suite.present.tables.model import Document
 
 
 def render(document: Document, width: int = 0) -> str:
-    frame = pd.DataFrame(document.records(), columns=list(document.fields))
+    frame = pd.DataFrame(document.records(), columns=list(document.fields) or None)
     return frame.replace([np.inf, -np.inf], np.nan).to_csv(
         index=False, float_format="%.10g", lineterminator="\n")

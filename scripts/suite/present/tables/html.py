@@ -74,11 +74,8 @@ def section_elements(section: Section) -> list[ET.Element]:
     made = [element("h3", section.title)] if section.title else []
     made += pairs_list(section.head)
     for table in section.tables:
-        if table.missing:
-            made.append(element("p", f"{table.title}: {table.missing}"))
-            continue
         made += [element("p", table.title)] if table.title else []
-        made.append(table_element(table))
+        made += [table_element(table)] if table.columns else []
         made += [element("p", text, class_="remark")
                  for text in (table.below, table.remark) if text]
     return made

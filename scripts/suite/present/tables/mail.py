@@ -11,12 +11,11 @@ from suite.base.errors import UsageError
 from suite.base.text import GAP
 from suite.present.mail.command import command_lines
 from suite.present.mail.rules import COLUMNS, lines_require, words_wrap
-from suite.present.tables.markdown import escape
+from suite.present.tables import markdown, terminal
 from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Document, Item, Pair, Table
 
 LABEL_WIDTH = len("base:")
-# A key column of nothing but these is aligned right.
-NUMBER_TEXT = re.compile(r"\d+(\.\d+)?[KMG]?|default|none")
+WIDE = 1000  # no table is wrapped: one that is too wide is cut
 SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # by word, with --utf8
 ARROW = " \u2192 "
 
@@ -32,34 +31,18 @@ class Style:
     commands: Callable[[Sequence[str]], list[str]]
 
 
-def is_left(table: Table, column: Column) -> bool:
-    """Whether a column is aligned left: a key with other texts than numbers above the sums."""
-    items = column.items[:table.rows - table.foot]
-    return column in table.keys and not all(NUMBER_TEXT.fullmatch(item.text) for item in items)
-
-
-def texts_of(table: Table) -> list[list[str]]:
-    """The heads, then the texts of each row."""
-    return [[column.head for column in table.columns],
-            *([str(column.items[row]) for column in table.columns] for row in range(table.rows))]
-
-
 def plain_table(table: Table) -> list[str]:
-    """Aligned text, as kernel lists have it. The row that sums up fills the last columns only."""
-    lines, label = texts_of(table), ""
+    """Aligned text, as kernel lists have it. The label of the row that sums up covers the empty
+    columns beside it, if it fits there."""
+    lines = terminal.table_lines(table, WIDE)
     if table.foot:
-        label, lines[-1][0] = lines[-1][0], ""
-    widths = [max(map(len, texts)) for texts in zip(*lines, strict=True)]
-    if label:
-        empty = [width for width, text in zip(widths, lines[-1], strict=True) if not text]
-        widths[0] += max(len(label) - len(GAP.join(" " * width for width in empty)), 0)
-    left = [is_left(table, column) for column in table.columns]
-    texts = [GAP.join(text.ljust(width) if names else text.rjust(width)
-                      for text, width, names in zip(line, widths, left, strict=True)).rstrip()
-             for line in lines]
-    texts[-1] = label + texts[-1][len(label):]
-    whole = len(GAP.join(" " * width for width in widths))
-    return [texts[0], "-" * max(4, whole), *texts[1:]]
+        key, *others = table.keys
+        label = key.items[-1].text
+        bare = terminal.table_lines(replace(table, keys=(
+            replace(key, items=(*key.items[:-1], Item(""))), *others)), WIDE)
+        if bare[-1].startswith(" " * len(label + GAP)):
+            return [*bare[:-1], label + bare[-1][len(label):]]
+    return lines
 
 
 def plain_labelled(label: str, text: str) -> list[str]:
@@ -68,23 +51,12 @@ def plain_labelled(label: str, text: str) -> list[str]:
     return words_wrap(text, first, " " * len(first))
 
 
-def pipes(texts: Sequence[str]) -> str:
-    return "".join(f"| {escape(text)} " if text else "| " for text in texts) + "|"
-
-
-def markdown_table(table: Table) -> list[str]:
-    """A table of Markdown, with an empty line before and after it."""
-    heads, *rows = texts_of(table)
-    marks = [":---" if is_left(table, column) else "---:" for column in table.columns]
-    return ["", pipes(heads), "|" + "|".join(marks) + "|", *map(pipes, rows), ""]
-
-
 STYLES = {
     # LKML, netdev: aligned text
     "plain": Style(plain_table, plain_labelled, lambda text: [text],
                    lambda text: words_wrap(text, "", "  "), list),
     # qemu-devel, libguestfs, GitLab: pipes
-    "md": Style(markdown_table,
+    "md": Style(lambda table: ["", *markdown.table_lines(table), ""],
                 lambda label, text: words_wrap(text, f"- {label}: ", "  "),
                 lambda text: ["", f"**{text}**", ""],
                 lambda text: words_wrap(text, "- ", "  "),
@@ -96,8 +68,7 @@ def groups_cut(table: Table) -> list[Table]:
     """A table for each group of columns. The sums and the lines below stay with the last one."""
     *first, last = table.groups
     rows = range(table.rows - table.foot)
-    return [*(replace(replace(table, groups=(group,)).take(rows), below="", remark="")
-              for group in first),
+    return [*(replace(table, groups=(group,)).take(rows) for group in first),
             replace(table, groups=(last,))]
 
 
@@ -110,10 +81,11 @@ def rows_cut(table: Table) -> list[Table]:
     labelled = replace(first, items=first.items[:end] + key.items[end:])  # the label of the sums
     whole = replace(table, keys=(labelled, *others[1:]))
     places = grouped((item.text, row) for row, item in enumerate(key.items[:end]))
-    parts = [replace(whole.take(rows), place={**table.place, key.head: value}, below="", remark="")
-             for value, rows in places.items()]
-    last = [*list(places.values())[-1], *range(end, table.rows)]
-    return [*parts[:-1], replace(whole.take(last), foot=table.foot, place=parts[-1].place)]
+    *parts, last = [replace(whole.take(rows), place={**table.place, key.head: value})
+                    for value, rows in places.items()]
+    rows = [*list(places.values())[-1], *range(end, table.rows)]
+    return [*parts, replace(whole.take(rows), foot=table.foot, place=last.place,
+                            below=table.below, remark=table.remark)]
 
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:

@@ -33,11 +33,9 @@ def table_lines(table: Table) -> list[str]:
 
 
 def titled_lines(table: Table) -> list[str]:
-    title = f"**{table.title}**"
-    if table.missing:
-        return ["", f"{title}: {table.missing}"]
+    title = ["", f"**{table.title}**"] if table.title else []
     below = [line for text in (table.below, table.remark) if text for line in ("", text)]
-    return [*(["", title] if table.title else []), "", *table_lines(table), *below]
+    return [*title, *(["", *table_lines(table)] if table.columns else []), *below]
 
 
 def render(document: Document, width: int = 0) -> str:

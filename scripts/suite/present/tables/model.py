@@ -36,17 +36,15 @@ class Column:
 
     @cached_property
     def is_empty(self) -> bool:
-        return not any(item.text for item in self.items)
+        return not any(map(str, self.items))
 
 
 @dataclass(frozen=True)
 class Group:
-    """Columns that stay together under one title. optional: if there is no room beside the others,
-    they stand below the table, with only the rows that have a value in them."""
+    """Columns that stay together under one title."""
 
     title: str
     columns: tuple[Column, ...]
-    optional: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class Table:
 
     breaks: the rows at which a key other than the last one changes. foot: how many of the last rows
     sum up the others. place: words that all rows share, because the table was cut by its first key.
-    below, remark: lines under the table. missing: why there is no table.
+    below, remark: lines under the table. A table without columns is its title alone.
     """
 
     keys: tuple[Column, ...] = ()
@@ -66,22 +64,27 @@ class Table:
     below: str = ""
     remark: str = ""
     place: Mapping[str, str] = field(default_factory=dict)
-    missing: str = ""
 
     @property
     def columns(self) -> tuple[Column, ...]:
         return (*self.keys, *(column for group in self.groups for column in group.columns))
 
     @property
+    def texts(self) -> set[str]:
+        """The titles, heads and figures with their marks, without the keys."""
+        return {text for group in self.groups for column in group.columns
+                for text in (group.title, column.head, *map(str, column.items))}
+
+    @property
     def rows(self) -> int:
         return len(self.columns[0].items) if self.columns else 0
 
     def take(self, rows: Sequence[int]) -> Table:
+        """Only these rows, without the lines under the table."""
         return replace(
-            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0,
-            groups=tuple(replace(group,
-                                 columns=tuple(column.take(rows) for column in group.columns))
-                         for group in self.groups))
+            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0, below="",
+            remark="", groups=tuple(Group(group.title, tuple(
+                column.take(rows) for column in group.columns)) for group in self.groups))
 
 
 class Section(NamedTuple):
@@ -95,8 +98,8 @@ class Section(NamedTuple):
 class Document(NamedTuple):
     """What a command prints: title, answer, sections, foot (meaning of marks, then notes), end.
 
-    commands: what a block for a mail ends with. fields, records: the columns and the lines of a
-    CSV, in base units. data: everything that is known, as one JSON value.
+    commands: what a block for a mail ends with. records: the lines of a CSV, in base units; fields:
+    its columns, if not all lines have them. data: everything that is known, as one JSON value.
     """
 
     title: str

@@ -3,7 +3,6 @@
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import replace
 
 from suite.base.text import GAP, labelled_lines
 from suite.present.tables.model import Column, Document, Group, Pair, Table
@@ -60,25 +59,12 @@ def block_lines(table: Table, parts: Sequence[list[str]]) -> list[str]:
     return [line.rstrip() for line in [*heads, "-" * max(4, *map(len, heads)), *broken]]
 
 
-def blocks_of(table: Table, width: int) -> list[list[str]]:
-    """The lines of the table; columns beyond the width follow in further blocks."""
+def table_lines(table: Table, width: int) -> list[str]:
+    """The lines of the table; groups beyond the width follow in further blocks."""
     keys = [column_lines(key) for key in table.keys]
     beside = width - sum(len(key[0]) + len(GAP) for key in keys)
-    return [block_lines(table, [*keys, *block])
-            for block in groups_split([group_lines(group) for group in table.groups], beside)]
-
-
-def table_lines(table: Table, width: int) -> list[str]:
-    """The whole table. Optional groups stand below it if they would need a further block."""
-    optional = tuple(group for group in table.groups if group.optional)
-    fixed = replace(table, groups=tuple(group for group in table.groups if not group.optional))
-    blocks, above = blocks_of(table, width), blocks_of(fixed, width)
-    if len(blocks) > len(above):
-        rows = [row for row in range(table.rows)
-                if any(column.items[row].text for group in optional for column in group.columns)]
-        below = blocks_of(replace(table, groups=optional).take(rows), width)
-        blocks = [*above, *below, []]
-    return [line for block in blocks for line in ["", *block]][1:]
+    blocks = groups_split([group_lines(group) for group in table.groups], beside)
+    return [line for block in blocks for line in ["", *block_lines(table, [*keys, *block])]][1:]
 
 
 def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
@@ -86,8 +72,6 @@ def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
 
 
 def titled_lines(table: Table, width: int) -> list[str]:
-    if table.missing:
-        return [f"{table.title}: {table.missing}"]
     below = [line for text in (table.below, table.remark) for line in textwrap.wrap(text, width)]
     return [*([table.title] if table.title else []), *table_lines(table, width), *below]
 
