@@ -19,7 +19,7 @@ from suite.observe.metrics import METRICS
 from suite.observe.results import Result
 from suite.observe.runs import NUMBERS, TEXTS, Runs
 from suite.observe.traits import Traits
-from suite.result.plan import Boots, Plan, PlannedCell
+from suite.result.plan import Plan, PlannedCell
 from suite.scenario.scenario import LABEL, LABEL_REPEAT, Scenario
 
 METRIC = "time_per_message"
@@ -121,7 +121,7 @@ def matrix_simulated(first: np.ndarray, again: np.ndarray, sessions: int = 1) ->
     plan = Plan("simulated", ("group", "write"), planned, rounds=rounds // sessions, seed=1,
                 baseline=f"write={BASE}")
     for _ in range(sessions):
-        plan = plan.with_session(Boots("simulated"))
+        plan = plan.with_session({"": "simulated"})
     result = Result(Path("simulated"), Scenario("simulated"), plan, {},
                     runs_simulated(first, again), ())
     return matrix_build(result)

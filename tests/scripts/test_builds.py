@@ -188,11 +188,12 @@ def test_a_client_is_told_neither_that_it_is_a_build_nor_where_it_is() -> None:
 
 def test_a_heading_tells_this_build_only_where_a_cell_had_it() -> None:
     cells = tuple(PlannedCell(f"build={build}", {"build": build}, {}) for build in ("old", "this"))
-    programs = Programs("0.1.0", "r1", "d1", {"old": Build("old", "r0", "d0")})
+    own = Build("", "r1", "d1", "0.1.0")
+    programs = Programs({"this": own, "old": Build("old", "r0", "d0")})
     plan = Plan("words", ("build",), cells, rounds=1, seed=1, programs=programs)
     assert builds_text(plan) == "this: revision r1, d1; old: revision r0, d0"
     assert builds_text(replace(plan, cells=cells[:1])) == "old: revision r0, d0"
-    assert builds_text(replace(plan, cells=cells[1:], programs=Programs("0.1.0", "r1", "d1"))) == ""
+    assert builds_text(replace(plan, cells=cells[1:], programs=Programs({"this": own}))) == ""
 
 
 def test_the_client_by_itself_says_who_starts_another_build(binaries: Client) -> None:

@@ -84,7 +84,8 @@ def test_a_block_says_where_the_sources_are_if_the_build_knows_it(nodelay):
 def test_two_builds_are_called_by_their_revisions(nodelay):
     known = nodelay.result.plan
     plan = replace(known, programs=replace(known.programs,
-                                           builds={"../old": Build("../old", "v1.0-3", "d")}))
+                                           builds={**known.programs.builds,
+                                                   "../old": Build("../old", "v1.0-3", "d")}))
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
     sides = [Side(f"build={build}", matrix, {"build": build})
              for build in ("this", "../old")]

@@ -21,7 +21,7 @@ from suite.measure.dry_run import estimate_text
 from suite.measure.progress import MatrixProgress
 from suite.measure.schedule import Run
 from suite.result.files import Journal
-from suite.result.plan import Boots, Plan, PlannedCell
+from suite.result.plan import Plan, PlannedCell
 
 QUIET_S = 0.4  # a thread that draws ten times a second would have drawn
 
@@ -58,7 +58,7 @@ def status_of(record: Mapping[str, Any]) -> str:
 
 
 def progress(stream: TextIO, runs: int, planned_s: float | None = 1.0) -> MatrixProgress:
-    plan = Plan("words", ("write",), (), rounds=1).with_session(Boots(""))
+    plan = Plan("words", ("write",), (), rounds=1).with_session({"": ""})
     return MatrixProgress(Journal(Path(), plan, {}, -1), runs, planned_s, stream, status_of)
 
 

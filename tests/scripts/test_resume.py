@@ -342,7 +342,7 @@ def test_another_build_is_refused_by_name(
 
 def test_a_program_of_the_same_name_in_another_folder_is_another_program_if_its_bytes_differ(
 ) -> None:
-    before, same, other = (Programs("0.1.0", "r", "d", subjects=subjects) for subjects in (
+    before, same, other = (Programs(subjects=subjects) for subjects in (
         {"/usr/bin/x": "one"}, {"/opt/x": "one", "/usr/bin/y": "new"}, {"/opt/x": "two"}))
     assert programs_changed(before, same) == ""
     assert programs_changed(before, other) == "with another /opt/x (one; now it is two)"

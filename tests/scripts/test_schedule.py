@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 from suite.measure.schedule import Run, concurrent_round, round_order, seed_draw, session_schedule
-from suite.result.plan import Boots, Plan, PlannedCell, Session
+from suite.result.plan import Plan, PlannedCell, Session
 
 CELLS = [PlannedCell(f"write={name}", {}, {}, name == "b") for name in "abcdef"]
 POISSON = [replace(cell, words={"arrival_seed": "default"}) for cell in CELLS]
@@ -18,7 +18,7 @@ def names_of(runs: list[Run]) -> list[tuple[str, str]]:
 
 
 def schedule_of(cells: list[PlannedCell], rounds: int, seed: int) -> list[Run]:
-    session = Session("", Boots(""), 0, 1, rounds)
+    session = Session("", {"": ""}, 0, 1, rounds)
     plan = Plan("x", (), tuple(cells), rounds=rounds, seed=seed)
     return list(session_schedule(plan, session))
 

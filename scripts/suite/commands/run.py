@@ -33,7 +33,7 @@ from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.machine import Facts
-from suite.result.plan import Boots, Plan, Programs
+from suite.result.plan import Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
@@ -292,13 +292,11 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     """The result to write, with its first files; prints what runs where."""
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
-    programs = Programs(vocabulary.version, vocabulary.revision,
-                        client.build_digest(targets.local),
-                        builds_read(targets.local, builds_named(planned.plan)),
+    programs = Programs(builds_read(targets.local, builds_named(planned.plan)),
                         targets.identities(), vocabulary.homepage, programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
-    start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
+    start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},
                   options.more, intervals_are_wide, runs_stored)
     journal = journal_open(start, folder, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []

@@ -10,7 +10,7 @@ from suite.base.client import ROOT, Client, build_client, build_digest, client_l
 from suite.base.errors import Failure
 from suite.base.installation import PROGRAMS
 from suite.base.process import first_line
-from suite.base.runner_words import LOCAL, TARGET, target_of
+from suite.base.runner_words import LOCAL, TARGET, THIS, target_of
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, finding_document
 from suite.places.targets import Targets
@@ -84,11 +84,11 @@ def hosts_header(facts: Mapping[str, Any]) -> list[str]:
 
 
 def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
-    """These builds, by the value of build=."""
+    """The client's own build and these, by the value of build=."""
     found = {}
-    for value in values:
+    for value in (THIS, *values):
         other = build_client(client, value)
         vocabulary = client_list(other)
-        found[value] = Build(str(other.folder), vocabulary.revision, build_digest(other),
-                             vocabulary.version)
+        found[value] = Build("" if value == THIS else str(other.folder), vocabulary.revision,
+                             build_digest(other), vocabulary.version)
     return found

@@ -16,7 +16,7 @@ from suite.base.text import say
 from suite.measure.schedule import Run, round_order, seed_draw, session_schedule
 from suite.result import files
 from suite.result.files import Journal, plan_read, results_folder
-from suite.result.plan import Boots, Plan, Programs
+from suite.result.plan import Boots, Plan, Programs, boot_changed
 from suite.result.record import Outcomes, RunKey
 
 
@@ -65,7 +65,7 @@ def programs_named(programs: Programs) -> dict[str, str]:
     return {**{name: f"{build.revision}, {build.digest}" for name, build in builds.items()},
             **{f"target={value}": ", ".join(map(" ".join, facts.items()))
                for value, facts in programs.targets.items()},
-            **programs.subjects, "build": f"{programs.revision}, {programs.digest}"}
+            **programs.subjects}
 
 
 def programs_changed(known: Programs, mine: Programs) -> str:
@@ -90,7 +90,7 @@ def plan_continued(start: Start, folder: Path, plan: Plan) -> Plan:
     if not plan.is_same(start.plan):
         raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write its "
                          "words, or choose another folder with -o")
-    changed_boot = plan.session.boots.changed(start.boots)
+    changed_boot = boot_changed(plan.session.boots, start.boots)
     if changed_boot and not start.more:
         raise UsageError(f"{folder} was measured on {changed_boot}: choose another folder with -o, "
                          "or add a session of this boot with --more")

@@ -275,8 +275,8 @@ class Journal:
             if cell.unsupported is not None and (
                     session, WARMUP_ROUND, cell.name, LABEL) not in self.done:
                 self.append({
-                    "schema": SCHEMA, "uncork": self.plan.programs.uncork, "status": "unsupported",
-                    "reason": cell.unsupported, "words": cell.words,
+                    "schema": SCHEMA, "uncork": self.plan.programs.own.uncork,
+                    "status": "unsupported", "reason": cell.unsupported, "words": cell.words,
                     "run": {"cell": cell.name, "label": LABEL, "round": WARMUP_ROUND,
                             "session": session},
                 })

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.runner_words import RUN_WORDS, RUNNER_WORDS, THIS, RunWords, build_of
 from suite.base.words import words_split
@@ -43,56 +43,46 @@ class PlannedCell:
         return {**self.words, **self.given}
 
 
-@dataclass(frozen=True)
-class Build:
-    """One build of the programs. folder: its own; revision: of its sources; digest: of binaries."""
+class Build(NamedTuple):
+    """One build of the programs. folder: its own, empty for the client's; revision: of its sources;
+    digest: of its binaries; uncork: its version."""
 
-    folder: str
-    revision: str
-    digest: str
+    folder: str = ""
+    revision: str = ""
+    digest: str = ""
     uncork: str = ""
 
 
 @dataclass(frozen=True)
 class Programs:
-    """The programs that measured: version, revision and digest of the client's own build. homepage:
-    the public address that its sources were cloned from; None where there is none. builds: other
-    builds by the value of build=. targets: the facts of other targets, by the value of target=.
-    subjects: the digests of the programs of subjects on this machine, by path."""
+    """The programs that measured. builds: by the value of build=; the client's own is THIS.
+    homepage: the public address that its sources were cloned from; None where there is none.
+    targets: the facts of other targets, by the value of target=. subjects: the digests of the
+    programs of subjects on this machine, by path."""
 
-    uncork: str
-    revision: str
-    digest: str
     builds: Mapping[str, Build] = field(default_factory=dict)
     targets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     homepage: str | None = None
     subjects: Mapping[str, str] = field(default_factory=dict)
 
-    def build(self, value: str) -> Build | None:
-        return Build("", self.revision, self.digest) if value == THIS else self.builds.get(value)
+    @property
+    def own(self) -> Build:
+        return self.builds.get(THIS, Build())
 
     @property
-    def digests(self) -> tuple[str, dict[str, str]]:
+    def digests(self) -> dict[str, str]:
         """The digests of all builds and subjects: a result has figures of one set only."""
-        return self.digest, {value: build.digest for value, build
-                             in self.builds.items()} | dict(self.subjects)
+        return {value: build.digest for value, build in self.builds.items()} | dict(self.subjects)
 
 
-@dataclass(frozen=True)
-class Boots:
-    """The boot of this machine, and those of machines that target= names, by name."""
+Boots = Mapping[str, str]  # the boot of each machine: "" is this one, the others have their names
 
-    here: str
-    others: Mapping[str, str] = field(default_factory=dict)
 
-    def changed(self, now: Boots) -> str | None:
-        """Text about the first machine that was booted since; None where all boots are the same."""
-        before, after = {"": self.here, **self.others}, {"": now.here, **now.others}
-        for machine, boot in after.items():
-            if before.get(machine, boot) != boot:
-                name = f" of {machine}" if machine else ""
-                return f"another boot{name} ({before[machine]}; this one is {boot})"
-        return None
+def boot_changed(before: Boots, now: Boots) -> str:
+    """Text about the first machine that was booted since; empty where all boots are the same."""
+    return next((f"another boot{' of ' * bool(machine)}{machine} "
+                 f"({before[machine]}; this one is {boot})" for machine, boot in now.items()
+                 if before.get(machine, boot) != boot), "")
 
 
 @dataclass(frozen=True)
@@ -131,7 +121,7 @@ class Plan(RunWords):
     axes: tuple[str, ...]
     cells: tuple[PlannedCell, ...]
     quick: Mapping[str, WordChange] | None = None
-    programs: Programs = Programs("", "", "")
+    programs: Programs = Programs()
     sessions: tuple[Session, ...] = ()
 
     @property
@@ -178,7 +168,7 @@ class Plan(RunWords):
         """The plan as it was requested: without what machine, programs and sessions add."""
         return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
                        seed=None if seed is None else self.seed,
-                       programs=Programs("", "", ""), sessions=())
+                       programs=Programs(), sessions=())
 
     def requested_words(self) -> dict[str, str]:
         """The requested words as typed, by key: all values of cells, then the words of the run."""
@@ -220,11 +210,6 @@ class Plan(RunWords):
             *self.sessions[:-1], replace(self.session, last=self.session.last + rounds)))
 
 
-def revision_of(plan: Plan, words: Mapping[str, str]) -> str:
-    build = plan.programs.build(build_of(words))
-    return build.revision if build else ""
-
-
 def folders_of(plan: Plan) -> dict[str, str]:
     return {value: build.folder for value, build in plan.programs.builds.items()}
 
@@ -237,13 +222,12 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
     twice = [name for name, count in Counter(cell.name for cell in cells).items() if count > 1]
     if twice:
         raise Damaged(f"the cell {twice[0]} is there twice")
-    builds = {value: Build(entry["folder"], entry["revision"], entry["digest"],
-                           entry.get("uncork", ""))
+    builds = {value: Build(*(entry.get(key, "") for key in Build._fields))
               for value, entry in document.get("builds", {}).items()}
-    programs = Programs(document["uncork"], document["revision"], document["build"], builds,
-                        document.get("targets", {}), document.get("homepage"),
-                        document.get("subjects", {}))
-    sessions = tuple(Session(entry["session"], Boots(entry["boot"], entry.get("boots", {})),
+    own = Build("", document["revision"], document["build"], document["uncork"])
+    programs = Programs({THIS: own, **builds}, document.get("targets", {}),
+                        document.get("homepage"), document.get("subjects", {}))
+    sessions = tuple(Session(entry["session"], {"": entry["boot"], **entry.get("boots", {})},
                              entry["started_unix_ns"], *entry["rounds"])
                      for entry in document["sessions"])
     run = {key: document[key] for key in RUN_WORDS if document.get(key) is not None}
@@ -253,40 +237,38 @@ def plan_from(document: Mapping[str, Any]) -> Plan:
 
 def plan_document(plan: Plan) -> dict[str, Any]:
     """plan.json: docs/record.md, "Files of a result". The plan has a session."""
-    programs = plan.programs
+    programs, own = plan.programs, plan.programs.own
     return {
-        "schema": SCHEMA, "name": plan.name, "uncork": programs.uncork,
-        "revision": programs.revision, "build": programs.digest,
-        "boot": plan.sessions[0].boots.here,
-        **without_none(**{key: getattr(plan, key) for key in RUN_WORDS}),
+        "schema": SCHEMA, "name": plan.name, "uncork": own.uncork, "revision": own.revision,
+        "build": own.digest, "boot": plan.sessions[0].boots[""],
+        **known(**{key: getattr(plan, key) for key in RUN_WORDS}),
         "axes": list(plan.axes),
         "cells": [{"cell": cell.name, "words": cell.words, "given": cell.given,
                    "baseline": cell.baseline, "planned_s": cell.planned_s,
-                   **without_none(unsupported=cell.unsupported)} for cell in plan.cells],
-        **without_none(builds={value: vars(build) for value, build in programs.builds.items()}
-                      or None,
-                      targets=dict(programs.targets) or None, homepage=programs.homepage,
-                      subjects=dict(programs.subjects) or None,
-                      quick=plan.quick),
-        "sessions": [{"session": session.name, "boot": session.boots.here,
-                      **without_none(boots=dict(session.boots.others) or None),
+                   **known(unsupported=cell.unsupported)} for cell in plan.cells],
+        **known(builds={value: build._asdict() for value, build in programs.builds.items()
+                        if value != THIS} or None,
+                targets=programs.targets or None, homepage=programs.homepage,
+                subjects=programs.subjects or None, quick=plan.quick),
+        "sessions": [{"session": session.name, "boot": session.boots[""],
+                      **known(boots={name: boot for name, boot in session.boots.items() if name}
+                              or None),
                       "started_unix_ns": session.started_unix_ns,
                       "rounds": [session.first, session.last]} for session in plan.sessions],
     }
 
 
-def without_none(**items: Any) -> dict[str, Any]:
+def known(**items: Any) -> dict[str, Any]:
+    """The items without those that are None."""
     return {key: value for key, value in items.items() if value is not None}
 
 
 def builds_text(plan: Plan) -> str:
     """The builds of a result for a heading: value, revision, digest; empty without build=."""
-    named = list(plan.programs.builds)
-    if named and any(build_of(cell.words) == THIS for cell in plan.cells):
-        named = [THIS, *named]
-    builds = {value: plan.programs.build(value) for value in named}
+    used = {build_of(cell.words) for cell in plan.cells}
     return "; ".join(f"{value}: revision {build.revision}, {build.digest}"
-                     for value, build in builds.items() if build)
+                     for value, build in plan.programs.builds.items()
+                     if len(plan.programs.builds) > 1 and (value in used or value != THIS))
 
 
 def quick_text(changes: Mapping[str, WordChange]) -> str:

@@ -223,7 +223,7 @@ def result_names(matrices: MatrixPair, cells: Sequence[Sequence[Cell]]) -> list[
     of the results, else the paths of their folders."""
     results = [matrix.result for matrix in matrices]
     choices = [list(map(kernels_text, matrices, cells)),
-               [result.plan.programs.revision for result in results],
+               [result.plan.programs.own.revision for result in results],
                [result.name for result in results], [str(result.folder) for result in results]]
     return next((names for names in choices if all(names) and names[0] != names[1]), choices[-1])
 

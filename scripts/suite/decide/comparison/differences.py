@@ -70,8 +70,8 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
 def plan_facts(matrix: Matrix) -> FlatFacts:
     """The facts of a plan: the digest of the programs, and the boots of its sessions."""
     plan = matrix.result.plan
-    return {("binaries", "build"): plan.programs.digest,
-            ("boot", "boot"): ",".join(dict.fromkeys(one.boots.here for one in plan.sessions))}
+    return {("binaries", "build"): plan.programs.own.digest,
+            ("boot", "boot"): ",".join(dict.fromkeys(one.boots[""] for one in plan.sessions))}
 
 
 def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
@@ -147,7 +147,7 @@ def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
     if not any(BUILD in side for side in words):
         return ()
     named = list(map(build_of, words))
-    builds = [matrix.result.plan.programs.build(name)
+    builds = [matrix.result.plan.programs.builds.get(name)
               for matrix, name in zip(matrices, named, strict=True)]
     facts = [{("binaries", key): getattr(build, key) for key in ("revision", "digest")}
              if build else {} for build in builds]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.errors import UsageError
-from suite.base.runner_words import BUILD
+from suite.base.runner_words import BUILD, build_of
 from suite.base.text import say
 from suite.base.units import scale_choose
 from suite.base.words import words_split, words_text
@@ -30,7 +30,7 @@ from suite.present.mail import foot
 from suite.present.mail.command import RESULTS, SEED_WORD, command_words, is_derivable
 from suite.present.tables.model import Document, Group, Pair, Section, Table
 from suite.result.files import SCENARIO
-from suite.result.plan import revision_of
+from suite.result.plan import Build
 from suite.scenario.scenario import scenario_load
 
 EVERYTHING = "everything"  # the name of a side without words
@@ -72,8 +72,10 @@ def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], me
 
 def sides_name(base: Side, new: Side) -> tuple[str, str]:
     """The names of both sides in a block: builds have their revisions if these differ."""
-    named = [replace(side, name=revision_of(side.matrix.result.plan, side.words))
-             for side in (base, new)]
+    used = [side.matrix.result.plan.programs.builds.get(build_of(side.words)) or Build()
+            for side in (base, new)]
+    named = [replace(side, name=build.revision)
+             for side, build in zip((base, new), used, strict=True)]
     builds = (BUILD in base.words and all(side.name for side in named)
               and named[0].name != named[1].name)
     first, second = (wording.side_text(side) or EVERYTHING

@@ -107,7 +107,7 @@ def measured_pairs(matrix: Matrix, cells: Sequence[Cell], comparison: Comparison
         ("network", network_text(matrix, cells)),
         ("tls", heading.security_text(matrix) if secure else ""),
         ("uncork", "; ".join(filter(None, [
-            f"version {programs.uncork}, revision {programs.revision}", programs.homepage,
+            f"version {programs.own.uncork}, revision {programs.own.revision}", programs.homepage,
             builds]))),
         ("compared", compared),
         ("differs", others or "nothing else" if comparison else ""),
