@@ -1,29 +1,45 @@
 # SPDX-License-Identifier: MIT
 # Distributions of requests: a line for each cell, over percentiles or as shares.
-# Settings: left, right, bottom, top, logarithmic_y, label_x, label_y, and as macros style (of the
-# lines), tics_x, tics_y, and tics_x_text, tics_y_text (as many as text has room for).
+# Settings: shares (1: y is the share of requests that took at most x; 0: x is 1 / (1 - q) of the
+# percentile q, and y its time), nine (points of a line for each nine), left, right, bottom, top,
+# steep (1: times are on a logarithmic axis), label_x.
 # Columns of name.dat: x, y. One block for each series. If rounds is 1, one more for each series,
 # with the band of its rounds: x, low, high.
 
 eval framed(format, 21 + key_lines + title_lines)
-set logscale x 10
-if (logarithmic_y) { set logscale y 10 }
 set xrange [left:right]
 set yrange [bottom:top]
 set xlabel label_x
+columns = text ? 7 : (axes_right - axes_left) * width / 62
+if (shares) {
+    set ytics 0.25
+    do for [share = 0:100:25] { set ytics add (sprintf("%d %%%%", share) share / 100.0) }
+    if (steep) { set logscale x 10 }
+    eval tics('x', left, right, steep, columns)
+} else {
+    set logscale x 10
+    set xtics ()
+    do for [n = 0:12:ceil(log10(right) / columns)] {
+        set xtics add (sprintf("%.12g", 100 - 100 / 10.0**n) 10.0**n)
+    }
+    if (steep) { set logscale y 10 }
+    eval tics('y', bottom, top, steep, text ? 6 : (axes_top - axes_foot) * height / 35)
+}
 if (text) {
-    @tics_x_text
-    @tics_y_text
-    plot for [i = 1:style eq "steps" ? series : 0] data index i-1 using 1:2 with steps \
-         lt 0 notitle, \
+    plot for [i = 1:shares * series] data index i-1 using 1:2 with steps lt 0 notitle, \
          for [i = 1:series] data index i-1 using 1:2 with points pt i title names[i]
 } else {
-    @tics_x
-    @tics_y
-    set ylabel label_y
     set grid xtics ytics lc rgb "#dddddd" lt 1
-    plot for [i = 1:(rounds ? series : 0)] data index series+i-1 using 1:2:3 \
-         with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
-         for [i = 1:series] data index i-1 using 1:2 with @style lw 1.6 dt dashes[i] \
-         lc rgb colours[i] title names[i]
+    if (shares) {
+        plot for [i = 1:rounds * series] data index series+i-1 using 1:2:3 \
+             with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
+             for [i = 1:series] data index i-1 using 1:2 \
+             with steps lw 1.6 dt dashes[i] lc rgb colours[i] title names[i]
+    } else {
+        plot for [i = 1:rounds * series] data index series+i-1 using 1:2:3 \
+             with filledcurves fs solid noborder fc rgb "#c8".colours[i][2:7] notitle, \
+             for [i = 1:series] data index i-1 using 1:2 \
+             with linespoints pointinterval nine pt points[i] ps 0.8 * grain \
+             lw 1.6 dt dashes[i] lc rgb colours[i] title names[i]
+    }
 }

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
 # Settings: rows, columns (arrays of names), widest (characters of the longest name of a row),
-# label_x, label_x_text (with label_text_rows lines), label_rows, begin, pixels, below (units: left
-# of the columns, of a column, below the rows), slanted (1 if the names of columns have no room side
-# by side), and for text letters (characters of a column) and together (the number of columns side
-# by side; the others follow below).
+# label_x, begin, pixels, below (units: left of the columns, of a column, below the rows), slanted
+# (1 if the names of columns have no room side by side), and for text letters (characters of a
+# column) and together (the number of columns side by side; the others follow below).
 # Columns of name.dat: column, row, colour, colour of the text, text.
 
 eval start(format, 18)
@@ -15,7 +14,7 @@ set style fill solid 1.0 border rgb "#bbbbbb"
 set border 0
 if (!text) {
     eval titles
-    set label label_x at screen 0.5, screen (foot + 18 * label_rows - 9) / height center
+    set label label_x at screen 0.5, screen (foot + 9) / height center
     set lmargin at screen begin / width
     set rmargin at screen (begin + pixels * |columns|) / width
     set tmargin at screen 1 - (head + 2) / height
@@ -40,7 +39,7 @@ if (!text) {
     do for [from = 0:|columns| - 1:together] {
         to = from + together < |columns| ? from + together : |columns|
         first = from == 0 ? title_lines : 0
-        last = to == |columns| ? 1 + label_text_rows + signs_lines : 0
+        last = to == |columns| ? 2 + signs_lines : 0
         # With a line for each row and letters characters for each column all texts fit.
         eval start(format, |rows| + 3 + first + last)
         set lmargin widest + 2
@@ -53,7 +52,7 @@ if (!text) {
             set label rows[r] at first from - 0.5, first r - 1 right offset character -1,0
         }
         do for [c = from + 1:to] { set label columns[c] at first c - 1, first |rows| center }
-        set xlabel (last ? label_x_text : "") offset 0,-1
+        set xlabel (last ? label_x : "") offset 0,-1
         if (last) { set label signs_text at screen 0.5, character signs_lines - 1 center }
         set xrange [from - 0.5:to - 0.5]
         plot data using 1:2:5 with labels center

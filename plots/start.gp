@@ -4,13 +4,12 @@
 # All lengths are in units: a unit is a pixel on a screen, where letters have 11 pt.
 # Settings of every picture: name, formats, width, height (its size), unit (in 1/96 in), png_scale
 # (pixels of a png in 1/96 in), small_points (size of the small print), head, foot (heights of
-# title and small print), headline (array of lines), small_print (array of lines; the first dark lines are
-# about signs), headline_text (the title in text, title_lines lines), signs_text (the meaning of
-# signs in text, signs_lines lines).
+# title and small print), headline (array of lines), small_print (array of lines; the first dark
+# lines are about signs), headline_text (the title in text, title_lines lines), signs_text (the
+# meaning of signs in text, signs_lines lines).
 # Settings of pictures with series: series (their number), names, colours, points, dashes (arrays),
-# widest (characters of the longest name), title_key (the word whose values the names are),
-# key_columns, key_rows (of a key below the axes; 0 rows: it is on the right of the axes). If labels
-# on the left have several lines, label_columns is their number.
+# key_rows (of the key, which is below the axes), label_y (above the axes). Settings of axes of
+# ratios: ratio_low, ratio_high, ratio_steep (1 for a logarithmic axis).
 
 data = name.".dat"
 width = width * 1.0
@@ -37,21 +36,34 @@ titles_text = 'set label headline_text at screen 0.5, screen 1 center'
 # The same, and opens the file and sets the titles.
 titled(format, lines) = start(format, lines).'; set output name.".".format; ' \
     .(format eq "txt" ? titles_text : titles)
-# The same, for axes with a key.
+# The same, for axes with a key below them and with label_y above them.
 framed(format, lines) = titled(format, lines).'; set border 3; set tics nomirror out; ' \
-    .(format eq "txt" ? 'set tmargin title_lines + 1; set key '.key_text \
+    .(format eq "txt" ? 'set tmargin title_lines + 1; set key below left reverse Left samplen 2' \
     : 'set lmargin at screen axes_left; set rmargin at screen axes_right; ' \
-      .'set tmargin at screen axes_top; set bmargin at screen axes_foot / height; set key '.key_drawn)
-# In text the key is below the picture: beside it, names would take columns from the points.
-key_lines = exists("series") ? ceil(series * (widest + 9.0) / 64) : 0
-key_text = 'below left reverse Left samplen 2'
-# In other formats the key is on the right of the axes, or below if they would get too narrow.
-axes_left = (96 + (exists("label_columns") ? 18 * (label_columns - 1) : 0)) / width
-axes_right = exists("series") && !key_rows ? (width - 84 - 8.6 * widest) / width : (width - 26) / width
-axes_foot = foot + (exists("series") ? 18 * key_rows : 0) + 60
-axes_top = 1 - (head + 12) / height
-key_drawn = (exists("series") && key_rows \
-    ? sprintf('at screen 0.5, screen %f center top horizontal maxcols %d', \
-              (foot + 18 * key_rows) / height, key_columns) \
-    : 'outside right center').' reverse Left samplen 2 title title_key'
-
+      .'set tmargin at screen axes_top; set bmargin at screen axes_foot; '.above.key_drawn)
+longest = 0
+if (exists("series")) {
+    do for [i = 1:series] { longest = strlen(names[i]) > longest ? strlen(names[i]) : longest }
+    key_lines = ceil(series * (longest + 9.0) / 64) # of the key in text
+    key_top = foot + 18.0 * key_rows
+    axes_foot = (key_top + 60) / height
+}
+axes_left = 96 / width
+axes_right = 1 - 26 / width
+axes_top = 1 - (head + 30) / height
+above = 'set label 99 label_y at graph 0, graph 1 offset 0,0.9; '
+key_drawn = 'set key at screen 0.5, screen key_top / height center top horizontal ' \
+    .'reverse Left samplen 2'
+# Tics of an axis, at most so many but at least one: multiples of a round step. On a logarithmic
+# axis they are powers of 10, and where there is room also 2 and 5 times these.
+round_digit(x) = x < 2 ? 1 : x < 5 ? 2 : 5
+round_down(x) = 10.0**floor(log10(x)) * round_digit(x / 10.0**floor(log10(x)))
+powers(low, step) = sprintf('%.9g, %.9g', 10.0**(step * floor(log10(low) / step)), 10.0**step)
+tics(axis, low, high, steep, most) = 'set '.axis.'tics ' \
+    .(!steep ? sprintf('%.9g', round_down((high - low) / (most > 2.5 ? most / 2.5 : 1.0))) \
+    : 3 * log10(high / low) > most \
+      ? powers(low, ceil(log10(high / low) / (most > 1 ? most : 1.0))) \
+    : '10; do for [e = -12:12] { set '.axis.'tics add (2 * 10.0**e, 5 * 10.0**e) }')
+ratio_tics(axis, most) = tics(axis, ratio_low, ratio_high, ratio_steep, most) \
+    .'; set '.axis.'range [ratio_low:ratio_high]; set format '.axis.' "%gx"; ' \
+    .(ratio_steep ? 'set logscale '.axis : '')

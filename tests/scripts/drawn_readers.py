@@ -77,12 +77,10 @@ POINTS = {"7": CLEAR, "5": CLEAR, "6": NOT_CLEAR, "2": FEW}
 def forest_read(matrices: Matrices, metric: str) -> Rows:
     """The points of forests, which must say the same as the texts beside them."""
     comparisons, rows = comparisons_of(matrices, metric), {}
-    for drawing in forest_draw(comparisons, "forest") if comparisons else ():
-        blocks = data_rows(drawing)
-        heads = [(int(at), name) for at, name in blocks[1] if at.isdigit()] if (
-            "# headings" in drawing.data) else []
-        for at, _, _, _, point, name, text, _ in blocks[0]:
-            head = next((head for line, head in reversed(heads) if line < int(at)), "")
+    for drawing in forest_draw(comparisons, Picture("forest")) if comparisons else ():
+        head = ""
+        for *_, point, _, name, text, _ in data_rows(drawing)[0]:
+            head = name if point == "-1" else head
             wanted = f"{head} {name}".split()
             for one in comparisons:
                 for place in compared_places(one):
@@ -90,7 +88,7 @@ def forest_read(matrices: Matrices, metric: str) -> Rows:
                     alone = len(comparisons) == 1 and list(place) == wanted
                     if alone or named == wanted or (
                             len(place) == 1 and place == ("all",) and named[:-1] == wanted):
-                        said = said_by_signs(text.split(" [")[0].replace(" %", "%"))
+                        said = said_by_signs(text.replace(" %", "%"))
                         if said is None and ("larger" in text or "smaller" in text):
                             said = said_by_signs(re.sub("larger ->|<- smaller", "2x", text))
                             said = said and said._replace(way=1 if "larger" in text else -1)

@@ -145,7 +145,7 @@ def test_title_and_note_can_be_left_out_and_signs_stay(tmp_path, kind):
     (["size=5x3cm"], 'not "5x3cm"'), (["title=off"], 'title cannot be "off" (there is no, yes)'),
     (["size=1x1in"], "size=1x1in: a picture is 3.2 to 29 in wide, or 440 to 4000 px"),
     (["size=99999x300px"], "a picture is 3.2 to 29 in wide"),
-    (["size=4x1in"], "this picture needs a height of 3.4 in (87 mm)"),
+    (["size=4x1in"], "this picture needs a height of 3.3 in (84 mm)"),
     (["size=500x100px"], "this picture needs a height of"),
 ])
 def test_a_look_that_cannot_be_is_refused_in_one_line(tmp_path, words, said):
@@ -196,7 +196,8 @@ def test_bars_have_a_dot_for_every_round_whose_bar_is_whole_and_say_which_lie_be
 
 def test_a_bar_that_is_cut_has_no_dots_not_even_beyond_the_axis(verdicts):
     (drawing, *_) = drawings_make(verdicts, [asked("bars", "message", "bandwidth")])
-    assert "bar cut" in drawing.data and signs_of(drawing) == "~: undecided; dots: rounds"
+    assert "//" in drawing.data and signs_of(drawing) == (
+        "x: ratio to nodelay; //: bar cut off; ~: undecided; dots: rounds")
 
 
 def test_dots_do_not_move_and_a_count_that_is_the_same_in_every_round_has_none():
@@ -296,9 +297,9 @@ def test_axes_say_the_metric_in_words_and_its_unit(metric, said):
     labels = {kind: drawings_make(matrix_of(NODELAY), [asked(kind, metric=metric)])[0].settings
               for kind in ("bars", "forest", "heatmap", "order")}
     text = METRICS[metric].text
-    assert labels["bars"]["label"].startswith(f"{said}, and the ratio to nodelay")
-    assert labels["forest"]["label_x"] == f"{text}: ratio to write=nodelay"
-    assert labels["heatmap"]["label_x"].startswith(text)
-    assert labels["heatmap"]["label_x"].endswith(" than write=nodelay, by place")
+    assert labels["bars"]["label_x"] == said
+    assert labels["bars"]["signs_text"].startswith("[ ]: 95 % interval; x: ratio to nodelay")
+    assert labels["forest"]["label_x"] == "ratio to write=nodelay"
+    assert labels["heatmap"]["label_x"] == "place"
     assert labels["order"]["label_y"] == f"{text} / median of its cell"
     assert METRICS["latency_p999"].text == "latency p99.9"

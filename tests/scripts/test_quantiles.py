@@ -188,7 +188,7 @@ def test_a_cell_of_which_nothing_was_sent_does_not_stretch_the_axis(stored: Path
         left = re.search(r"^left = (.*)$", script.read_text(), re.MULTILINE)
         assert left and float(left[1]) > 1e-3, kind
         (cork,) = re.findall(r"^# cork.*\n(.*)$", data.read_text(), re.MULTILINE)
-        assert cork == "NaN NaN"
+        assert set(cork.split()) == {"NaN"}
 
 
 def test_pictures_of_a_bound_have_an_arrow(stored: Path, tmp_path: Path) -> None:
@@ -214,9 +214,9 @@ def test_a_curve_of_a_bound_has_an_arrow_there_and_no_ratio(tmp_path: Path) -> N
     blocks = {block.splitlines()[0]: [line.split() for line in block.strip().splitlines()[1:]]
               for block in data.read_text().split("\n\n\n")}
     below, bound = blocks["# cork"]
-    assert below[-1] == "NaN" and below[4] != "NaN", "a value has a ratio and no arrow"
-    assert bound[-1] == bound[1] != "NaN" and bound[4:7] == ["NaN"] * 3, "a bound has no ratio"
-    assert all(line[-1] == "NaN" for line in [*blocks["# nodelay"], *blocks["# writev"]])
+    assert below[8] == "NaN" and below[4] != "NaN", "a value has a ratio and no arrow"
+    assert bound[8] == bound[1] != "NaN" and bound[4:7] == ["NaN"] * 3, "a bound has no ratio"
+    assert all(line[8] == "NaN" for line in [*blocks["# nodelay"], *blocks["# writev"]])
     script, text = (data.with_suffix(suffix).read_text() for suffix in (".gp", ".txt"))
     assert "small_print[3] = ['arrow: at least so much; " in script
     assert text.count("^") == 2 and "^: at least so much" in text

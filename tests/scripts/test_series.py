@@ -15,14 +15,13 @@ from conftest import ROOT
 from drawn import draw, figure, made, needs_gnuplot, records_change, signs_of
 from drawn_readers import blocks_of
 from suite.base.errors import UsageError
-from suite.base.units import scale_choose
 from suite.contrast.contrast import Verdict
 from suite.observe.metrics import METRICS
 from suite.present.columns import ratio_item
 from suite.present.pictures import parts
 from suite.present.pictures.bars import bar_colour
 from suite.present.pictures.canvas import Canvas
-from suite.present.pictures.curve import height_settings, labels_stagger
+from suite.present.pictures.curve import Curves, labels_lines
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import COLOURS, colour_places, figures_of, series_settings
 from suite.present.pictures.plot import drawings_make, pictures_default
@@ -101,13 +100,9 @@ def test_four_numbers_on_an_axis_make_a_curve_and_words_do_not(tmp_path):
 
 
 def test_a_label_that_would_run_into_the_one_before_it_stands_a_line_lower():
-    labels = [("256", 256), ("320", 320), ("512", 512), ("1K", 1024)]
-    steps = [0.0, 0.04, 0.5, 1.0]
-    assert labels_stagger(labels, steps, 80) == [
-        ("256", 256), ("\\n320", 320), ("512", 512), ("1K", 1024)]
-    assert labels_stagger(labels, steps, 200) == labels
-    assert [label for label, _ in labels_stagger(labels, steps, 4)] == [
-        "256", "\\n320", "\\n\\n512", "1K"]
+    labels, steps = ["256", "320", "512", "1K"], [0.0, 0.04, 0.5, 1.0]
+    lines = {columns: labels_lines(labels, steps, columns) for columns in (80, 200, 4)}
+    assert lines == {80: [0, 1, 0, 0], 200: [0, 0, 0, 0], 4: [0, 1, 2, 0]}
 
 
 def strategies_listed():
@@ -166,14 +161,11 @@ def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colou
     assert places == [[COLOURS[0]], [COLOURS[1]]]
 
 
-def test_series_are_named_by_their_values_and_arms_need_no_word_above_them(monkeypatch, tmp_path):
+def test_series_are_named_by_their_values_and_numbers_by_their_word_too(tmp_path):
     (drawing,) = drawings_make(made(tmp_path, result_make.recipe_buffers(rounds=1)))
     assert [*drawing.series] == ["send", "receive"]
-    assert drawing.settings["title_key"] == "direction"
-    matrix = matrix_of(NODELAY)
-    monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [("read",), ("write",)])
-    settings = series_settings(Canvas(), matrix, ("arm",), {("read",): "read", ("write",): "write"})
-    assert settings["title_key"] == "", "the name of an arm says what it is"
+    assert parts.series_names([("5000",), ("20000",)], ("rate",), "") == {
+        ("5000",): "rate=5000", ("20000",): "rate=20000"}
 
 
 def test_the_programs_of_the_published_figures_of_buffers_are_arms():
@@ -204,7 +196,7 @@ def test_the_text_of_a_curve_has_whiskers_all_labels_and_every_series(tmp_path, 
     sizes = {cell.axes["message"] for cell in matrix.cells.values()}
     assert sizes <= set(text.split()) and all(name in text for name in drawing.series)
     assert "|: min..max" in text
-    low = [" ".join([*line.split()[:2], str(drawing.settings.get("bottom", 0)), *line.split()[3:]])
+    low = [" ".join([*line.split()[:2], "0.01", *line.split()[3:]])
            if line[:1].isdigit() else line for line in drawing.data.splitlines()]
     drawing_write(replace(drawing, data="\n".join(low) + "\n"), tmp_path)
     assert (tmp_path / f"{drawing.name}.txt").read_text().count("|") > text.count("|") + 30
@@ -245,10 +237,10 @@ def test_a_curve_of_which_one_series_alone_has_ratios_is_drawn(tmp_path):
     assert drawing.series[-1] == "cork (failed)"
 
 
-def test_a_logarithmic_height_holds_every_interval_and_little_more():
-    figures = [figure(2, 1.2, 3), figure(1000, 900, 1200)]
-    one, linear = scale_choose([1.0], "1"), {"logarithmic_y": False}
-    assert height_settings(figures, one, "higher") == {
-        "logarithmic_y": True, "bottom": pytest.approx(1), "top": pytest.approx(1440)}
-    assert height_settings(figures[:1], one, "higher") == linear
-    assert height_settings([], scale_choose([], "1"), "higher") == linear
+def test_values_that_span_a_lot_are_on_a_logarithmic_axis():
+    def steep(metric, *medians):
+        figures = {str(one): figure(one, one, one) for one in medians}
+        return Curves(None, METRICS[metric], None, None, figures, None).is_steep
+    assert steep("bandwidth", 2, 1000) and not steep("bandwidth", 20, 1000)
+    assert steep("cpu_per_byte", 20, 1000), "a cost falls along sizes"
+    assert not steep("bandwidth") and not steep("bandwidth", 0, 1000)

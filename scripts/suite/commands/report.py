@@ -27,6 +27,7 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.report.drawings import RenderedDrawing
 from suite.present.report.page import pair_page, result_page
 from suite.result.files import file_write, output_folder, result_find, writable_check
+from suite.scenario.scenario import Picture
 
 NAME = "report.html"
 
@@ -39,8 +40,8 @@ def drawings_draw(drawings: Sequence[Drawing]) -> tuple[RenderedDrawing, ...]:
 
 
 def forest_drawn(comparisons: Sequence[Comparison]) -> tuple[RenderedDrawing, ...]:
-    return drawings_draw(forest_draw(
-        comparisons, f"changes-{comparisons[0].metrics[0].name}")) if comparisons else ()
+    return drawings_draw(forest_draw(comparisons, Picture(
+        "forest", name=f"changes-{comparisons[0].metrics[0].name}"))) if comparisons else ()
 
 
 def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comparison]:

@@ -22,7 +22,4 @@ begin = 288
 pixels = 128
 slanted = 0
 below = 44
-label_x = 'bandwidth, times faster than write=nodelay, by message, bytes'
-label_rows = 1
-label_x_text = 'bandwidth, times faster than write=nodelay, by'."\n".'message, bytes'
-label_text_rows = 2
+label_x = 'message, bytes'

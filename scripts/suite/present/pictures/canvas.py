@@ -18,7 +18,9 @@ INCHES = {"column": 3.3, "page": 6.9}
 PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_PNG_SCALE, PRINT_SMALL = 300 / 96, 10.2
 LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
-BODY, BODY_SHARE, BODY_LEAST = 484, 0.8, 200  # height of axes without ratios: most, share, least
+# The height of axes by the number of panels: most, most as a share of the width, least.
+BODIES = {1: (500, 0.8, 210), 2: (680, 1.0, 260)}
+AXES_MARGINS = 122  # units on the left and the right of axes
 COLUMNS = 70  # the width of a picture in text
 NAME_MAX = 32  # the longest name of a bar or row, in characters
 LINE_LEAST, NOTE_LINES = 12, 4  # characters of a line, at least; lines of a note, at most
@@ -80,21 +82,22 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def axes_titles(self, key_rows: int, headline: str, note: str, signs: Sequence[Sign] = ()
-                    ) -> dict[str, Any]:
-        """The titles of axes without ratios. key_rows: the rows of a key below the axes."""
-        key = LINE * key_rows
-        return self.titles(self.share(BODY, BODY_SHARE) + key, BODY_LEAST + key, headline, note,
-                           signs)
+    def axes_titles(self, rows: int, headline: str, note: str, signs: Sequence[Sign] = (),
+                    panels: int = 1) -> dict[str, Any]:
+        """The titles of axes. rows: lines of text below them. panels: 2 with axes of ratios."""
+        body, share, least = BODIES[panels]
+        below = LINE * rows
+        return self.titles(min(body, round(share * self.width)) + below, least + below, headline,
+                           note, signs)
+
+    @property
+    def axes_width(self) -> int:
+        return self.width - AXES_MARGINS
 
     @property
     def name_most(self) -> int:
         """The longest name of a bar or row for which there is room, in characters."""
         return min(NAME_MAX, self.width // 23)
-
-    def share(self, body: int, part: float) -> int:
-        """A height: body, but at most this part of the width."""
-        return min(body, round(part * self.width))
 
 
 def canvas_of(picture: Picture) -> Canvas:

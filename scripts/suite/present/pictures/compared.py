@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What pictures of comparisons use: the comparisons, names of sides, changes as short texts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from suite import stats
@@ -17,7 +17,6 @@ from suite.observe.metrics import Metric
 from suite.present.heading import coverage_text
 from suite.present.judged import judged_marked, marked
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 
@@ -45,19 +44,12 @@ def absent_text(row: Row, metric: Metric) -> str:
     for cell in (row.new, row.base):
         if cell is None:
             return "no cell"
-        if cell.status != "ok":
-            return {"unsupported": "-", "missing": "not run"}.get(cell.status, cell.status)
-        if cell.hides(metric):
-            return cell.emulated
+        if cell.status != "ok" or cell.hides(metric):
+            return parts.absence_text(cell)
     change = row.changes.get(metric.name)
     if change is None or change.contrast.status is Status.ABSENT:
         return "n/a"
     return "zero" if change.contrast.exact else judged_marked("", change.judged)
-
-
-def absent_signs(texts: Iterable[str]) -> list[Sign]:
-    """The legend of `-`, if one of these texts is that."""
-    return [Sign("-", "-", "unsupported")] if "-" in texts else []
 
 
 def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK

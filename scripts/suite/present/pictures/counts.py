@@ -35,5 +35,5 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             drawings.append(bars_drawing(
                 matrix, canvas, parts.place_name(parts.picture_name(picture, ""), values),
                 parts.headline_text(matrix, "what was counted", place), "how many",
-                [panel.scaled(panel.own_limit) for panel in panels]))
+                panels))
     return drawings

@@ -2,7 +2,7 @@
 """Curves: a metric along one axis, and below it its ratios to the baseline. Pure."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,14 +16,12 @@ from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, Sign, canvas_of, lines_of
+from suite.present.pictures.canvas import LETTER, Canvas, Sign, canvas_of
 from suite.scenario.scenario import Picture
 
-AXIS_COLUMNS_TEXT = 56  # the length of an axis in text, in characters
-BODY, BODY_LEAST = 644, 240  # the height without title and small print: wanted, needed
-DODGE_MOST = 0.06  # at one value the first and the last series are this share of the axis apart
-DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
-OUTSIDE = "beyond the axis"
+TEXT_COLUMNS = 56  # the length of an axis in text, in characters
+# A round above so many times the highest end of an interval is not drawn: curves would get flat.
+DOTS_BEYOND = 1.2
 UNDECIDED_SIGN = Sign("pale", "small letter", "undecided")
 SHADED_SIGN = Sign("shaded", "", "as good as the best")
 BEYOND_SIGN = Sign("arrow", "^", "at least so much")
@@ -83,6 +81,63 @@ def axis_find(matrix: Matrix, x: str | None) -> Axis:
     return axis
 
 
+@dataclass(frozen=True)
+class Curves:
+    """The cells of one picture. figures: by cell, absent without one. alike: the cells that are
+    shaded; None for a picture without shades."""
+
+    matrix: Matrix
+    metric: Metric
+    axis: Axis
+    scale: Scale
+    figures: Mapping[str, Figure]
+    alike: Collection[str] | None
+
+    def span(self, figure: Figure) -> tuple[float, ...]:
+        """The value and the ends of its interval; without one the value again."""
+        ends = figure.interval[:2] if figure.interval else (figure.median,) * 2
+        return tuple(map(self.scale.apply, (figure.median, *ends)))
+
+    def row(self, cell: Cell) -> parts.Row:
+        """Position, value, low, high, ratio, low, high, whether it is a change, the value if it is
+        a bound, the value if it is shaded."""
+        figure = self.figures.get(cell.name)
+        if figure is None:
+            return (self.axis.at(cell), *[None] * 9)
+        value, low, high = self.span(figure)
+        ratio = ratio_span(figure)
+        return (self.axis.at(cell), value, low, high, *(ratio or [None] * 3),
+                int(is_change(figure)) if ratio else None,
+                value if isinstance(figure.median, stats.Beyond) else None,
+                value if self.alike and cell.name in self.alike else None)
+
+    def rows(self, cells: Iterable[Cell]) -> list[parts.Row]:
+        """A blank line after Axis.apart ends the line that is drawn."""
+        return [row for cell in cells
+                for row in (self.row(cell), *[()] * (self.axis.value(cell) == self.axis.apart))]
+
+    def dots(self, cells: Iterable[Cell]) -> list[tuple[float, float, float]]:
+        """Each round: position, value, offset from the others."""
+        return [(self.axis.at(cell), *dot) for cell in cells if cell.name in self.figures
+                for dot in parts.dots_of(self.matrix, cell, self.metric, self.scale)]
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether the values are on a logarithmic axis."""
+        values = [figure.median for figure in self.figures.values() if figure.median > 0]
+        return bool(values) and max(values) > STEEP_BY_BETTER[self.metric.better] * min(values)
+
+
+def ratio_span(figure: Figure) -> tuple[float, ...]:
+    """The ratio and both ends of its interval, or again the ratio; empty if it has no size."""
+    span = figure.ratio.span if figure.ratio and not figure.ratio.directed else ()
+    return span * 3 if len(span) == 1 else span
+
+
+def is_change(figure: Figure) -> bool:
+    return figure.verdict is not None and figure.verdict.claims
+
+
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """If the table looks for the best value of x, all other axes are series, and the best value of
     each is shaded with those that may be as good."""
@@ -97,160 +152,100 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    return [curve_drawing(canvas_of(picture), matrix, metric, axis, cells, inner, place,
-                          parts.place_name(name, values), figures, alike)
-            for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner))]
+    drawings = []
+    for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner)):
+        used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
+        scale = scale_choose((figure.median for figure in used.values()), metric.unit)
+        drawings.append(curve_drawing(
+            canvas_of(picture), Curves(matrix, metric, axis, scale, used, alike), cells, inner,
+            place, parts.place_name(name, values)))
+    return drawings
 
 
-def curve_drawing(canvas: Canvas, matrix: Matrix, metric: Metric, axis: Axis, cells: Sequence[Cell],
-                  inner: tuple[str, ...], place: str, name: str, figures: Mapping[str, Figure],
-                  alike: set[str] | None) -> parts.Drawing:
-    """One picture of these cells. inner: the axes of the series, empty for a single series. alike:
-    the cells that are shaded; None for a picture without shades."""
-    used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
-    scale = scale_choose((figure.median for figure in used.values()), metric.unit)
+def curve_drawing(canvas: Canvas, curves: Curves, cells: Sequence[Cell], inner: tuple[str, ...],
+                  place: str, name: str) -> parts.Drawing:
+    """inner: the axes of the series, empty for a single series."""
+    matrix, metric, axis, used = curves.matrix, curves.metric, curves.axis, curves.figures.values()
     series = {values: sorted(found, key=axis.at)
               for values, found in parts.cells_group(cells, inner).items()}
+    names = parts.series_names(series, inner, metric.text)
+    for values, found in series.items():
+        if not any(cell.name in curves.figures for cell in found):
+            reasons = dict.fromkeys(parts.absence_text(cell, metric.timed) for cell in found)
+            names[values] += f" ({' or '.join(reasons)})"
     words = [dict(zip(inner, values, strict=True)) for values in series]
     base = words.index(matrix.baseline) + 1 if (
         len(series) > 1 and matrix.baseline in words) else 0
-    labels = parts.words_names(words) if len(inner) > 1 else [
-        parts.name_cut(value or "none") for value, in series] if inner else [metric.text]
-    names = {values: label if any(cell.name in used for cell in found) else
-             f"{label} ({' or '.join(dict.fromkeys(map(parts.absence_text, found)))})"
-             for label, (values, found) in zip(labels, series.items(), strict=True)}
     floors = {axis.at(cell): floor for cell in ([*series.values()][base - 1] if base else ())
               if (floor := same_reach(matrix, cell, metric.name))}
-    beyond = any(isinstance(figure.median, stats.Beyond) for figure in used.values())
-    dots = {values: dots_rows(matrix, metric, found, axis, used, scale)
-            for values, found in series.items() if parts.rounds_shown(canvas, matrix, len(series))}
+    beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
+    rounds = parts.rounds_shown(canvas, matrix, len(series))
+    dots = {values: curves.dots(found) for values, found in series.items() if rounds}
+    highest = DOTS_BEYOND * max((end for figure in used for end in curves.span(figure)
+                                 if math.isfinite(end)), default=0.0)
     signs = [Sign("", "|", parts.interval_kind(matrix)),
              *[UNDECIDED_SIGN] * any(base and figure.verdict and not is_change(figure)
-                                     for figure in used.values()),
-             *[SHADED_SIGN] * bool(alike), *[BEYOND_SIGN] * beyond,
+                                     for figure in used),
+             *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
-             *parts.dots_signs(bool(dots), sum(rows.count(OUTSIDE) for rows in dots.values()))]
+             *parts.dots_signs(rounds, sum(value > highest for found in dots.values()
+                                           for _, value, _ in found))]
     settings = parts.series_settings(canvas, matrix, inner, names)
-    axes = axes_settings(axis, scale, metric, list(used.values()), len(series),
-                         round(parts.axes_units(canvas, settings) / LETTER))
-    around = LINE * (settings["key_rows"] + axes["drawn_rows"])
-    what = parts.what_text(metric.text, scale.unit, metric.better)
-    titles = canvas.titles(
-        canvas.share(BODY, 0.95 if base else 0.75) + around, BODY_LEAST + around,
-        parts.headline_text(matrix, what, place),
-        parts.note_text(matrix, cells, parts.medians_text(matrix, cells, metric)), signs)
-    height = titles["height"] - titles["head"] - titles["foot"] - around - 72
-    labels_y = {"label_y": lines_of(axes["label_y"], height * (0.6 if base else 1) / LETTER),
-                "label_ratio": lines_of(f"ratio to {[*names.values()][base - 1]}",
-                                        height / 3 / LETTER) if base else [""]}
-    ratio_ends = [*parts.RATIOS_LEAST, *parts.floor_ends(floors.values()),
-                  *(end for figure in used.values() for end in ratio_span(figure))]
-    blocks = [[names[values], *series_rows(found, axis, used, scale, alike)]
-              for values, found in series.items()]
-    return parts.Drawing(name, "curve", parts.data_text([
-        *blocks, *floors_blocks(floors, axes),
-        *([f"rounds {names[values]}", *rows] for values, rows in dots.items())]), {
-        **titles, "empty": not used, "shaded": alike is not None, "base": base,
-        **settings, **axes, **{key: "\n".join(lines) for key, lines in labels_y.items()},
-        "label_columns": max(map(len, labels_y.values())), "beyond": beyond,
-        "floors": bool(floors), "rounds": bool(dots),
-        **parts.ratio_axis("y", ("ratio_low", "ratio_high", "logarithmic_ratio", "tics_ratio",
-                                 "tics_ratio_text"), ratio_ends,
-                           (min(8, max(2, height // 70)), 4))})
+    along = axis_settings(axis, min(TEXT_COLUMNS, round(canvas.axes_width / LETTER)))
+    what = parts.what_text(metric.text, curves.scale.unit, metric.better)
+    blocks: list[parts.Block] = [[names[values], *curves.rows(found)]
+                                 for values, found in series.items()]
+    blocks += floors_blocks(floors, along)
+    blocks += [[f"rounds {names[values]}", *(dot for dot in found if dot[1] <= highest)]
+               for values, found in dots.items()]
+    return parts.Drawing(name, "curve", parts.data_text(blocks), {
+        **canvas.axes_titles(settings["key_rows"] + along["x_rows"],
+                             parts.headline_text(matrix, what, place),
+                             parts.note_text(matrix, cells,
+                                             parts.medians_text(matrix, cells, metric)),
+                             signs, panels=2 if base else 1),
+        **settings, **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
+        "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
+        "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
+        "label_ratio": f"ratio to {[*names.values()][base - 1]}",
+        **parts.ratio_axis([*parts.floor_ends(floors.values()),
+                            *(end for figure in used for end in ratio_span(figure))])})
 
 
-def floors_blocks(floors: Mapping[float, float], axes: Mapping[str, Any]) -> list[list[parts.Row]]:
+def floors_blocks(floors: Mapping[float, float], along: Mapping[str, Any]
+                  ) -> list[parts.Block]:
     """A block with the A/A interval at each position: from, to, low, high. Empty without any."""
-    edges = [axes["left"], *(math.sqrt(one * two) if axes["logarithmic_x"] else (one + two) / 2
-                             for one, two in pairwise(sorted(floors))), axes["right"]]
+    edges = [along["left"], *(math.sqrt(one * two) if along["logarithmic_x"] else (one + two) / 2
+                              for one, two in pairwise(sorted(floors))), along["right"]]
     return [["A/A interval", *((*span, 1 / floors[at], floors[at]) for span, at in zip(
         pairwise(edges), sorted(floors), strict=True))]] if floors else []
 
 
-def dots_rows(matrix: Matrix, metric: Metric, cells: Sequence[Cell], axis: Axis,
-              figures: Mapping[str, Figure], scale: Scale) -> list[parts.Row]:
-    """Each round of a series: position, value, offset from the others. A round far above all
-    intervals of the picture is OUTSIDE, because it would make the curves flat."""
-    ends = [scale.apply(end) for figure in figures.values() for end in (
-        figure.median, *parts.interval_ends(figure.interval)) if math.isfinite(end)]
-    return [(axis.at(cell), value, beside) if value <= DOTS_BEYOND * max(ends) else OUTSIDE
-            for cell in cells if cell.name in figures
-            for value, beside in parts.dots_of(matrix, cell, metric, scale)] or [(None,) * 3]
-
-
-def series_rows(cells: Sequence[Cell], axis: Axis, figures: Mapping[str, Figure], scale: Scale,
-                alike: set[str] | None) -> list[parts.Row]:
-    """The rows of one series: position, value, low, high, ratio, low, high, is_change(), the value
-    if it is a bound. alike: adds a column with the values of these cells. A blank line after
-    Axis.apart ends the line that is drawn."""
-    rows: list[parts.Row] = []
-    for cell in cells:
-        numbers: list[float | None] = [None] * 8
-        figure = figures.get(cell.name)
-        if figure is not None:
-            value, *whisker = map(scale.apply, (
-                figure.median, *parts.interval_ends(figure.interval)))
-            numbers[:3] = [value, *(whisker or (value, value))]
-            if ratio := ratio_span(figure):
-                numbers[3:7] = [*(ratio if len(ratio) > 1 else ratio * 3), float(is_change(figure))]
-            if isinstance(figure.median, stats.Beyond):
-                numbers[7] = value
-        shade = [] if alike is None else [numbers[0] if cell.name in alike else None]
-        rows += [(axis.at(cell), *numbers, *shade), *[()] * (axis.value(cell) == axis.apart)]
-    return rows
-
-
-def ratio_span(figure: Figure) -> tuple[float, ...]:
-    """The ratio and both ends of its interval, if known; empty if it has no size."""
-    return figure.ratio.span if figure.ratio and not figure.ratio.directed else ()
-
-
-def is_change(figure: Figure) -> bool:
-    return figure.verdict is not None and figure.verdict.claims
-
-
-def axes_settings(axis: Axis, scale: Scale, metric: Metric, figures: Sequence[Figure],
-                  series: int, columns: int) -> dict[str, Any]:
-    """Ranges, labels and tics of both axes. dodge_*: the distance of a series from the one before
-    it, so that no whisker covers another. columns: the length of the drawn axis in characters."""
+def axis_settings(axis: Axis, columns: int) -> dict[str, Any]:
+    """The range and labels along x. gap: the share of the axis that the points of all series at one
+    position may take, so that no whisker covers another. columns: its length in characters."""
     linear, back = (math.log, math.exp) if axis.logarithmic else (float, float)
-    labels = sorted(axis.positions.items(), key=lambda item: item[1])
-    places = [linear(at) for _, at in labels]
-    margin = max(math.log(1.3), 0.06 * (places[-1] - places[0])) if axis.logarithmic else 0.4
-    left, length = places[0] - margin, places[-1] - places[0] + 2 * margin
-    steps = [(place - left) / length for place in places]
-    gap = 0.7 * min(to - at for at, to in pairwise(steps))
-    drawn, in_text = (labels_stagger(labels, steps, room) for room in (columns, AXIS_COLUMNS_TEXT))
-    return {"left": back(left), "right": back(left + length), "logarithmic_x": axis.logarithmic,
-            "dodge_drawn": back(length * min(DODGE_MOST, gap) / series),
-            "dodge_text": back(length * gap / series),
-            **{name: max(label.count("\\n") for label, _ in tics)
-               for name, tics in (("label_rows", in_text), ("drawn_rows", drawn))},
-            **height_settings(figures, scale, metric.better),
-            "tics_x": parts.tics_command("x", drawn),
-            "tics_blank": parts.tics_command("x", [("", at) for _, at in labels]),
-            "tics_text": parts.tics_command("x", in_text),
-            "label_x": parts.word_text(axis.name),
-            "label_y": parts.measure_text(metric.text, scale.unit)}
+    labels = sorted(axis.positions, key=axis.positions.__getitem__)
+    places = [axis.positions[label] for label in labels]
+    first, last = linear(places[0]), linear(places[-1])
+    margin = max(math.log(1.3), 0.06 * (last - first)) if axis.logarithmic else 0.4
+    steps = [(linear(place) - first + margin) / (last - first + 2 * margin) for place in places]
+    lines = labels_lines(labels, steps, columns)
+    return {"left": back(first - margin), "right": back(last + margin),
+            "logarithmic_x": axis.logarithmic, "label_x": parts.word_text(axis.name),
+            "gap": 0.7 * min(to - at for at, to in pairwise(steps)), "x_rows": max(lines),
+            "x_names": ["\n" * line + label for line, label in zip(lines, labels, strict=True)],
+            "x_places": places}
 
 
-def height_settings(figures: Sequence[Figure], scale: Scale, better: str) -> dict[str, object]:
-    """Whether y is logarithmic, and its range if it is: that of all intervals and a little more."""
-    values = [figure.median for figure in figures if figure.median > 0]
-    if not values or max(values) <= STEEP_BY_BETTER[better] * min(values):
-        return {"logarithmic_y": False}
-    ends = [end for figure in figures for end in parts.interval_ends(figure.interval) if end > 0]
-    return {"logarithmic_y": True, "bottom": scale.apply(min(values + ends)) / 1.2,
-            "top": scale.apply(max(values + ends)) * 1.2}
-
-
-def labels_stagger(labels: parts.Tics, steps: Sequence[float], columns: int) -> parts.Tics:
-    """The same tics, but a label that would run into the one before it stands a line lower."""
-    placed: list[tuple[str, float]] = []
+def labels_lines(labels: Sequence[str], steps: Sequence[float], columns: int) -> list[int]:
+    """The line of each label: one that would run into the label before it stands a line lower.
+    steps: their positions, as shares of the axis."""
+    lines: list[int] = []
     free: list[float] = []  # the first free column of each line
-    for (label, at), step in zip(labels, steps, strict=True):
+    for label, step in zip(labels, steps, strict=True):
         begins = step * columns - len(label) / 2
         line = next((line for line, end in enumerate(free) if begins >= end), len(free))
         free[line:line + 1] = [begins + len(label) + 1]
-        placed.append(("\\n" * line + label, at))
-    return placed
+        lines.append(line)
+    return lines

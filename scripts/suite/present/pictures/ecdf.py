@@ -8,7 +8,7 @@ from suite.base.units import Scale
 from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram
 from suite.present.pictures import parts
-from suite.present.pictures.percentiles import distribution_draw, time_in, time_tics
+from suite.present.pictures.percentiles import STEEP_TIMES, Kind, distribution_draw, time_in
 from suite.scenario.scenario import Picture
 
 TAIL = 0.99  # the axis ends at this quantile of the slowest cell; kind=percentiles shows the rest
@@ -23,17 +23,14 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]
               for end, seen in zip(ends, counts, strict=True))]
 
 
-def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
-              ) -> dict[str, object]:
-    """Range, tics and labels. The axis leaves out the extremes, which would squeeze the rest."""
+def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
+    """The axis of times leaves out the extremes, which would squeeze the rest."""
     low = min(time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms)
     high = max(time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms)
-    shares = parts.tics_command("y", [(f"{share} %", share / 100) for share in range(0, 101, 25)])
-    return {"left": low / 1.1, "right": high * 1.1, "bottom": 0, "top": 1, "logarithmic_y": False,
-            "label_x": label, "label_y": "share of requests", "style": "steps",
-            "tics_x": time_tics("x", low, high, min(most, 12)), "tics_y": shares,
-            "tics_x_text": time_tics("x", low, high, 6), "tics_y_text": shares}
+    return {"shares": True, "nine": 1, "left": low / 1.1, "right": high * 1.1, "bottom": 0,
+            "top": 1, "steep": high > STEEP_TIMES * low,
+            "label_x": label, "label_y": "share of requests"}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, ecdf_points, ecdf_axes)
+    return distribution_draw(matrix, picture, Kind(ecdf_points, ecdf_axes, ends=False))

@@ -2,12 +2,11 @@
 """Heat map: how many times better than its baseline each cell is. Columns are sizes. Pure."""
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
+from suite.base import grouped
 from suite.base.units import number_text, size_parse
 from suite.contrast.contrast import Verdict
 from suite.decide.comparison.model import Comparison, Row
@@ -16,7 +15,7 @@ from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.judged import judged_marked
 from suite.present.pictures import compared, parts
-from suite.present.pictures.canvas import LETTER, LINE, Canvas, Sign, canvas_of, lines_of
+from suite.present.pictures.canvas import LETTER, Canvas, Sign, canvas_of
 from suite.scenario.scenario import Picture
 
 # Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
@@ -27,36 +26,34 @@ TEXT_WIDTH = 72
 COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
 ROW_UNITS, ROW_LEAST = 34, 22  # the height of a row in units: wanted, needed
 NAME_UNITS = 54  # the margins beside the names of rows
-COLOUR_SIGNS = {1: Sign("blue", "", "better"), -1: Sign("orange", "", "worse")}  # by Tile.direction
 
 
 @dataclass(frozen=True)
 class Tile:
     """One cell of a heat map. place: its value on each axis. times: how many times better than the
-    baseline it is; None if unknown. verdict: None without a ratio."""
+    baseline it is; 1 if nothing is claimed, None if unknown. verdict: None without a ratio."""
 
     place: Mapping[str, str]
     text: str
     times: float | None
     verdict: Verdict | None
 
-    @property
-    def direction(self) -> int:
-        """1 if the tile is blue, -1 if orange, else 0."""
-        known = self.times if self.verdict not in (
-            Verdict.UNDECIDED, Verdict.WITHHELD) else None
-        return (known > 1) - (known < 1) if known else 0
+
+EMPTY = Tile({}, "", 1.0, None)  # where there is no cell
 
 
 def tile_make(place: Mapping[str, str], row: Row, metric: Metric) -> Tile:
     """The tile of a row. If only its direction is known, it is drawn as DARKEST_LEAST."""
     change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
-        return Tile(place, compared.absent_text(row, metric), None, None)
+        why = compared.absent_text(row, metric)
+        return Tile(place, "-" if why == "unsupported" else why, None, None)
     times = better_ratio(change.ratio, metric).value
     text = number_text(times)
     if change.ratio.directed:
         text, times = ("better", DARKEST_LEAST) if times > 1 else ("worse", 1 / DARKEST_LEAST)
+    if change.verdict in (Verdict.UNDECIDED, Verdict.WITHHELD):
+        times = 1.0
     return Tile(place, judged_marked(text, change.judged), times, change.verdict)
 
 
@@ -68,83 +65,81 @@ def axis_across(axes: Sequence[str], versus: str, tiles: Sequence[Tile]) -> str:
     return "message" if "message" in rest else [*rest, *numbers][-1] if rest else ""
 
 
-def colour_of(tile: Tile, darkest: float) -> int:
+def colour_of(times: float | None, darkest: float) -> int:
     """The colour of a tile: the farther from 1, the darker, on a logarithmic scale."""
-    if tile.times is None:
+    if times is None:
         return ABSENT_COLOUR
-    if tile.verdict in (Verdict.UNDECIDED, Verdict.WITHHELD):
-        return MIDDLE_COLOUR
-    share = min(abs(math.log(tile.times)) / math.log(darkest), 1.0)
-    end = BETTER_COLOUR if tile.times > 1 else WORSE_COLOUR
-    return sum(round((MIDDLE_COLOUR >> bits & 255) * (1 - share) + (end >> bits & 255) * share)
-               << bits for bits in (16, 8, 0))
+    share = min(abs(math.log(times)) / math.log(darkest), 1.0)
+    end = BETTER_COLOUR if times > 1 else WORSE_COLOUR
+    return int.from_bytes(bytes(
+        round(middle + (most - middle) * share)
+        for middle, most in zip(MIDDLE_COLOUR.to_bytes(3), end.to_bytes(3), strict=True)))
 
 
 def text_colour(colour: int) -> int:
     """Black or white, whichever has more contrast with the colour, by its luminance (WCAG 2.2)."""
-    light = sum(weight * ((colour >> bits & 255) / 255) ** 2.2
-                for weight, bits in ((0.2126, 16), (0.7152, 8), (0.0722, 0)))
-    return BLACK if light > 0.179 else WHITE
+    red, green, blue = ((part / 255) ** 2.2 for part in colour.to_bytes(3))
+    return BLACK if 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 else WHITE
 
 
-def heatmap_draw(comparisons: Sequence[Comparison], x: str | None, name: str,
-                 canvas: Canvas = Canvas()) -> list[parts.Drawing]:
+def heatmap_draw(comparisons: Sequence[Comparison], picture: Picture) -> list[parts.Drawing]:
     """A heat map for each combination of the axes that are neither rows nor columns; several if
-    there is no room for all columns. x: the axis of the columns."""
-    metric = comparisons[0].metrics[0]
+    there is no room for all columns."""
+    metric, canvas = comparisons[0].metrics[0], canvas_of(picture)
     versus = " ".join(comparisons[0].new.words) or "result"
     tiles = [tile_make({**row.axes, versus: compared.side_value(one.new)}, row, metric)
              for one in comparisons for row in one.rows]
     axes = list(dict.fromkeys(key for tile in tiles for key in tile.place))
-    across = x if x in axes else axis_across(axes, versus, tiles)
+    across = picture.x if picture.x in axes else axis_across(axes, versus, tiles)
     rest = [axis for axis in axes if axis != across]
     down = versus if versus != across else rest[-1] if rest else ""
     outer = [axis for axis in rest if axis != down]
-    grids: dict[tuple[str, ...], dict[tuple[str, str], Tile]] = {}
-    for tile in tiles:
-        grids.setdefault(tuple(tile.place[axis] for axis in outer), {})[
-            tile.place.get(down, ""), tile.place.get(across, "")] = tile
     what = (f"{metric.text}, times {'faster' if metric.is_speed else 'better'} than "
             f"{compared.base_name(comparisons)}")
-    text = what + f", by {parts.word_text(across)}" * bool(across)
-    label, in_text = lines_of(text, (canvas.width - 30) / LETTER), textwrap.wrap(text, 50)
     note = compared.note_text(comparisons, "")
     known = [max(tile.times, 1 / tile.times) for tile in tiles if tile.times]
-    drawings, darkest = [], min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
-    for values, grid in grids.items():
-        rows, columns = (list(dict.fromkeys(place[index] for place in grid)) for index in (0, 1))
+    darkest = min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
+    drawings = []
+    for values, inside in grouped((tuple(tile.place[axis] for axis in outer), tile)
+                                  for tile in tiles).items():
+        rows, columns = (list(dict.fromkeys(tile.place.get(axis, "") for tile in inside))
+                         for axis in (down, across))
         names = [parts.name_cut(row or "none", canvas.name_most) for row in rows]
-        least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in grid.values()) + 4)
         room = canvas.width - NAME_UNITS - LETTER * max(map(len, names))
-        pictures = -(-len(columns) // max(1, int(room // least)))
+        least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in inside) + 4)
+        pictures = parts.groups_fill(columns, lambda _: 1, max(1, int(room // least)))
         headline = parts.headline_text(comparisons[0].base.matrix, what,
                                        parts.axis_words(outer, values))
-        for number in range(pictures):
-            shown = columns[number * len(columns) // pictures:
-                            (number + 1) * len(columns) // pictures]
-            block: list[parts.Row] = [f"{down or '-'} down, {across or '-'} across"]
-            for (r, row), (c, column) in product(enumerate(rows), enumerate(shown)):
-                tile = grid.get((row, column), Tile({}, "", 1.0, Verdict.UNDECIDED))
-                colour = colour_of(tile, darkest)
-                block.append((c, r, colour, text_colour(colour), tile.text))
-            inside = [tile for (_, column), tile in grid.items() if column in shown]
-            texts, directions = [tile.text for tile in inside], {tile.direction for tile in inside}
-            signs = [*(sign for direction, sign in COLOUR_SIGNS.items() if direction in directions),
-                     *parts.verdict_signs({tile.verdict for tile in inside}),
-                     *compared.absent_signs(texts)]
+        name = parts.place_name(parts.picture_name(picture, metric.name), values)
+        for number, shown in enumerate(pictures, start=1):
+            found = {(tile.place.get(down, ""), tile.place.get(across, "")): tile
+                     for tile in inside if tile.place.get(across, "") in shown}
+            grid = [[found.get((row, column), EMPTY) for column in shown] for row in rows]
             heads = [parts.name_cut(column or "none", canvas.name_most) if across else ""
                      for column in shown]
-            settings = grid_settings(names, heads, texts, canvas)
-            settings["below"] += LINE * (len(label) - 1)
-            around = settings["below"] + 4
-            drawings.append(parts.Drawing(
-                parts.place_name(name, values) + f"-{number + 1}" * (pictures > 1), "heatmap",
-                parts.data_text([block]), {
-                    **canvas.titles(ROW_UNITS * len(rows) + around, ROW_LEAST * len(rows) + around,
-                                    headline, note, signs),
-                    **settings, "label_x": "\n".join(label), "label_rows": len(label),
-                    "label_x_text": "\n".join(in_text), "label_text_rows": len(in_text)}))
+            drawings.append(heatmap_drawing(
+                canvas, name + f"-{number}" * (len(pictures) > 1), headline, note, grid, darkest,
+                f"{down or '-'} down, {across or '-'} across",
+                {**grid_settings(names, heads, [tile.text for tile in found.values()], canvas),
+                 "label_x": parts.word_text(across)}))
     return drawings
+
+
+def heatmap_drawing(canvas: Canvas, name: str, headline: str, note: str,
+                    grid: Sequence[Sequence[Tile]], darkest: float, comment: str,
+                    settings: Mapping[str, Any]) -> parts.Drawing:
+    """One picture. grid: the tiles of each row. darkest: the factor of the darkest colour."""
+    tiles = [tile for row in grid for tile in row]
+    times, around = [tile.times or 1.0 for tile in tiles], settings["below"] + 4
+    signs = [*[Sign("blue", "", "better")] * (max(times) > 1),
+             *[Sign("orange", "", "worse")] * (min(times) < 1),
+             *parts.verdict_signs({tile.verdict for tile in tiles}),
+             *[Sign("-", "-", "unsupported")] * any(tile.text == "-" for tile in tiles)]
+    block = [(c, r, colour, text_colour(colour), tile.text) for r, row in enumerate(grid)
+             for c, tile in enumerate(row) for colour in (colour_of(tile.times, darkest),)]
+    return parts.Drawing(name, "heatmap", parts.data_text([[comment, *block]]), {
+        **canvas.titles(ROW_UNITS * len(grid) + around, ROW_LEAST * len(grid) + around, headline,
+                        note, signs), **settings})
 
 
 def grid_settings(names: Sequence[str], heads: Sequence[str], texts: Sequence[str], canvas: Canvas
@@ -165,6 +160,4 @@ def grid_settings(names: Sequence[str], heads: Sequence[str], texts: Sequence[st
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    comparisons = compared.baseline_comparisons(matrix, picture)
-    name = parts.picture_name(picture, comparisons[0].metrics[0].name)
-    return heatmap_draw(comparisons, parts.picture_axis(matrix, picture), name, canvas_of(picture))
+    return heatmap_draw(compared.baseline_comparisons(matrix, picture), picture)

@@ -2,8 +2,7 @@
 """Run order: every run at its place in time, as a ratio to the median of its cell. Pure. A drift
 shows as a slope of all cells, a disturbance as a bump, an outlier as a point far from others."""
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,11 @@ class RunSeries(NamedTuple):
     label: str
     good: pd.DataFrame
     failed: list[float]
+
+    def rows(self) -> Sequence[parts.Row]:
+        """at, ratio, outlier, and the ratio as text, which an outlier beyond the axis needs."""
+        return [(run.at, run.ratio, int(run.outlier), ratio_text(run.ratio))
+                for run in self.good.itertuples()]
 
 
 def moments_make(matrix: Matrix) -> pd.DataFrame:
@@ -48,14 +52,15 @@ def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, m
     if values and median > 0:
         label = f"{label}, {value_text(median, metric.unit)}"
     else:
-        why = f"median {value_text(median, metric.unit)}" if values else parts.absence_text(cell)
+        why = f"median {value_text(median, metric.unit)}" if values else (
+            parts.absence_text(cell, metric.timed))
         label, good, values = f"{label} ({why})", good.iloc[:0], []
     good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (median or 1.0),
                          "outlier": np.array(stats.outliers_mark(values), dtype=bool)})
     return RunSeries(label, good, runs.loc[runs["status"] == "failed", "at"].tolist())
 
 
-def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
+def ratios_range(series: Iterable[RunSeries]) -> tuple[float, float]:
     """The range of the axis: it holds all ratios above 0 except outliers, and outliers nearby. A
     far outlier would make the others a flat line. A ratio of 0 lies beyond the axis."""
     runs = pd.concat([one.good for one in series])
@@ -65,41 +70,30 @@ def ratios_range(series: Sequence[RunSeries]) -> tuple[float, float]:
     return min([low, *near]), max([high, *near])
 
 
-def run_rows(series: RunSeries, low: float, high: float) -> Sequence[parts.Row]:
-    """at, ratio, the ratio again of an outlier, texts above and below of a run beyond the axis."""
-    rows: list[parts.Row] = []
-    for run in series.good.itertuples():
-        drawn, text = min(max(run.ratio, low), high), ratio_text(run.ratio)
-        rows.append((run.at, drawn, drawn if run.outlier else None,
-                     text if run.ratio > high else "", text if run.ratio < low else ""))
-    return rows or [(None, None, None, "", "")]
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
     inner = parts.series_axes(matrix, picture)
     what = f"{metric.text} of every run / median of its cell"
     canvas, drawings, counted = canvas_of(picture), [], counted_text(matrix.rounds, "round")
     for values, place, cells in parts.pictures_divide(matrix, inner):
-        series = [series_make(matrix, moments, cell, parts.series_name(matrix, cell, inner), metric)
-                  for cell in cells]
-        low, high = ratios_range(series)
-        failed = sorted(at for one in series for at in one.failed)
-        outliers = any(one.good["outlier"].any() for one in series)
+        groups = parts.cells_group(cells, inner)
+        names = parts.series_names(groups, inner, matrix.result.name)
+        series = {at: series_make(matrix, moments, cell, names[at], metric)
+                  for at, (cell,) in groups.items()}
+        failed = sorted(at for one in series.values() for at in one.failed)
+        outliers = any(one.good["outlier"].any() for one in series.values())
+        signs = [*[Sign("ring", "*", "outlier"), Sign("", "^ v", "beyond the axis")] * outliers,
+                 *[Sign("cross", "x", "failed")] * bool(failed)]
         settings = parts.series_settings(canvas, matrix, inner, {
-            tuple(cell.axes[axis] for axis in inner): one.label
-            for cell, one in zip(cells, series, strict=True)}, outliers + bool(failed))
-        data = parts.data_text([*([one.label, *run_rows(one, low, high)] for one in series),
-                                ["failed", *((at,) for at in failed or [math.nan])]])
-        signs = [*[Sign("", "*", "outlier"), Sign("", "^ v", "beyond the axis")] * outliers,
-                 *[Sign("", "x", "failed")] * bool(failed)]
-        name = parts.place_name(parts.picture_name(picture, metric.name), values)
-        drawings.append(parts.Drawing(name, "order", data, {
-            **canvas.axes_titles(settings["key_rows"], parts.headline_text(matrix, what, place),
-                               parts.note_text(matrix, cells, f"every run of {counted}"),
-                               signs),
-            "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
-            "outliers": outliers, "failures": bool(failed), **settings,
-            **parts.ratio_axis("y", ("bottom", "top", "logarithmic", "tics_y", "tics_text"),
-                               (low, high), (8, 5))}))
+            at: one.label for at, one in series.items()})
+        drawings.append(parts.Drawing(
+            parts.place_name(parts.picture_name(picture, metric.name), values), "order",
+            parts.data_text([*([one.label, *one.rows()] for one in series.values()),
+                             ["failed", *((at,) for at in failed)]]), {
+                **canvas.axes_titles(
+                    settings["key_rows"], parts.headline_text(matrix, what, place),
+                    parts.note_text(matrix, cells, f"every run of {counted}"), signs),
+                **settings, **parts.ratio_axis(ratios_range(series.values())),
+                "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
+                "outliers": outliers, "failures": bool(failed)}))
     return drawings

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 from suite import stats
 from suite.base import ROOT, grouped
-from suite.base.runner_words import ARM
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.contrast.contrast import Verdict
 from suite.decide.summary import Figure, figure_build
@@ -22,7 +21,7 @@ from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import marked
-from suite.present.pictures.canvas import LETTER, NAME_MAX, Canvas, Sign
+from suite.present.pictures.canvas import NAME_MAX, Canvas, Sign
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -46,18 +45,12 @@ RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `p
 FLOOR_WIDE = 1.5  # an axis is not extended for an A/A interval above this; its shade is cut off
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
-KEY_LETTER = 9.2  # the width of a letter of a key in units, at most
-KEY_BESIDE = 180  # units for a key beside the axes without its names, and for labels of the axes
-STEEP_RATIOS = 2.0  # ratios that span more than this factor are on a logarithmic axis
+KEY_LETTER, KEY_SAMPLE = 9.2, 56  # the width of a letter of a key and of its sample, at most
+STEEP_RATIOS = 3.0  # ratios that span more than this factor are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # on every axis of runs or curves: small noise must look small
-# Leading digits of tics, finest first. A range of a fifth or more has a tic of the finest set.
-DIGITS = ((1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9, 2, 2.2, 2.4, 2.6, 2.8, 3, 3.2, 3.4, 3.6,
-           3.8, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8, 8.5, 9, 9.5),
-          (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9), (1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
-
 # A line of a .dat: a comment, or its values. An empty one is a blank line, which ends a drawn line.
 Row = str | Sequence[str | float | None]
-Tics = Sequence[tuple[str, float]]  # (label, position)
+Block = Sequence[Row]
 GroupType = TypeVar("GroupType")
 
 
@@ -98,9 +91,12 @@ def number_data(value: float | None) -> str:
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
-def data_text(blocks: Iterable[Iterable[Row]]) -> str:
-    """A .dat. Its texts are quoted, and all digits of an int are kept."""
-    return "\n\n\n".join("\n".join(map(row_text, block)) for block in blocks) + "\n"
+def data_text(blocks: Iterable[Block]) -> str:
+    """A .dat. Its texts are quoted, and all digits of an int are kept. A block begins with its
+    title; one without rows gets one of unknown numbers, because gnuplot does not count it else."""
+    nothing: Row = (None,) * 5
+    return "\n\n\n".join("\n".join(map(row_text, block if len(block) > 1 else [*block, nothing]))
+                         for block in blocks) + "\n"
 
 
 def row_text(row: Row) -> str:
@@ -125,9 +121,12 @@ def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
     return (x,) if x else matrix.axes[-1:]
 
 
-def series_name(matrix: Matrix, cell: Cell, axes: Sequence[str]) -> str:
-    """The name of a cell as a series of these axes; without axes that of its result."""
-    return name_cut(cell.axes[axes[0]] or "none") if axes else matrix.result.name
+def series_names(series: Iterable[tuple[str, ...]], axes: Sequence[str], alone: str
+                 ) -> dict[tuple[str, ...], str]:
+    """The names of series by their values on these axes. alone: that of a series without axes."""
+    series = list(series)
+    names = words_names([dict(zip(axes, values, strict=True)) for values in series])
+    return {values: name or alone for values, name in zip(series, names, strict=True)}
 
 
 def picture_name(picture: Picture, what: str) -> str:
@@ -167,8 +166,11 @@ def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
     return interval[:2] if interval else ()
 
 
-def absence_text(cell: Cell) -> str:
-    return cell.status if cell.status != "ok" else cell.emulated or "none"
+def absence_text(cell: Cell, timed: bool = True) -> str:
+    """Why a cell has no figure. timed: the figure is a time."""
+    if cell.status != "ok":
+        return "not run" if cell.status == "missing" else cell.status
+    return cell.emulated * timed or "n/a"
 
 
 def name_cut(name: str, most: int = NAME_MAX) -> str:
@@ -273,23 +275,19 @@ def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
 
 
 def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
-                    names: Mapping[tuple[str, ...], str], more: int = 0) -> dict[str, Any]:
+                    names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
     """Names, colours, points and dashes of the series, the same in all pictures of a result, and
-    the place of their key: below the axes if these would have less than half of the width. names:
-    by values on the axes. more: further entries of the key. Series of one strategy share its
-    colour."""
+    the rows of their key, which is below the axes. names: by values on the axes. Series of one
+    strategy share its colour."""
     every = [*cells_group(matrix.whole.cells.values(), axes)]
     places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
     styles = {values: (place, places[:number].count(place))
               for number, (values, place) in enumerate(zip(every, places, strict=True))}
     shown = [styles[values] for values in names]
-    title, widest = axes[0] if len(axes) == 1 and axes[0] != ARM else "", max(
-        map(len, [*axes, *names.values()]))
-    beside = canvas.width - KEY_BESIDE - LETTER * widest >= canvas.width / 2
-    columns = max(1, int((canvas.width - 122) / (KEY_LETTER * max(map(len, names.values())) + 56)))
-    return {"series": len(names), "names": [*names.values()], "title_key": title, "widest": widest,
-            "key_columns": columns,
-            "key_rows": 0 if beside else -(-(len(names) + more) // columns) + bool(title),
+    entry = KEY_LETTER * max(map(len, names.values())) + KEY_SAMPLE
+    columns = max(1, int(canvas.axes_width / entry))
+    return {"series": len(names), "names": [*names.values()],
+            "key_rows": -(-len(names) // columns),
             "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
             "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
             "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
@@ -323,53 +321,13 @@ def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
     return [Sign(drawn, text, f"A/A interval, at most {noise_text(max(floors))}")] if floors else []
 
 
-def axes_units(canvas: Canvas, series: Mapping[str, Any]) -> float:
-    """The width of the axes in units. series: series_settings(), which place the key."""
-    beside = 0 if series["key_rows"] else LETTER * series["widest"] + KEY_BESIDE - 122
-    return canvas.width - 122 - beside
-
-
-def round_numbers(low: float, high: float, most: int) -> list[float]:
-    """At most `most` round numbers from low to high, both above 0, for a logarithmic axis."""
-    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in DIGITS:
-        tics = [float(f"{digit}e{decade}") for decade in decades for digit in digits]
-        tics = [tic for tic in tics if low / 1.1 <= tic <= high * 1.1]
-        if len(tics) <= most:
-            break
-    return tics[::-(-len(tics) // most)]
-
-
-def tics_command(axis: str, tics: Tics) -> str:
-    texts = (f'"{label.replace("%", "%%")}" {position:g}' for label, position in tics)
-    return f"set {axis}tics ({', '.join(texts)})"
-
-
-def step_choose(span: float, most: int) -> float:
-    """The smallest round step of which fewer than `most` make the span."""
-    powers = range(math.floor(math.log10(span)) - 2, math.ceil(math.log10(span)) + 1)
-    return next(step for step in (float(f"{digit}e{power}") for power in powers
-                                  for digit in (1, 2, 5)) if span / step < most)
-
-
-def ratio_tics(axis: str, low: float, high: float, most: int) -> str:
-    """gnuplot's command for at most `most` tics at round ratios, one of them at 1."""
-    if high / low > STEEP_RATIOS:
-        return tics_command(axis, [(f"{tic:g}x", tic) for tic in round_numbers(low, high, most)])
-    step = step_choose(high - low or 0.02, most)
-    return f'set {axis}tics {step:g}; set format {axis} "%gx"'
-
-
-def ratio_axis(axis: str, names: Iterable[str], ends: Iterable[float], most: Iterable[int]
-               ) -> dict[str, object]:
-    """The settings of an axis of ratios that holds all ends. names: of its settings: low end, high
-    end, logarithmic, tics drawn, tics in text. most: the number of tics, drawn and in text."""
-    low, high = min(ends := [*ends]), max(ends)
-    steep, margin = high / low > STEEP_RATIOS, (high - low or 0.02) * 0.07
-    factor = (high / low) ** 0.05
-    return dict(zip(names, (low / factor if steep else low - margin,
-                            high * factor if steep else high + margin, steep,
-                            *(ratio_tics(axis, low, high, count) for count in most)), strict=True))
+def ratio_axis(ends: Iterable[float]) -> dict[str, Any]:
+    """The settings of an axis of ratios that holds all ends. Its template chooses the tics."""
+    ends = [*RATIOS_LEAST, *ends]
+    low, high = min(ends), max(ends)
+    margin = (high / low) ** 0.06
+    return {"ratio_low": low / margin, "ratio_high": high * margin,
+            "ratio_steep": high / low > STEEP_RATIOS}
 
 
 def figures_of(matrix: Matrix, metric: Metric) -> dict[str, Figure]:

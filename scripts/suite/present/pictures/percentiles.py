@@ -7,8 +7,8 @@ ecdf.py shares distribution_draw(). A picture merges the histograms of all count
 as an export does; a table shows the median of rounds.
 """
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
@@ -26,16 +26,22 @@ from suite.scenario.scenario import Picture
 
 STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis
-TIC_UNITS = 62  # the distance of tics along x, at least
 BAND_MOST = 300  # points of a band, at most
 FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
-# The points of one line; the times are in the unit of the scale.
-Points = Callable[[Histogram, Scale], list[tuple[float, float]]]
-# The settings of both axes. str: the label of the axis of times; int: the most tics along x.
-AxesSettings = Callable[[list[Histogram], Scale, str, int], dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """points: of one line, in the unit of the scale. axes: the settings of both axes, by the
+    histograms of a picture; its str is what the times are. ends: whether a band ends with the line
+    of the first round that ends; else a round stays at its last point."""
+
+    points: Callable[[Histogram, Scale], list[tuple[float, float]]]
+    axes: Callable[[list[Histogram], Scale, str], dict[str, object]]
+    ends: bool
 
 
 class Line(NamedTuple):
@@ -53,23 +59,22 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
     return f" ({share_text(late / due)} never sent)" if late and due else ""
 
 
-def line_make(matrix: Matrix, cell: Cell, axes: Sequence[str], name: str) -> Line:
+def line_make(matrix: Matrix, cell: Cell, label: str, name: str) -> Line:
     runs = matrix.runs_good(cell.name)
     histogram = histogram_of(runs, name)
     missing = "" if histogram else f" ({parts.absence_text(cell)})"
-    return Line(parts.series_name(matrix, cell, axes) + missing + unsent_text(runs),
+    return Line(label + missing + unsent_text(runs),
                 histogram if histogram and histogram.count else None,
                 [found for run in runs if (found := histogram_of([run], name))])
 
 
 def band_rows(rounds: Sequence[Sequence[tuple[float, float]]], line: Sequence[tuple[float, float]],
-              is_share: bool) -> Sequence[parts.Row]:
-    """x of some points of a line; low and high of the median of rounds there. is_share: a round
-    stays at its last share. Other bands end with the line of the first round that ends."""
+              ends: bool) -> Sequence[parts.Row]:
+    """x of some points of a line; low and high of the median of rounds there. ends: as in Kind."""
     if len(rounds) < 2 or not all(rounds):
-        return [(None, None, None)]
+        return []
     xs = np.array([x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]])
-    if not is_share:
+    if ends:
         xs = xs[xs <= min(points[-1][0] for points in rounds)]
     steps = [np.array([(0.0, 0.0), *points]).T for points in rounds]
     values = [ys[np.searchsorted(grid[1:], xs * (1 + 1e-9), side="right")] for grid, ys in steps]
@@ -82,54 +87,46 @@ def time_in(scale: Scale, value_ns: float) -> float:
     return scale.apply(max(value_ns, FLOOR_NS) * NANOSECOND)
 
 
-def time_tics(axis: str, low: float, high: float, most: int) -> str:
-    return parts.tics_command(axis, [(f"{tic:.15g}", tic)
-                                     for tic in parts.round_numbers(low, high, most)])
-
-
-def distribution_draw(matrix: Matrix, picture: Picture, points: Points,
-                      axes_settings: AxesSettings) -> list[parts.Drawing]:
+def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[parts.Drawing]:
     """A picture for each combination of the other axes, unless no cell of it has the histogram: a
     cell that sends inline has no hand-over."""
     shown = picture.of or "latency"
     title, inner = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture)
-    # One cell at a time, because records are large.
-    lines = {name: line_make(matrix, cell, inner, shown) for name, cell in matrix.cells.items()}
-    if not any(line.histogram for line in lines.values()):
-        raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
-                         "its requests; kind=bars draws what was measured")
     canvas, drawings = canvas_of(picture), []
     for values, place, cells in parts.pictures_divide(matrix, inner):
-        inside = [lines[cell.name] for cell in cells]
-        known = [line.histogram for line in inside if line.histogram]
+        series = parts.cells_group(cells, inner)
+        names = parts.series_names(series, inner, matrix.result.name)
+        # One cell at a time, because records are large.
+        lines = {at: line_make(matrix, cell, names[at], shown) for at, (cell,) in series.items()}
+        known = [line.histogram for line in lines.values() if line.histogram]
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in cells))
-        settings = parts.series_settings(canvas, matrix, inner, {
-            tuple(cell.axes[axis] for axis in inner): lines[cell.name].label for cell in cells})
-        banded = parts.rounds_shown(canvas, matrix, len(inside))
-        blocks, bands = list[Sequence[parts.Row]](), list[Sequence[parts.Row]]()
-        for line in inside:
-            drawn = points(line.histogram, scale) if line.histogram else []
-            blocks.append([line.label, *(drawn or [(math.nan, math.nan)])])
+        settings = parts.series_settings(
+            canvas, matrix, inner, {at: line.label for at, line in lines.items()})
+        banded = parts.rounds_shown(canvas, matrix, len(lines))
+        blocks, bands = list[parts.Block](), list[parts.Block]()
+        for line in lines.values():
+            drawn = kind.points(line.histogram, scale) if line.histogram else []
+            blocks.append([line.label, *drawn])
             if banded:
                 bands.append([f"rounds {line.label}", *band_rows(
-                    [points(one, scale) for one in line.rounds], drawn, picture.kind == "ecdf")])
+                    [kind.points(one, scale) for one in line.rounds], drawn, kind.ends)])
         signs = [Sign("shaded", "", f"{parts.interval_kind(matrix)} of the median of rounds")]
+        headline = parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place)
+        note = parts.note_text(matrix, cells,
+                               f"all requests of {counted_text(matrix.rounds, 'round')}")
         drawings.append(parts.Drawing(
             parts.place_name(parts.picture_name(picture, shown), values), "distribution",
             parts.data_text([*blocks, *bands]), {
-                **canvas.axes_titles(
-                    settings["key_rows"],
-                    parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place),
-                    parts.note_text(matrix, cells,
-                                    f"all requests of {counted_text(matrix.rounds, 'round')}"),
-                    signs * banded),
+                **canvas.axes_titles(settings["key_rows"], headline, note, signs * banded),
                 **settings, "rounds": banded,
-                **axes_settings(known, scale, f"{title}{since}, {scale.unit}",
-                                round(parts.axes_units(canvas, settings) / TIC_UNITS))}))
+                **kind.axes(known, scale, f"{title}{since}, {scale.unit}")}))
+    if not drawings:
+        raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
+                         "its requests; kind=bars draws what was measured")
     return drawings
 
 
@@ -145,32 +142,16 @@ def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, 
     return points
 
 
-def nines_text(nines: int) -> str:
-    """The percentile with so many nines: 0, 90 %, 99 %, 99.9 %."""
-    if nines < 2:
-        return "90 %" if nines else "0"
-    return f"99.{'9' * (nines - 2)}".rstrip(".") + " %"
-
-
-def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str, most: int
-                     ) -> dict[str, object]:
-    """Ranges, tics and labels of both axes. y is logarithmic if the values span a lot."""
+def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
+    """y is logarithmic if the values span a lot."""
     points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
-    right = max([10.0, *(x for x, _ in points)])
     values = [value for _, value in points] or [1.0]
-    low, high = min(values), max(values)
-    steep = high > STEEP_TIMES * low
-    nines = [(nines_text(n), 10.0**n) for n in range(math.floor(math.log10(right) + 1e-9) + 1)]
-    drawn = nines[::-(-len(nines) // max(most, 2))]
-    times, in_text = (time_tics("y", low, high, count) if steep else "set ytics autofreq"
-                      for count in (12, 6))
-    return {"left": 1, "right": right * 1.15, "bottom": low / 1.1 if steep else 0,
-            "top": high * 1.1, "logarithmic_y": steep,
-            "style": f"linespoints pointinterval {STEPS} pt points[i] ps 0.8 * grain",
-            "label_x": "percentile of requests", "label_y": label,
-            "tics_x": parts.tics_command("x", drawn),
-            "tics_x_text": parts.tics_command("x", nines), "tics_y": times, "tics_y_text": in_text}
+    steep = max(values) > STEEP_TIMES * min(values)
+    return {"shares": False, "nine": STEPS, "left": 1,
+            "right": 1.15 * max([10.0, *(x for x, _ in points)]),
+            "bottom": min(values) / 1.1 if steep else 0, "top": max(values) * 1.1, "steep": steep,
+            "label_x": "percentile of requests", "label_y": label}
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, percentiles_points, percentiles_axes)
+    return distribution_draw(matrix, picture, Kind(percentiles_points, percentiles_axes, ends=True))
