@@ -3,7 +3,7 @@
 Gives (label, text) pairs. `show`, blocks and pictures use parts of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
 from suite.base import grouped
@@ -15,14 +15,13 @@ from suite.contrast.contrast import same_differ
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
-from suite.observe.machines import machines_group, machines_of
+from suite.observe.machines import machines_of
 from suite.observe.metrics import Metric
 from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
 WITHIN_BOOT = "within a boot, not between boots"  # qualifies an A/A interval beside ratios of boots
-FLOORS_LISTED = 4  # more A/A intervals than these become a range
 UNSPLIT_NOTE = (
     f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
@@ -42,32 +41,19 @@ def is_elsewhere(matrix: Matrix) -> bool:
     return any(cell.target != LOCAL for cell in matrix.cells.values())
 
 
-def machines_line(machines: Iterable[Machine], describe: Callable[[Machine], str],
-                  booted: Iterable[Machine] = ()) -> str:
-    """These machines in a line, each once. booted: the boots among them, which are counted."""
-    counts: Counter[str] = Counter()
-    boots = {host for machine in booted for host in machine.hosts}
-    for machine in machines_group(machines):
-        counts[describe(machine)] += len(boots.intersection(machine.hosts))
-    return "; ".join(f"{text}, {count} boots" if count > 1 else text
-                     for text, count in counts.items()) or "unknown"
-
-
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
                   describe: Callable[[Machine], str] = machine_text) -> str:
     """The machines of the records, or of these cells. Where cells ran elsewhere, each target with
     its machines. describe: one machine as text."""
+    def texts(machines: Iterable[Machine]) -> str:
+        return "; ".join(dict.fromkeys(map(describe, machines))) or "unknown"
+
     if not is_elsewhere(matrix):
-        return machines_line(matrix.result.machines.values(), describe)
-
-    def target_text(target: str, same: Sequence[Cell]) -> str:
-        names = {cell.name: target for cell in same}
-        booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
-        return machines_line(machines_of(matrix.result, names), describe, booted)
-
-    by_target = grouped((cell.target, cell)
+        return texts(matrix.result.machines.values())
+    by_target = grouped((cell.target, cell.name)
                         for cell in (matrix.cells.values() if cells is None else cells))
-    named = grouped((target_text(target, same), target) for target, same in by_target.items())
+    named = grouped((texts(machines_of(matrix.result, dict.fromkeys(names, target))), target)
+                    for target, names in by_target.items())
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
 
 
@@ -143,24 +129,18 @@ def rounds_heading(matrix: Matrix) -> str:
 
 
 def same_text(summary: Summary, metric: Metric) -> str:
-    """The A/A intervals of the shown baselines: `5.8% of time_per_message, A and A' differ in 0 of
-    2`, `0.9% (together), 12% (apart) of ...`, or for many `0.9% to 12% of ...`; empty without."""
-    matrix, shown = summary.matrix, {cell.name for cell in summary.matrix.cells_compared}
-    same = {name: one for name, one in summary.same[metric.name].items() if name in shown}
-    reaches = {name: reach for name, one in same.items() if (reach := one.reach)}
+    """The A/A intervals of the shown baselines: `0.9% to 5.8% of time_per_message, A and A' differ
+    in 0 of 2`; empty without."""
+    shown = {cell.name for cell in summary.matrix.cells_compared}
+    same = [one for name, one in summary.same[metric.name].items() if name in shown]
+    reaches = [reach for one in same if (reach := one.reach)]
     if not reaches:
         return ""
-    texts = [noise_text(reach) for reach in reaches.values()]
-    if len(reaches) > FLOORS_LISTED:
-        texts = [" to ".join(map(noise_text, (min(reaches.values()), max(reaches.values()))))]
-    elif len(reaches) > 1:
-        cells = [matrix.whole.cells[name].axes for name in reaches]
-        varying = [axis for axis in matrix.axes if len({axes[axis] for axes in cells}) > 1]
-        texts = [f"{text} ({' '.join(axes[axis] or 'none' for axis in varying)})"
-                 for text, axes in zip(texts, cells, strict=True)]
-    differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same.values())
-    return (f"{', '.join(texts)} of {metric.name}, A and A' differ in {differing} of {len(same)}"
-            + ("; too many: no change is claimed" if same_differ(matrix, metric.name) else ""))
+    span = " to ".join(dict.fromkeys(map(noise_text, (min(reaches), max(reaches)))))
+    differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same)
+    differ = same_differ(summary.matrix, metric.name)
+    return (f"{span} of {metric.name}, A and A' differ in {differing} of {len(same)}"
+            + ("; too many: no change is claimed" if differ else ""))
 
 
 def sames_text(summary: Summary) -> str:
@@ -177,15 +157,12 @@ def sames_text(summary: Summary) -> str:
 
 
 def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or the number of such cells; else empty."""
-    incomplete = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
-    if not incomplete:
-        return ""
-    if len(incomplete) > 1:
-        return f"{metric.name} known in a part of the rounds of {len(incomplete)} cells"
-    known = matrix.coverage_text(incomplete[0], metric.name).partition(";")[0]
-    axes = " ".join(value for value in incomplete[0].axes.values() if value)
-    return f"{known} of {axes}" if axes else known
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, and the number of such other cells; else
+    empty."""
+    known = [f"{text.partition(';')[0]} of {' '.join(filter(None, cell.axes.values()))}"
+             for cell in cells if (text := matrix.coverage_text(cell, metric.name))]
+    others = f", not in all of {counted_text(len(known) - 1, 'other cell')}" if known[1:] else ""
+    return known[0].removesuffix(" of ") + others if known else ""
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
