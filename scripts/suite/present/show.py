@@ -73,16 +73,13 @@ def cells_text(cells: Sequence[Cell]) -> str:
 
 
 def figure_text(figure: Figure, unit: str) -> str:
-    text = value_text(figure.median, unit)
-    if figure.exact:
-        text += f", the same in every run of {figure.rounds} rounds"
-    elif figure.interval is None:
-        text += ", one round"
-    else:
-        text += (f", {'95 % interval' if figure.interval.level else 'min..max'}"
-                 f" {value_text(figure.interval.low, unit)}"
-                 f" to {value_text(figure.interval.high, unit)}")
-    return f"{text}; {ratio_item(figure)}" if figure.ratio and figure.median else text
+    """`15.1 us, 95 % interval 15.0 us to 15.3 us; 0.92x [0.91, 0.94]`."""
+    spread = f"the same in every run of {figure.rounds} rounds" if figure.exact else "one round"
+    if figure.interval:
+        low, high = (value_text(end, unit) for end in figure.interval[:2])
+        spread = f"{'95 % interval' if figure.interval.level else 'min..max'} {low} to {high}"
+    ratio = f"; {ratio_item(figure)}" if figure.ratio and figure.median else ""
+    return f"{value_text(figure.median, unit)}, {spread}{ratio}"
 
 
 def frame_tables(frame: pd.DataFrame) -> list[Table]:

@@ -10,7 +10,7 @@ from suite.base.units import counted_text, ratio_text
 from suite.contrast.verdicts import Judged
 from suite.decide.answers import Answer, answers_decide, axes_by_effect
 from suite.decide.optimum import Optimum, better_ratio
-from suite.decide.summary import Figure, Gain, PublishedRatio, Summary, summary_build
+from suite.decide.summary import Figure, PublishedRatio, Summary, summary_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.selection import Layout, layout_choose
 from suite.present import columns
@@ -157,22 +157,6 @@ def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
             f"{name}_verdict": verdict_name(judged) if judged else None}
 
 
-def gain_fields(gain: Gain) -> Fields:
-    return {"pre": gain.pre, "post": gain.post,
-            **estimate_fields("gain", gain.ratio, 1, gain.judged),
-            "gain_worst": gain.worst, "gain_best": gain.best}
-
-
-def best_fields(summary: Summary, cell: Cell) -> Fields:
-    """The mark of a cell, and how many times better than its baseline it is."""
-    figure = summary.figures[cell.name].get(summary.best_metric or "")
-    mark: Fields = {"mark": columns.best_mark(summary, cell)}
-    if figure is None or figure.ratio is None:
-        return mark
-    better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_fields("better", better, 0, figure.judged)
-
-
 def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
     """The columns of a CSV, in SI units, each with its path in cell_json(). METRIC_censored is
     there where some figure is only a bound (docs/methodology.md, "Quantiles")."""
@@ -236,18 +220,24 @@ def groups_json(optima: Sequence[Optimum]) -> list[dict[str, Any]]:
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
+    figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
     value: dict[str, Any] = {
         "cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
         "baseline": cell.baseline, "runs_ok": cell.runs_ok, "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    if gain := summary.gains.get(cell.name):
-        value["gain"] = gain_fields(gain) | {"pairs": gain.ratio.pairs} | published_json(
-            gain.published)
+    if gain:
+        value["gain"] = {
+            "pre": gain.pre, "post": gain.post,
+            **estimate_fields("gain", gain.ratio, 1, gain.judged), "gain_worst": gain.worst,
+            "gain_best": gain.best, "pairs": gain.ratio.pairs, **published_json(gain.published)}
     if summary.best:
-        value["best"] = best_fields(summary, cell)
-    return value | {"metrics": {name: figure_json(figure)
-                                for name, figure in summary.figures[cell.name].items()}}
+        value["best"] = {"mark": columns.best_mark(summary, cell)}
+        metric = summary.metrics[0]
+        if (figure := figures.get(metric.name)) and figure.ratio:
+            value["best"] |= estimate_fields(
+                "better", better_ratio(figure.ratio, metric), 0, figure.judged)
+    return value | {"metrics": {name: figure_json(figure) for name, figure in figures.items()}}
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:
