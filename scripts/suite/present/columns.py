@@ -11,7 +11,7 @@ from suite.base.runner_words import EXACT_ONLY, TARGET
 from suite.contrast.contrast import Status, Verdict
 from suite.contrast.verdicts import Judged
 from suite.decide.optimum import better_ratio, optimum_of
-from suite.decide.summary import Figure, Gain, Summary, published_sets
+from suite.decide.summary import Figure, Gain, PublishedRatio, Summary, published_sets
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
@@ -117,16 +117,20 @@ def published_name(published_set: str) -> str:
 
 def published_group(summary: Summary, rows: Sequence[Figure | Gain | None], metric: Metric
                     ) -> Group:
-    """A column for each set of published figures: their ratios, as the metric has its own."""
-    def text(ratio: float) -> str:
+    """A column for each set of published figures: their ratios, as the metric has its own. A size
+    needs no ratio: unlike a time it holds on every machine."""
+    def text(one: PublishedRatio) -> str:
+        if metric.unit == "B":
+            return units.value_text(one.figure.value, "B")
+        if one.ratio is None:
+            return ""
         if metric.name == summary.gain_shown:
-            return units.change_texts(ratio)[0]
+            return units.change_texts(one.ratio)[0]
         is_inverse = metric.name == summary.best_metric and metric.better == "lower"
-        return units.ratio_text(1 / ratio if is_inverse else ratio)
+        return units.ratio_text(1 / one.ratio if is_inverse else one.ratio)
 
-    ratios = [{one.figure.set: text(one.ratio) for one in (row.published if row else ())
-               if one.ratio is not None} for row in rows]
-    return Group("published", tuple(Column(name, tuple(Item(row.get(name, "")) for row in ratios))
+    texts = [{one.figure.set: text(one) for one in (row.published if row else ())} for row in rows]
+    return Group("published", tuple(Column(name, tuple(Item(row.get(name, "")) for row in texts))
                                     for name in published_sets(summary.matrix)))
 
 

@@ -46,9 +46,4 @@ def withheld_note(judged: Judged, metric: Metric) -> str:
         return ""
     if contrast.status is Status.MIXED and contrast.mixture:
         return mixture_text(contrast.mixture, metric)
-    if contrast.status is Status.ZERO:
-        zero = [f"{name} in {int((series.values <= 0).sum())} of {len(series)}"
-                for name, series in (("the baseline", contrast.base), ("the row", contrast.new))
-                if not series.positive]
-        return f"no ratio: 0 of {' and '.join(zero)} rounds" if zero else ""
     return STATUS_WHY[contrast.status]

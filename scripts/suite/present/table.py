@@ -25,7 +25,7 @@ from suite.present.answers import (
 from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
-from suite.present.legend import legend_pairs, published_sizes
+from suite.present.legend import legend_pairs
 from suite.present.tables.model import Column, Document, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
@@ -66,24 +66,21 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 
 
 def axes_unasked(summary: Summary) -> dict[str, float]:
-    """The words that a scenario without questions and claims (as of a run of words alone) answers,
-    with their effect: that which matters most, then the others. Empty with best=."""
+    """The words of a scenario without questions and claims (as of a run of words alone) with their
+    effect, the largest first. Empty with best=, which is a question."""
     scenario = summary.matrix.result.scenario
     if scenario.answers or scenario.claims or summary.best or not summary.metrics:
         return {}
     return axes_by_effect(summary.matrix, summary.metrics[0])
 
 
-def axes_answered(summary: Summary) -> list[str]:
-    """Of axes_unasked() the first, and the words of the baseline."""
-    axes = list(axes_unasked(summary))
-    return [axis for axis in axes if axis in axes[:1] or axis in summary.baseline]
-
-
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the questions of the scenario, and to best= or else to axes_answered(). An
-    answer of more than GROUPS_ANSWERED groups is left out, unless best= asks for it."""
-    axes = [summary.best] if summary.best else axes_answered(summary)
+    """The answers to the questions of the scenario, and to best= or else for the first of
+    axes_unasked() and the words of the baseline. An answer of more than GROUPS_ANSWERED groups is
+    left out, unless best= asks for it."""
+    unasked = list(axes_unasked(summary))
+    axes = [summary.best] if summary.best else [
+        axis for axis in unasked if axis == unasked[0] or axis in summary.baseline]
     answers = answers_decide(summary.matrix, *(
         Question(f"Which {axis} is best by {summary.metrics[0].name}?", axis,
                  summary.metrics[0].name) for axis in axes))
@@ -94,7 +91,7 @@ def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
     """The answers, how much other words matter, and the metrics whose rows changed to opposite
     sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
-    answered = axes_answered(summary)
+    answered = {answer.question.word for answer in answers}
     others = ", ".join(f"{axis} {ratio_text(effect)}" for axis, effect
                        in axes_unasked(summary).items() if axis not in answered)
     effects: Pairs = [(None, f"Other words change {summary.metrics[0].name} by at most: {others}.")
@@ -121,7 +118,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
                        f"this result, as {unused[0]}")
     if summary.gain and not summary.gains:
         remarks.append(f"no gain of {summary.gain}: no cell shares a good round with a baseline")
-    foot = [*legend_pairs(summary, table), *published_sizes(summary), *notes.lines(),
+    foot = [*legend_pairs(summary, table), *notes.lines(),
             *library_pairs(matrix, summary.metrics),
             *(("note", remark) for remark in (*remarks, *matrix.result.notes))]
     return Document(
