@@ -25,7 +25,7 @@ from suite.observe.measured import MeasuredRun
 from suite.observe.selection import cells_select
 from suite.present.show import (
     cell_choose,
-    placement_frame,
+    options_frame,
     show_text,
     tcp_frame,
     threads_frame,
@@ -94,7 +94,7 @@ def run_of(**ends):
 def test_the_cpus_of_many_threads_are_a_range_and_those_of_a_free_thread_are_free():
     def thread(asked, start, end):
         return {"cpus": {**({"asked": asked} if asked else {}), "start": start, "end": end}}
-    frame = placement_frame(threads_frame([run_of(
+    frame = options_frame(threads_frame([run_of(
         client=[thread([cpu], cpu, cpu) for cpu in range(500)],
         server=[thread([1], 1, 1), thread(None, 2, 0)])]))
     assert {end: list(frame[end]) for end in ("client", "server")} == {

@@ -111,10 +111,6 @@ def ratio_item(figure: Figure | None, is_base: bool = False, better: Metric | No
     return verdict_item([f"{one}x", *ends], judged)
 
 
-def published_name(published_set: str) -> str:
-    return f"published {published_set}".rstrip()
-
-
 def published_group(summary: Summary, rows: Sequence[Figure | Gain | None], metric: Metric
                     ) -> Group:
     """A column for each set of published figures: their ratios, as the metric has its own. A size

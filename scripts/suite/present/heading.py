@@ -21,7 +21,6 @@ from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-WITHIN_BOOT = "within a boot, not between boots"  # qualifies an A/A interval beside ratios of boots
 UNSPLIT_NOTE = (
     f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
@@ -37,10 +36,6 @@ def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
 
 
-def is_elsewhere(matrix: Matrix) -> bool:
-    return any(cell.target != LOCAL for cell in matrix.cells.values())
-
-
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
                   describe: Callable[[Machine], str] = machine_text) -> str:
     """The machines of the records, or of these cells. Where cells ran elsewhere, each target with
@@ -48,21 +43,13 @@ def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
     def texts(machines: Iterable[Machine]) -> str:
         return "; ".join(dict.fromkeys(map(describe, machines))) or "unknown"
 
-    if not is_elsewhere(matrix):
+    if all(cell.target == LOCAL for cell in matrix.cells.values()):
         return texts(matrix.result.machines.values())
     by_target = grouped((cell.target, cell.name)
                         for cell in (matrix.cells.values() if cells is None else cells))
     named = grouped((texts(machines_of(matrix.result, dict.fromkeys(names, target))), target)
                     for target, names in by_target.items())
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
-
-
-def emulated_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Which targets were emulated, or perhaps; empty if all times are valid."""
-    found = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in matrix.cells.values()
-                                  if cell.emulated))
-    return [(reason, f"{', '.join(targets)}: {EXACT_ONLY}" if is_elsewhere(matrix) else EXACT_ONLY)
-            for reason, targets in found.items()]
 
 
 def disturbances_text(matrix: Matrix) -> str:
@@ -128,30 +115,24 @@ def rounds_heading(matrix: Matrix) -> str:
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
 
-def same_text(summary: Summary, metric: Metric) -> str:
-    """The A/A intervals of the shown baselines: `0.9% to 5.8% of time_per_message, A and A' differ
-    in 0 of 2`; empty without."""
-    shown = {cell.name for cell in summary.matrix.cells_compared}
-    same = [one for name, one in summary.same[metric.name].items() if name in shown]
-    reaches = [reach for one in same if (reach := one.reach)]
-    if not reaches:
-        return ""
-    span = " to ".join(dict.fromkeys(map(noise_text, (min(reaches), max(reaches)))))
-    differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same)
-    differ = same_differ(summary.matrix, metric.name)
-    return (f"{span} of {metric.name}, A and A' differ in {differing} of {len(same)}"
-            + ("; too many: no change is claimed" if differ else ""))
-
-
 def sames_text(summary: Summary) -> str:
-    """The A/A intervals of each metric that is no count; empty if all metrics are counts."""
-    timed = [metric for metric in summary.metrics if not metric.counts]
-    parts = list(filter(None, (same_text(summary, metric) for metric in timed)))
-    if parts and any(summary.matrix.blocks):
-        parts.append(WITHIN_BOOT)
+    """The A/A intervals of the shown baselines by each metric that is no count: `0.9% to 5.8% of
+    time_per_message, A and A' differ in 0 of 2`; empty if all metrics are counts."""
+    matrix, parts = summary.matrix, []
+    timed = [metric.name for metric in summary.metrics if not metric.counts]
+    shown = {cell.name for cell in matrix.cells_compared}
+    for name in timed:
+        same = [one for cell, one in summary.same[name].items() if cell in shown]
+        if reaches := [reach for one in same if (reach := one.reach)]:
+            span = " to ".join(dict.fromkeys(map(noise_text, (min(reaches), max(reaches)))))
+            differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same)
+            parts.append(f"{span} of {name}, A and A' differ in {differing} of {len(same)}" + (
+                "; too many: no change is claimed" if same_differ(matrix, name) else ""))
+    if parts and any(matrix.blocks):
+        parts.append("within a boot, not between boots")
     if parts or not timed:
         return "; ".join(parts)
-    if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
+    if all(cell.emulated for cell in matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
@@ -175,13 +156,15 @@ def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, st
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     plan, precision = matrix.result.plan, precision_measure(matrix)
+    emulated = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in
+                                     matrix.cells.values() if cell.emulated))
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
     timed = "the load" if matrix.frame["subject_cpu"].notna().any() else "both ends"
     pairs = [
         ("words", words_text(words_common(matrix.cells.values(), ("place", *matrix.axes)))),
         ("subject", subjects_text(matrix)),
         ("machine", machines_text(matrix)),
-        *emulated_pairs(matrix),
+        *((why, f"{', '.join(targets)}: {EXACT_ONLY}") for why, targets in emulated.items()),
         ("disturbed", disturbances_text(matrix)),
         ("place", f"{places_text(matrix.cells.values())}; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),

@@ -71,11 +71,9 @@ def signs_of(summary: Summary) -> Sequence[tuple[str, str, str]]:
 
 def pairing_text(summary: Summary, words: Container[str]) -> str:
     """How the values of two cells that differ in these words are paired."""
-    blocks = summary.matrix.blocks
-    if TARGET not in words or len(blocks) < 2:
-        return "round by round"
-    boots = "of every boot of one to every boot of the other"
-    return boots if all(blocks) else f"round by round, where a side is booted {boots}"
+    booted = TARGET in words and len(summary.matrix.blocks) > 1
+    return "round by round" + (
+        ", of a booted side every boot with every boot of the other" if booted else "")
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:

@@ -186,25 +186,18 @@ def variants_text(values: Iterable[Any]) -> str:
                      for value in different)
 
 
-def variants_frame(columns: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """The different values of each column at each end, as texts."""
+def options_frame(threads: pd.DataFrame) -> pd.DataFrame:
+    """The CPUs that threads asked for and those on which they ran, what the ends chose, and the
+    options of their sockets: the different values at each end, as texts."""
+    cpus = threads.reindex(columns=["cpus.asked", "cpus.start", "cpus.end"]).dropna(how="all")
+    columns = {"CPUs asked": cpus["cpus.asked"].explode().fillna("free"),
+               "CPUs used": pd.concat([cpus["cpus.start"], cpus["cpus.end"]]),
+               **{path.removeprefix("options."): threads[path] for path in threads
+                  if path in END_WORDS or path.startswith("options.")
+                  and path != "options.clamped"}}
     texts = {name: {end: variants_text(values.dropna().astype(object).tolist()) or None
                     for end, values in column.groupby("end")} for name, column in columns.items()}
     return pd.DataFrame(texts).T.reindex(columns=ENDS)
-
-
-def options_frame(threads: pd.DataFrame) -> pd.DataFrame:
-    """What the ends chose, then the options of their sockets, as texts."""
-    return variants_frame({path.removeprefix("options."): threads[path] for path in threads
-                           if path in END_WORDS or path.startswith("options.")
-                           and path != "options.clamped"})
-
-
-def placement_frame(threads: pd.DataFrame) -> pd.DataFrame:
-    """The CPUs that the threads of each end asked for, and those on which they ran, as texts."""
-    known = threads.reindex(columns=["cpus.asked", "cpus.start", "cpus.end"]).dropna(how="all")
-    return variants_frame({"asked": known["cpus.asked"].explode().fillna("free"),
-                           "ran on": pd.concat([known["cpus.start"], known["cpus.end"]])})
 
 
 def sizes_text(captured: Mapping[str, Any]) -> str:
@@ -293,9 +286,8 @@ def counted_sections(cell: Cell, runs: Sequence[MeasuredRun], matrix: Matrix, me
     return {f"Two groups of rounds, by {metric.name}": regimes_frame(
                 matrix, cell, per_message, metric),
             "Calls and counts per message": counts_frame(per_message), **timed,
-            "Placement": placement_frame(threads),
             "TCP_INFO (per run)": tcp_frame(numbers, sums, not cell.emulated),
-            "Effective options": options_frame(threads),
+            "Placement and effective options": options_frame(threads),
             f"Rounds in order, {metric.name}": rounds_frame(matrix, cell, metric)}
 
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """`uncork table`: a summary as text for a terminal, Markdown, CSV or JSON. Pure: gives strings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
+
+import pandas as pd
 
 from suite import stats
 from suite.base.units import counted_text, ratio_text
@@ -126,7 +128,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
         [Section(heading_pairs(summary, columns.scales_choose(summary)), [table])], foot,
         answer=[] if ends_a_run else answered,
         end=[*claims, *(answered if ends_a_run else []), *deciding],
-        records=lambda: result_records(summary), data=lambda: summary_json(summary))
+        records=lambda: result_frame(summary), data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
@@ -154,7 +156,7 @@ def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
             f"{name}_verdict": verdict_name(judged) if judged else None}
 
 
-def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
+def csv_paths(summary: Summary) -> dict[str, str]:
     """The columns of a CSV, in SI units, each with its path in cell_json(). METRIC_censored is
     there where some figure is only a bound (docs/methodology.md, "Quantiles")."""
     names = [metric.name for metric in summary.metrics]
@@ -162,27 +164,21 @@ def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
     censored = [name for name in names if any(
         figure_censored(row[name]) for row in summary.figures.values() if name in row)]
     return {
-        "status": ("status",), **{axis: ("axes", axis) for axis in summary.matrix.axes},
-        **{f"{name}{end}": ("metrics", name, part)
+        "status": "status", **{axis: f"axes.{axis}" for axis in summary.matrix.axes},
+        **{name + end: f"metrics.{name}.{part}"
            for name in names for end, part in FIGURE_PARTS.items()},
-        **{f"{name}_censored": ("metrics", name, "censored") for name in censored},
-        **{f"{summary.gain}_{part}": ("gain", part) for part in GAIN_PARTS if summary.gain},
-        **{f"{summary.best_metric}_{part}": ("best", part) for part in BEST_PARTS if summary.best},
-        **{f"{name}{end}": ("metrics", name, "ratio", part)
+        **{f"{name}_censored": f"metrics.{name}.censored" for name in censored},
+        **{f"{summary.gain}_{part}": f"gain.{part}" for part in GAIN_PARTS if summary.gain},
+        **{f"{summary.best_metric}_{part}": f"best.{part}" for part in BEST_PARTS if summary.best},
+        **{name + end: f"metrics.{name}.ratio.{part}"
            for name in compared for end, part in RATIO_PARTS.items()}}
 
 
-def result_records(summary: Summary) -> Iterator[Fields]:
-    """The lines of a CSV: of each cell the values at csv_paths(), None where it has none."""
-    def value_at(value: Any, path: Sequence[str]) -> Any:
-        for key in path:
-            value = (value or {}).get(key)
-        return value
-
+def result_frame(summary: Summary) -> pd.DataFrame:
+    """The CSV: of each cell the values at csv_paths(), NaN where it has none."""
     paths = csv_paths(summary)
-    for cell in summary.matrix.cells.values():
-        value = cell_json(summary, cell)
-        yield {name: value_at(value, path) for name, path in paths.items()}
+    cells = pd.json_normalize([cell_json(summary, cell) for cell in summary.matrix.cells.values()])
+    return cells.reindex(columns=paths.values()).set_axis(list(paths), axis="columns")
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:

@@ -64,17 +64,8 @@ STYLES = {
 }
 
 
-def groups_cut(table: Table) -> list[Table]:
-    """A table for each group of columns. The sums and the lines below stay with the last one."""
-    *first, last = table.groups
-    rows = range(table.rows - table.foot)
-    return [*(replace(table, groups=(group,)).take(rows) for group in first),
-            replace(table, groups=(last,))]
-
-
 def rows_cut(table: Table) -> list[Table]:
-    """A table for each value of the first key; the value becomes a line above the table. The sums
-    and the lines below stay with the last one."""
+    """A table for each value of the first key; the value becomes a line above the table."""
     (key, *others), end = table.keys, table.rows - table.foot
     first = others[0] if others else (
         Column(ONLY_AXIS, (Item(ONLY_CELL),) * table.rows, left=True))
@@ -90,8 +81,12 @@ def rows_cut(table: Table) -> list[Table]:
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
     """The whole table if it fits, else cut by groups of columns, else by values of its first key.
-    UsageError where no cut makes it fit, because its figures are too wide."""
-    for parts in ([table], groups_cut(table)):
+    The sums and the lines below stay with the last part. UsageError where no cut makes it fit,
+    because its figures are too wide."""
+    *groups, last = table.groups
+    by_group = [replace(table, groups=(group,)).take(range(table.rows - table.foot))
+                for group in groups]
+    for parts in ([table], [*by_group, replace(table, groups=(last,))]):
         if all(len(line) <= COLUMNS for part in parts for line in lines(part)):
             return parts
     if [key.head for key in table.keys] != [ONLY_AXIS]:
