@@ -23,7 +23,14 @@ from answers import (
 from suite.base.errors import UsageError
 from suite.observe.measured import MeasuredRun
 from suite.observe.selection import cells_select
-from suite.present.show import cell_choose, indices_text, placement_lines, show_text, tcp_lines
+from suite.present.show import (
+    cell_choose,
+    options_frame,
+    show_text,
+    tcp_frame,
+    threads_frame,
+    threads_sums,
+)
 from suite.result.record import Record
 
 
@@ -43,7 +50,7 @@ def test_a_cell_explained_with_an_outlier_that_is_marked_and_still_counted():
 def test_a_failed_run_of_a_cell_is_counted_and_says_why():
     text = uncork("show", NODELAY, "place=apart", "write=coalesce").stdout
     assert "\nstatus   ok, 6 good runs, 1 failed\n" in text
-    assert "\n  round   3 A    failed server: connection reset by peer\n" in text
+    assert "\n  round 3 A   failed  server: connection reset by peer\n" in text
     assert "\nNotes\n  -  server: connection reset by peer\n" in text
 
 
@@ -78,24 +85,28 @@ def test_an_end_that_told_nothing_has_no_column(tmp_path):
         assert " ".join(lines[lines.index("CPU per message") + 1].split()) == heads
 
 
-def test_threads_that_ran_at_the_same_place_share_a_line():
-    def end(*cpus):
-        return {"threads": [{"cpus": {"asked": [cpu], "start": cpu, "end": cpu}} for cpu in cpus]}
-    run = MeasuredRun(Record({"status": "ok", "client": end(*[0] * 500),
-                              "server": end(1, 2, 1, 1)}))
-    assert [" ".join(line.split()) for line in placement_lines([run], 78)] == [
-        "client threads 0 to 499 asked 0; ran on 0", "server threads 0, 2 to 3 asked 1; ran on 1",
-        "server thread 1 asked 2; ran on 2"]
-    assert indices_text([5]) == "5"
+def run_of(**ends):
+    """A good run whose ends have these threads."""
+    return MeasuredRun(Record({"status": "ok", "words": {"workload": "request"}, **{
+        end: {"threads": threads} for end, threads in ends.items()}}))
+
+
+def test_the_cpus_of_many_threads_are_a_range_and_those_of_a_free_thread_are_free():
+    def thread(asked, start, end):
+        return {"cpus": {**({"asked": asked} if asked else {}), "start": start, "end": end}}
+    frame = options_frame(threads_frame([run_of(
+        client=[thread([cpu], cpu, cpu) for cpu in range(500)],
+        server=[thread([1], 1, 1), thread(None, 2, 0)])]))
+    assert {end: list(frame[end]) for end in ("client", "server")} == {
+        "client": ["0 to 499", "0 to 499"], "server": ["1, free", "1, 2, 0"]}
 
 
 def test_what_tcp_counted_in_a_run_is_the_sum_of_all_threads():
     def thread(segments, rtt):
         return {"tcp_info": {"data_segs_out": {"sum": segments}, "rtt_ns": {"median": rtt}}}
-    run = MeasuredRun(Record({"status": "ok",
-                              "client": {"threads": [thread(100, 7000), thread(250, 9000)]}}))
-    assert [line.split() for line in tcp_lines([run], True, 80)[2:]] == [
-        ["data_segs_out", "350"], ["rtt", "8.00", "us"]]
+    numbers = threads_frame([run_of(client=[thread(100, 7000), thread(250, 9000)])])
+    frame = tcp_frame(numbers, threads_sums(numbers), timed=True)
+    assert dict(frame["client"]) == {"data_segs_out": 350, "rtt_ns": 8000}
 
 
 def test_of_many_words_those_that_vary_are_named():
@@ -130,7 +141,7 @@ def test_all_cpu_is_the_median_of_sums_and_not_the_sum_of_medians(tmp_path):
                                   for key, part in zip(("user", "system"), parts, strict=True)}
     matrix = matrix_of(changed(NODELAY, tmp_path, split))
     text = show_text(matrix, cell_choose(matrix, ["write=nodelay", "place=apart"]), 100)
-    assert re.search(r"^ +all, us +10\.0 +10\.0$", text, re.MULTILINE), text
+    assert re.search(r"^ +all +10\.0 us +10\.0 us$", text, re.MULTILINE), text
 
 
 def test_two_groups_of_rounds_are_told_apart_by_a_count_of_an_emulated_cell_too(tmp_path):

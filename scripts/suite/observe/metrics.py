@@ -5,9 +5,9 @@ A formula takes a MeasuredRun and returns a value in the base unit of its metric
 record does not have it. A new metric is a new row of METRICS, and a formula if none of these fits.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.units import Beyond
@@ -237,13 +237,6 @@ def cpu_part(key: str, name: str = "") -> Formula:
             return seconds(((end or {}).get("process", {}) if name else run.timed).get(key))
         return seconds(ends_sum([end] if name else run.sides, "cpu", key)) if run.ends else None
     return part
-
-
-def machine_share(end: Mapping[str, Any], state: str) -> float | None:
-    """The share of one of CPU_STATES in the time of all CPUs of an end's machine."""
-    machine = end.get("machine", {})
-    return quotient(machine.get(f"{state}_ns"),
-                    sum(machine.get(f"{each}_ns", 0) for each in CPU_STATES))
 
 
 def softirq(run: MeasuredRun) -> float | None:

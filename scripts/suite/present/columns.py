@@ -11,7 +11,7 @@ from suite.base.runner_words import EXACT_ONLY, TARGET
 from suite.contrast.contrast import Status, Verdict
 from suite.contrast.verdicts import Judged
 from suite.decide.optimum import better_ratio, optimum_of
-from suite.decide.summary import Figure, Gain, Summary, published_sets
+from suite.decide.summary import Figure, Gain, PublishedRatio, Summary, published_sets
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.heading import UNSPLIT_NOTE, uncounted_note
@@ -27,59 +27,47 @@ class Footnotes:
     """Numbers reasons in the order of their first use; equal reasons share a number."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self.numbers: dict[str, int] = {}
 
     def mark(self, text: str) -> str:
         """The mark that refers to this text; empty for an empty text."""
-        if text and text not in self.texts:
-            self.texts.append(text)
-        return f" [{self.texts.index(text) + 1}]" if text else ""
+        return f" [{self.numbers.setdefault(text, len(self.numbers) + 1)}]" if text else ""
 
     def lines(self) -> list[tuple[str, str]]:
-        return [(f"[{number}]", text) for number, text in enumerate(self.texts, start=1)]
-
-
-def cell_note(cell: Cell) -> str:
-    """The footnote of a cell: why runs failed or did not run, else what differs from its words."""
-    reasons = "; ".join(cell.reasons)
-    if cell.status == "ok" and cell.runs_failed:
-        return f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}"
-    return "; ".join(cell.remarks) if cell.status == "ok" else f"{cell.status}: {reasons}"
-
-
-def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: units.Scale,
-               notes: Footnotes, is_first: bool, note: str = "") -> Item:
-    """The median of a cell in the unit of its column, or a text in its place. note: figure_note().
-    is_first: the metric is the first one; only its column has the footnotes of cells that ran."""
-    if cell is None:
-        return Item("")
-    mark = notes.mark(cell_note(cell)) if cell.status != "ok" or is_first else ""
-    if cell.status != "ok":
-        return Item("failed" if cell.status == "failed" else "-", mark)
-    text, note = absence(cell, metric, note) if figure is None else (
-        median_text(figure.median, metric, scale), note)
-    return Item(text, mark + notes.mark(note))
+        return [(f"[{number}]", text) for text, number in self.numbers.items()]
 
 
 def figure_note(matrix: Matrix, cell: Cell, metric: Metric) -> str:
     """Which targets or how many rounds report a metric of a cell; empty if all do."""
-    key = ("targets", metric.name)
-    if key not in matrix.memo:
-        matrix.memo[key] = {other.target for other in matrix.whole.cells.values()
-                            if len(matrix.series(other.name, metric.name))}
-    if matrix.memo[key] and cell.target not in matrix.memo[key]:
+    same = (other.name for other in matrix.whole.cells.values() if other.target == cell.target)
+    if TARGET in matrix.axes and not any(len(matrix.series(name, metric.name)) for name in same):
         return f"no run of {TARGET}={cell.target} reports it"
     return matrix.coverage_text(cell, metric.name)
 
 
-def absence(cell: Cell, metric: Metric, note: str) -> tuple[str, str]:
-    """(text, reason) in place of a figure that good runs do not have. note: figure_note(). ABSENT
-    without a reason means that runs of this kind never have the figure."""
-    if cell.hides(metric):
-        return "-", f"{cell.emulated}: {EXACT_ONLY}"
-    if metric.name in cell.unsplit:
-        return "", UNSPLIT_NOTE
-    return ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note
+def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: units.Scale,
+               notes: Footnotes, is_first: bool, note: str = "") -> Item:
+    """The median of a cell in the unit of its column, or a text in its place. Footnotes: why runs
+    failed or did not run, what differs from the words of the cell, and note, a figure_note().
+    is_first: the metric is the first one; only its column has the footnotes of cells that ran."""
+    if cell is None:
+        return Item("")
+    reasons = "; ".join(cell.reasons)
+    if cell.status != "ok":
+        return Item("failed" if cell.status == "failed" else "-",
+                    notes.mark(f"{cell.status}: {reasons}"))
+    remark = "; ".join(cell.remarks) if not cell.runs_failed else (
+        f"{cell.runs_failed} of {cell.runs_ok + cell.runs_failed} runs failed: {reasons}")
+    mark = notes.mark(remark if is_first else "")
+    if figure is not None:
+        text = median_text(figure.median, metric, scale)
+    elif cell.hides(metric):
+        text, note = "-", f"{cell.emulated}: {EXACT_ONLY}"
+    elif metric.name in cell.unsplit:
+        text, note = "", UNSPLIT_NOTE
+    else:  # without a note: runs of this kind never have the figure
+        text, note = ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note
+    return Item(text, mark + notes.mark(note))
 
 
 def median_text(value: float, metric: Metric, scale: units.Scale) -> str:
@@ -123,22 +111,22 @@ def ratio_item(figure: Figure | None, is_base: bool = False, better: Metric | No
     return verdict_item([f"{one}x", *ends], judged)
 
 
-def published_name(published_set: str) -> str:
-    return f"published {published_set}".rstrip()
-
-
 def published_group(summary: Summary, rows: Sequence[Figure | Gain | None], metric: Metric
                     ) -> Group:
-    """A column for each set of published figures: their ratios, as the metric has its own."""
-    def text(ratio: float) -> str:
+    """A column for each set of published figures: their ratios, as the metric has its own. A size
+    needs no ratio: unlike a time it holds on every machine."""
+    def text(one: PublishedRatio) -> str:
+        if metric.unit == "B":
+            return units.value_text(one.figure.value, "B")
+        if one.ratio is None:
+            return ""
         if metric.name == summary.gain_shown:
-            return units.change_texts(ratio)[0]
+            return units.change_texts(one.ratio)[0]
         is_inverse = metric.name == summary.best_metric and metric.better == "lower"
-        return units.ratio_text(1 / ratio if is_inverse else ratio)
+        return units.ratio_text(1 / one.ratio if is_inverse else one.ratio)
 
-    ratios = [{one.figure.set: text(one.ratio) for one in (row.published if row else ())
-               if one.ratio is not None} for row in rows]
-    return Group("published", tuple(Column(name, tuple(Item(row.get(name, "")) for row in ratios))
+    texts = [{one.figure.set: text(one) for one in (row.published if row else ())} for row in rows]
+    return Group("published", tuple(Column(name, tuple(Item(row.get(name, "")) for row in texts))
                                     for name in published_sets(summary.matrix)))
 
 

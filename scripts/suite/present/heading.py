@@ -3,7 +3,7 @@
 Gives (label, text) pairs. `show`, blocks and pictures use parts of it."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 from suite import stats
 from suite.base import grouped
@@ -15,14 +15,12 @@ from suite.contrast.contrast import same_differ
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
-from suite.observe.machines import machines_group, machines_of
+from suite.observe.machines import machines_of
 from suite.observe.metrics import Metric
 from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-WITHIN_BOOT = "within a boot, not between boots"  # qualifies an A/A interval beside ratios of boots
-FLOORS_LISTED = 4  # more A/A intervals than these become a range
 UNSPLIT_NOTE = (
     f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
     "of it is user and what is system by ticks, too few here")
@@ -38,45 +36,20 @@ def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
 
 
-def is_elsewhere(matrix: Matrix) -> bool:
-    return any(cell.target != LOCAL for cell in matrix.cells.values())
-
-
-def machines_line(machines: Iterable[Machine], describe: Callable[[Machine], str],
-                  booted: Iterable[Machine] = ()) -> str:
-    """These machines in a line, each once. booted: the boots among them, which are counted."""
-    counts: Counter[str] = Counter()
-    boots = {host for machine in booted for host in machine.hosts}
-    for machine in machines_group(machines):
-        counts[describe(machine)] += len(boots.intersection(machine.hosts))
-    return "; ".join(f"{text}, {count} boots" if count > 1 else text
-                     for text, count in counts.items()) or "unknown"
-
-
 def machines_text(matrix: Matrix, cells: Iterable[Cell] | None = None,
                   describe: Callable[[Machine], str] = machine_text) -> str:
     """The machines of the records, or of these cells. Where cells ran elsewhere, each target with
     its machines. describe: one machine as text."""
-    if not is_elsewhere(matrix):
-        return machines_line(matrix.result.machines.values(), describe)
+    def texts(machines: Iterable[Machine]) -> str:
+        return "; ".join(dict.fromkeys(map(describe, machines))) or "unknown"
 
-    def target_text(target: str, same: Sequence[Cell]) -> str:
-        names = {cell.name: target for cell in same}
-        booted = machines_of(matrix.result, names, counted=True) if same[0].block else ()
-        return machines_line(machines_of(matrix.result, names), describe, booted)
-
-    by_target = grouped((cell.target, cell)
+    if all(cell.target == LOCAL for cell in matrix.cells.values()):
+        return texts(matrix.result.machines.values())
+    by_target = grouped((cell.target, cell.name)
                         for cell in (matrix.cells.values() if cells is None else cells))
-    named = grouped((target_text(target, same), target) for target, same in by_target.items())
+    named = grouped((texts(machines_of(matrix.result, dict.fromkeys(names, target))), target)
+                    for target, names in by_target.items())
     return "; ".join(f"{', '.join(targets)}: {text}" for text, targets in named.items())
-
-
-def emulated_pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Which targets were emulated, or perhaps; empty if all times are valid."""
-    found = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in matrix.cells.values()
-                                  if cell.emulated))
-    return [(reason, f"{', '.join(targets)}: {EXACT_ONLY}" if is_elsewhere(matrix) else EXACT_ONLY)
-            for reason, targets in found.items()]
 
 
 def disturbances_text(matrix: Matrix) -> str:
@@ -142,50 +115,35 @@ def rounds_heading(matrix: Matrix) -> str:
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
 
 
-def same_text(summary: Summary, metric: Metric) -> str:
-    """The A/A intervals of the shown baselines: `5.8% of time_per_message, A and A' differ in 0 of
-    2`, `0.9% (together), 12% (apart) of ...`, or for many `0.9% to 12% of ...`; empty without."""
-    matrix, shown = summary.matrix, {cell.name for cell in summary.matrix.cells_compared}
-    same = {name: one for name, one in summary.same[metric.name].items() if name in shown}
-    reaches = {name: reach for name, one in same.items() if (reach := one.reach)}
-    if not reaches:
-        return ""
-    texts = [noise_text(reach) for reach in reaches.values()]
-    if len(reaches) > FLOORS_LISTED:
-        texts = [" to ".join(map(noise_text, (min(reaches.values()), max(reaches.values()))))]
-    elif len(reaches) > 1:
-        cells = [matrix.whole.cells[name].axes for name in reaches]
-        varying = [axis for axis in matrix.axes if len({axes[axis] for axes in cells}) > 1]
-        texts = [f"{text} ({' '.join(axes[axis] or 'none' for axis in varying)})"
-                 for text, axes in zip(texts, cells, strict=True)]
-    differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same.values())
-    return (f"{', '.join(texts)} of {metric.name}, A and A' differ in {differing} of {len(same)}"
-            + ("; too many: no change is claimed" if same_differ(matrix, metric.name) else ""))
-
-
 def sames_text(summary: Summary) -> str:
-    """The A/A intervals of each metric that is no count; empty if all metrics are counts."""
-    timed = [metric for metric in summary.metrics if not metric.counts]
-    parts = list(filter(None, (same_text(summary, metric) for metric in timed)))
-    if parts and any(summary.matrix.blocks):
-        parts.append(WITHIN_BOOT)
+    """The A/A intervals of the shown baselines by each metric that is no count: `0.9% to 5.8% of
+    time_per_message, A and A' differ in 0 of 2`; empty if all metrics are counts."""
+    matrix, parts = summary.matrix, []
+    timed = [metric.name for metric in summary.metrics if not metric.counts]
+    shown = {cell.name for cell in matrix.cells_compared}
+    for name in timed:
+        same = [one for cell, one in summary.same[name].items() if cell in shown]
+        if reaches := [reach for one in same if (reach := one.reach)]:
+            span = " to ".join(dict.fromkeys(map(noise_text, (min(reaches), max(reaches)))))
+            differing = sum(one.p is not None and one.p <= stats.ALPHA for one in same)
+            parts.append(f"{span} of {name}, A and A' differ in {differing} of {len(same)}" + (
+                "; too many: no change is claimed" if same_differ(matrix, name) else ""))
+    if parts and any(matrix.blocks):
+        parts.append("within a boot, not between boots")
     if parts or not timed:
         return "; ".join(parts)
-    if all(cell.emulated for cell in summary.matrix.cells.values() if cell.runs_ok):
+    if all(cell.emulated for cell in matrix.cells.values() if cell.runs_ok):
         return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 
 def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
-    """`latency_p99 known in 7 of 10 rounds of nodelay`, or the number of such cells; else empty."""
-    incomplete = [cell for cell in cells if matrix.coverage_text(cell, metric.name)]
-    if not incomplete:
-        return ""
-    if len(incomplete) > 1:
-        return f"{metric.name} known in a part of the rounds of {len(incomplete)} cells"
-    known = matrix.coverage_text(incomplete[0], metric.name).partition(";")[0]
-    axes = " ".join(value for value in incomplete[0].axes.values() if value)
-    return f"{known} of {axes}" if axes else known
+    """`latency_p99 known in 7 of 10 rounds of nodelay`, and the number of such other cells; else
+    empty."""
+    known = [f"{text.partition(';')[0]} of {' '.join(filter(None, cell.axes.values()))}"
+             for cell in cells if (text := matrix.coverage_text(cell, metric.name))]
+    others = f", not in all of {counted_text(len(known) - 1, 'other cell')}" if known[1:] else ""
+    return known[0].removesuffix(" of ") + others if known else ""
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
@@ -198,13 +156,15 @@ def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, st
 
 def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
     plan, precision = matrix.result.plan, precision_measure(matrix)
+    emulated = grouped(dict.fromkeys((cell.emulated, cell.target) for cell in
+                                     matrix.cells.values() if cell.emulated))
     timers = ", ".join(filter(None, matrix.frame["hyperfine"].unique()))
     timed = "the load" if matrix.frame["subject_cpu"].notna().any() else "both ends"
     pairs = [
         ("words", words_text(words_common(matrix.cells.values(), ("place", *matrix.axes)))),
         ("subject", subjects_text(matrix)),
         ("machine", machines_text(matrix)),
-        *emulated_pairs(matrix),
+        *((why, f"{', '.join(targets)}: {EXACT_ONLY}") for why, targets in emulated.items()),
         ("disturbed", disturbances_text(matrix)),
         ("place", f"{places_text(matrix.cells.values())}; congestion {congestion_text(matrix)}"),
         ("security", security_text(matrix)), ("lab", labs_text(matrix.cells.values())),

@@ -31,16 +31,12 @@ def judged_marked(text: str, judged: Judged) -> str:
 
 
 def mixture_text(mixture: Mixture, metric: Metric) -> str:
-    """`mixed: 45 of 60 rounds near 170 us, 15 near 3 ms`, of a side or of the ratio."""
+    """`mixed: the row has 45 rounds near 170 us, 15 near 3 ms`, of a side or of the ratio."""
     regimes = mixture.regimes
     low, high = (ratio_text(one) if mixture.side == "ratio" else value_text(one, metric.unit)
                  for one in (regimes.low, regimes.high))
-    rounds = regimes.lower + regimes.upper
-    # the larger group first
-    groups = [(regimes.lower, low), (regimes.upper, high)]
-    (most, near), (fewer, other) = sorted(groups, key=lambda group: -group[0])
     of = {"ratio": "the ratio", "new": "the row", "base": "the baseline"}[mixture.side]
-    return f"mixed: {of} has {most} of {rounds} rounds near {near}, {fewer} near {other}"
+    return f"mixed: {of} has {regimes.lower} rounds near {low}, {regimes.upper} near {high}"
 
 
 def withheld_note(judged: Judged, metric: Metric) -> str:
@@ -50,9 +46,4 @@ def withheld_note(judged: Judged, metric: Metric) -> str:
         return ""
     if contrast.status is Status.MIXED and contrast.mixture:
         return mixture_text(contrast.mixture, metric)
-    if contrast.status is Status.ZERO:
-        zero = [f"{name} in {int((series.values <= 0).sum())} of {len(series)}"
-                for name, series in (("the baseline", contrast.base), ("the row", contrast.new))
-                if not series.positive]
-        return f"no ratio: 0 of {' and '.join(zero)} rounds" if zero else ""
     return STATUS_WHY[contrast.status]

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 
 from suite import stats
 from suite.base.runner_words import TARGET
-from suite.base.units import is_factor, value_text
+from suite.base.units import is_factor
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Status
 from suite.decide.summary import Summary
@@ -58,7 +58,7 @@ def signs_of(summary: Summary) -> Sequence[tuple[str, str, str]]:
         ("=", r"\d=", f"cannot be told apart from it: their ratio, {best_pairing}, is no change "
                       "for the worse"),
         ("times", "^times ", f"{metric.name} of {upper} / {metric.name} of {lower} {pairing}"),
-        ("published", "^published$", "the same ratio, or gain, of published figures"),
+        ("published", "^published$", "of published figures: the same ratio, gain or size"),
         ("~", r"(^|[x%\]])~", "undecided: the interval of the ratio contains 1"),
         ("=", r"(^|[x%\]])=", "equivalent: the whole interval of the ratio is within margin="),
         *((sign, f"^{re.escape(sign)}( |$)", f"no change is claimed: {STATUS_WHY[status]}")
@@ -71,23 +71,12 @@ def signs_of(summary: Summary) -> Sequence[tuple[str, str, str]]:
 
 def pairing_text(summary: Summary, words: Container[str]) -> str:
     """How the values of two cells that differ in these words are paired."""
-    blocks = summary.matrix.blocks
-    if TARGET not in words or len(blocks) < 2:
-        return "round by round"
-    boots = "of every boot of one to every boot of the other"
-    return boots if all(blocks) else f"round by round, where a side is booted {boots}"
+    booted = TARGET in words and len(summary.matrix.blocks) > 1
+    return "round by round" + (
+        ", of a booted side every boot with every boot of the other" if booted else "")
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:
     """The part of a legend about changes that are shown as factors; empty without such."""
     return ", or the factor beyond 3x" if any(is_factor(*ratio.span) for ratio in ratios) else ""
 
-
-def published_sizes(summary: Summary) -> list[tuple[str, str]]:
-    """Published sizes in bytes. They need no ratio: unlike times they hold on every machine."""
-    texts = {metric.name: dict.fromkeys(  # several cells may have the same
-        f"{value_text(one.figure.value, 'B')} ({one.figure.words})"
-        for figures in summary.figures.values() if metric.name in figures
-        for one in figures[metric.name].published)
-        for metric in summary.metrics if metric.unit == "B"}
-    return [("published", f"{name}: {', '.join(found)}") for name, found in texts.items() if found]

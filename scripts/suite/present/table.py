@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: MIT
 """`uncork table`: a summary as text for a terminal, Markdown, CSV or JSON. Pure: gives strings."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Any
+
+import pandas as pd
 
 from suite import stats
 from suite.base.units import counted_text, ratio_text
 from suite.contrast.verdicts import Judged
 from suite.decide.answers import Answer, answers_decide, axes_by_effect
 from suite.decide.optimum import Optimum, better_ratio
-from suite.decide.summary import Figure, Gain, PublishedRatio, Summary, summary_build
+from suite.decide.summary import Figure, PublishedRatio, Summary, summary_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.selection import Layout, layout_choose
 from suite.present import columns
@@ -25,7 +27,7 @@ from suite.present.answers import (
 from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
-from suite.present.legend import legend_pairs, published_sizes
+from suite.present.legend import legend_pairs
 from suite.present.tables.model import Column, Document, Item, Section, Table
 from suite.scenario.scenario import Question, TableLayout
 
@@ -66,24 +68,21 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
 
 
 def axes_unasked(summary: Summary) -> dict[str, float]:
-    """The words that a scenario without questions and claims (as of a run of words alone) answers,
-    with their effect: that which matters most, then the others. Empty with best=."""
+    """The words of a scenario without questions and claims (as of a run of words alone) with their
+    effect, the largest first. Empty with best=, which is a question."""
     scenario = summary.matrix.result.scenario
     if scenario.answers or scenario.claims or summary.best or not summary.metrics:
         return {}
     return axes_by_effect(summary.matrix, summary.metrics[0])
 
 
-def axes_answered(summary: Summary) -> list[str]:
-    """Of axes_unasked() the first, and the words of the baseline."""
-    axes = list(axes_unasked(summary))
-    return [axis for axis in axes if axis in axes[:1] or axis in summary.baseline]
-
-
 def answers_of(summary: Summary) -> list[Answer]:
-    """The answers to the questions of the scenario, and to best= or else to axes_answered(). An
-    answer of more than GROUPS_ANSWERED groups is left out, unless best= asks for it."""
-    axes = [summary.best] if summary.best else axes_answered(summary)
+    """The answers to the questions of the scenario, and to best= or else for the first of
+    axes_unasked() and the words of the baseline. An answer of more than GROUPS_ANSWERED groups is
+    left out, unless best= asks for it."""
+    unasked = list(axes_unasked(summary))
+    axes = [summary.best] if summary.best else [
+        axis for axis in unasked if axis == unasked[0] or axis in summary.baseline]
     answers = answers_decide(summary.matrix, *(
         Question(f"Which {axis} is best by {summary.metrics[0].name}?", axis,
                  summary.metrics[0].name) for axis in axes))
@@ -94,7 +93,7 @@ def answers_and_opposed(summary: Summary, answers: Sequence[Answer]) -> Pairs:
     """The answers, how much other words matter, and the metrics whose rows changed to opposite
     sides."""
     names = columns.ratio_metrics(summary) | {summary.gain_shown, summary.best_metric}
-    answered = axes_answered(summary)
+    answered = {answer.question.word for answer in answers}
     others = ", ".join(f"{axis} {ratio_text(effect)}" for axis, effect
                        in axes_unasked(summary).items() if axis not in answered)
     effects: Pairs = [(None, f"Other words change {summary.metrics[0].name} by at most: {others}.")
@@ -121,7 +120,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
                        f"this result, as {unused[0]}")
     if summary.gain and not summary.gains:
         remarks.append(f"no gain of {summary.gain}: no cell shares a good round with a baseline")
-    foot = [*legend_pairs(summary, table), *published_sizes(summary), *notes.lines(),
+    foot = [*legend_pairs(summary, table), *notes.lines(),
             *library_pairs(matrix, summary.metrics),
             *(("note", remark) for remark in (*remarks, *matrix.result.notes))]
     return Document(
@@ -129,7 +128,7 @@ def result_document(summary: Summary, layout: Layout, ends_a_run: bool = False) 
         [Section(heading_pairs(summary, columns.scales_choose(summary)), [table])], foot,
         answer=[] if ends_a_run else answered,
         end=[*claims, *(answered if ends_a_run else []), *deciding],
-        records=lambda: result_records(summary), data=lambda: summary_json(summary))
+        records=lambda: result_frame(summary), data=lambda: summary_json(summary))
 
 
 def figure_censored(figure: Figure) -> str:
@@ -157,23 +156,7 @@ def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
             f"{name}_verdict": verdict_name(judged) if judged else None}
 
 
-def gain_fields(gain: Gain) -> Fields:
-    return {"pre": gain.pre, "post": gain.post,
-            **estimate_fields("gain", gain.ratio, 1, gain.judged),
-            "gain_worst": gain.worst, "gain_best": gain.best}
-
-
-def best_fields(summary: Summary, cell: Cell) -> Fields:
-    """The mark of a cell, and how many times better than its baseline it is."""
-    figure = summary.figures[cell.name].get(summary.best_metric or "")
-    mark: Fields = {"mark": columns.best_mark(summary, cell)}
-    if figure is None or figure.ratio is None:
-        return mark
-    better = better_ratio(figure.ratio, summary.metrics[0])
-    return mark | estimate_fields("better", better, 0, figure.judged)
-
-
-def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
+def csv_paths(summary: Summary) -> dict[str, str]:
     """The columns of a CSV, in SI units, each with its path in cell_json(). METRIC_censored is
     there where some figure is only a bound (docs/methodology.md, "Quantiles")."""
     names = [metric.name for metric in summary.metrics]
@@ -181,27 +164,21 @@ def csv_paths(summary: Summary) -> dict[str, tuple[str, ...]]:
     censored = [name for name in names if any(
         figure_censored(row[name]) for row in summary.figures.values() if name in row)]
     return {
-        "status": ("status",), **{axis: ("axes", axis) for axis in summary.matrix.axes},
-        **{f"{name}{end}": ("metrics", name, part)
+        "status": "status", **{axis: f"axes.{axis}" for axis in summary.matrix.axes},
+        **{name + end: f"metrics.{name}.{part}"
            for name in names for end, part in FIGURE_PARTS.items()},
-        **{f"{name}_censored": ("metrics", name, "censored") for name in censored},
-        **{f"{summary.gain}_{part}": ("gain", part) for part in GAIN_PARTS if summary.gain},
-        **{f"{summary.best_metric}_{part}": ("best", part) for part in BEST_PARTS if summary.best},
-        **{f"{name}{end}": ("metrics", name, "ratio", part)
+        **{f"{name}_censored": f"metrics.{name}.censored" for name in censored},
+        **{f"{summary.gain}_{part}": f"gain.{part}" for part in GAIN_PARTS if summary.gain},
+        **{f"{summary.best_metric}_{part}": f"best.{part}" for part in BEST_PARTS if summary.best},
+        **{name + end: f"metrics.{name}.ratio.{part}"
            for name in compared for end, part in RATIO_PARTS.items()}}
 
 
-def result_records(summary: Summary) -> Iterator[Fields]:
-    """The lines of a CSV: of each cell the values at csv_paths(), None where it has none."""
-    def value_at(value: Any, path: Sequence[str]) -> Any:
-        for key in path:
-            value = (value or {}).get(key)
-        return value
-
+def result_frame(summary: Summary) -> pd.DataFrame:
+    """The CSV: of each cell the values at csv_paths(), NaN where it has none."""
     paths = csv_paths(summary)
-    for cell in summary.matrix.cells.values():
-        value = cell_json(summary, cell)
-        yield {name: value_at(value, path) for name, path in paths.items()}
+    cells = pd.json_normalize([cell_json(summary, cell) for cell in summary.matrix.cells.values()])
+    return cells.reindex(columns=paths.values()).set_axis(list(paths), axis="columns")
 
 
 def ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
@@ -236,18 +213,24 @@ def groups_json(optima: Sequence[Optimum]) -> list[dict[str, Any]]:
 
 
 def cell_json(summary: Summary, cell: Cell) -> dict[str, Any]:
+    figures, gain = summary.figures[cell.name], summary.gains.get(cell.name)
     value: dict[str, Any] = {
         "cell": cell.name, "status": cell.status, "axes": dict(cell.axes),
         "baseline": cell.baseline, "runs_ok": cell.runs_ok, "runs_failed": cell.runs_failed}
     if cell.reasons:
         value["reasons"] = list(cell.reasons)
-    if gain := summary.gains.get(cell.name):
-        value["gain"] = gain_fields(gain) | {"pairs": gain.ratio.pairs} | published_json(
-            gain.published)
+    if gain:
+        value["gain"] = {
+            "pre": gain.pre, "post": gain.post,
+            **estimate_fields("gain", gain.ratio, 1, gain.judged), "gain_worst": gain.worst,
+            "gain_best": gain.best, "pairs": gain.ratio.pairs, **published_json(gain.published)}
     if summary.best:
-        value["best"] = best_fields(summary, cell)
-    return value | {"metrics": {name: figure_json(figure)
-                                for name, figure in summary.figures[cell.name].items()}}
+        value["best"] = {"mark": columns.best_mark(summary, cell)}
+        metric = summary.metrics[0]
+        if (figure := figures.get(metric.name)) and figure.ratio:
+            value["best"] |= estimate_fields(
+                "better", better_ratio(figure.ratio, metric), 0, figure.judged)
+    return value | {"metrics": {name: figure_json(figure) for name, figure in figures.items()}}
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

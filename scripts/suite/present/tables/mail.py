@@ -16,8 +16,8 @@ from suite.present.tables.model import ONLY_AXIS, ONLY_CELL, Column, Document, I
 
 LABEL_WIDTH = len("base:")
 WIDE = 1000  # no table is wrapped: one that is too wide is cut
-SYMBOLS = {"+/-": "\u00b1", "us": "\u00b5s"}  # by word, with --utf8
-ARROW = " \u2192 "
+SYMBOLS = {  # with --utf8, by pattern; a head keeps its width
+    r"  \+/-": "    \u00b1", r"\+/-": "\u00b1", r"(?<!\S)us(?!\w)": "\u00b5s", " -> ": " \u2192 "}
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,8 @@ STYLES = {
 }
 
 
-def groups_cut(table: Table) -> list[Table]:
-    """A table for each group of columns. The sums and the lines below stay with the last one."""
-    *first, last = table.groups
-    rows = range(table.rows - table.foot)
-    return [*(replace(table, groups=(group,)).take(rows) for group in first),
-            replace(table, groups=(last,))]
-
-
 def rows_cut(table: Table) -> list[Table]:
-    """A table for each value of the first key; the value becomes a line above the table. The sums
-    and the lines below stay with the last one."""
+    """A table for each value of the first key; the value becomes a line above the table."""
     (key, *others), end = table.keys, table.rows - table.foot
     first = others[0] if others else (
         Column(ONLY_AXIS, (Item(ONLY_CELL),) * table.rows, left=True))
@@ -90,8 +81,12 @@ def rows_cut(table: Table) -> list[Table]:
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
     """The whole table if it fits, else cut by groups of columns, else by values of its first key.
-    UsageError where no cut makes it fit, because its figures are too wide."""
-    for parts in ([table], groups_cut(table)):
+    The sums and the lines below stay with the last part. UsageError where no cut makes it fit,
+    because its figures are too wide."""
+    *groups, last = table.groups
+    by_group = [replace(table, groups=(group,)).take(range(table.rows - table.foot))
+                for group in groups]
+    for parts in ([table], [*by_group, replace(table, groups=(last,))]):
         if all(len(line) <= COLUMNS for part in parts for line in lines(part)):
             return parts
     if [key.head for key in table.keys] != [ONLY_AXIS]:
@@ -99,52 +94,34 @@ def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]
     raise UsageError(f"{table.title}: its figures are too long for a table of {COLUMNS} columns")
 
 
-def symbols_replace(text: str) -> str:
-    for word, symbol in SYMBOLS.items():
-        text = re.sub(rf"(?<!\S){re.escape(word)}(?!\w)", symbol, text)
-    return text
-
-
-def table_symbols(table: Table) -> Table:
-    groups = tuple(replace(group, columns=tuple(
-        replace(column, head=symbols_replace(column.head)) for column in group.columns))
-        for group in table.groups)
-    return replace(table, title=symbols_replace(table.title), groups=groups)
-
-
-def line_clean(line: str, utf8: bool) -> str:
-    """A line whose facts come from a machine, without tabs; in ASCII unless utf8."""
-    line = " ".join(line.split())
-    return (symbols_replace(line.replace(" -> ", ARROW)) if utf8
-            else line.encode("ascii", "replace").decode())
-
-
-def metric_lines(table: Table, style: Style) -> list[str]:
-    lines = []
-    for part in tables_fit(table, style.table):
-        place = " ".join(f"{key}={value}" for key, value in part.place.items())
-        lines += [*style.title(part.title), *(style.labelled("at", place) if place else []),
-                  *style.table(part), *(style.below(part.below) if part.below else [""]),
-                  *(style.below(part.remark) if part.remark else [])]
-    return lines
+def part_lines(table: Table, style: Style) -> list[str]:
+    """The lines of a table that fits, with its title and the lines below it."""
+    place = " ".join(f"{key}={value}" for key, value in table.place.items())
+    return [*style.title(table.title), *(style.labelled("at", place) if place else []),
+            *style.table(table),
+            *(line for text in (table.below, table.remark) if text for line in style.below(text))]
 
 
 def block_lines(document: Document, style: str = "plain", utf8: bool = False) -> list[str]:
-    """The block as it is posted; Failure where it would break a rule."""
+    """The block as it is posted, in ASCII unless utf8; Failure where it would break a rule."""
     chosen = STYLES[style]
 
     def labelled(pairs: Iterable[Pair]) -> list[str]:
-        return [line for label, text in pairs
-                for line in chosen.labelled(label or "", line_clean(text, utf8))]
+        return [line for label, text in pairs for line in chosen.labelled(label or "", text)]
 
     lines = []
     for section in document.sections:
         lines += labelled(section.head)
         for table in section.tables:
-            lines += ["", *metric_lines(table_symbols(table) if utf8 else table, chosen)]
+            for part in tables_fit(table, chosen.table):
+                lines += ["", *part_lines(part, chosen)]
     lines += labelled(document.foot)
     lines += chosen.commands([line for words in document.commands for line in command_lines(words)])
-    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))  # no two empty lines in a row
-    lines = text.strip("\n").split("\n")
-    lines_require(lines, utf8)
-    return lines
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")  # no two empty lines in a row
+    if utf8:
+        for pattern, symbol in SYMBOLS.items():
+            text = re.sub(pattern, symbol, text)
+    else:
+        text = text.encode("ascii", "replace").decode()
+    lines_require(text.split("\n"), utf8)
+    return text.split("\n")

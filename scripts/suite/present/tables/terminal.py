@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Sequence
 
 from suite.base.text import GAP, labelled_lines
-from suite.present.tables.model import Column, Document, Group, Pair, Table
+from suite.present.tables.model import Column, Document, Group, Pair, Section, Table
 
 TITLE_WIDTH = 12
 
@@ -76,10 +76,18 @@ def titled_lines(table: Table, width: int) -> list[str]:
     return [*([table.title] if table.title else []), *table_lines(table, width), *below]
 
 
+def section_parts(section: Section, width: int) -> list[list[str]]:
+    """The pairs and each table as lines; under a title all lines as one part, indented."""
+    if section.title:
+        inside = section_parts(section._replace(title=""), width - len(GAP))
+        return [[section.title, *(GAP + line for part in inside for line in part)]]
+    return [pairs_lines(section.head, width),
+            *(titled_lines(table, width) for table in section.tables)]
+
+
 def render(document: Document, width: int) -> str:
     parts = [[*textwrap.wrap(document.title, width), *pairs_lines(document.answer, width)]]
     for section in document.sections:
-        parts.append(pairs_lines(section.head, width))
-        parts += [titled_lines(table, width) for table in section.tables]
+        parts += section_parts(section, width)
     parts += [pairs_lines(pairs, width) for pairs in (document.foot, document.end) if pairs]
     return "\n".join(line.rstrip() for part in parts for line in ["", *part])[1:] + "\n"
