@@ -28,7 +28,7 @@ from suite.decide.systems import (
 )
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
-from suite.present.answers import labelled
+from suite.present.answers import labelled, rounds_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
@@ -87,9 +87,7 @@ def decision_texts(that: str, decided: Decision, is_open: bool) -> list[str]:
                      f"{what} {span_text(claim, decided.span)}, {rounds}"
                      + f": an interval needs {needed}" * (len(decided.span) == 1))
     if is_open and decided.needed:
-        texts.append(f"rounds={decided.needed} would decide it"
-                     if decided.needed <= stats.ROUNDS_ADVISED else
-                     f"rounds={stats.ROUNDS_ADVISED} would not decide it")
+        texts.append(rounds_text(decided.needed, "it"))
     return texts
 
 
