@@ -334,7 +334,7 @@ def test_every_format_is_an_option_of_the_command(capsys):
     assert all(f"--{name}" in shown for name in FORMATS)
 
 
-OPPOSED = "depends on place: faster together, slower apart"
+OPPOSED = "depends on place: faster together; slower apart"
 
 
 def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
@@ -351,13 +351,13 @@ def test_rows_that_changed_to_opposite_sides_are_named_and_not_pooled():
 
 
 @pytest.mark.parametrize("rows, text", [
-    ([("a x", 0.5), ("b x", 2.0)], "depends on place: faster a, slower b"),
-    ([("a x", 0.5), ("a y", 2.0)], "depends on size: faster x, slower y"),
+    ([("a x", 0.5), ("b x", 2.0)], "depends on place: faster a; slower b"),
+    ([("a x", 0.5), ("a y", 2.0)], "depends on size: faster x; slower y"),
     ([("a x", 0.5), ("b y", 0.5), ("a y", 2.0)], "depends on the row: faster a x, b y; slower a y"),
     ([(f"a {size}", 0.5) for size in range(6)] + [("b x", 2.0)],
-     "depends on place: faster a, slower b"),
+     "depends on place: faster a; slower b"),
     ([(f"a {size}", 0.5) for size in range(6)] + [("a ", 2.0)],
-     "depends on size: faster 0, 1, 2, 3 and 2 more; slower none"),
+     "depends on size: faster 0, 1, 2, 3, and 2 more; slower none"),
     ([("a x", 0.5), ("b x", 0.9)], ""), ([], ""),
 ])
 def test_what_opposite_rows_depend_on_is_the_word_that_tells_them_apart(rows, text):

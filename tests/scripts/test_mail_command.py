@@ -13,7 +13,7 @@ from suite.measure.plan import plan_make, scenario_seeded
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.present.mail.block import commands_join
-from suite.present.mail.command import RUN_COMMAND, axis_text, command_lines, command_words
+from suite.present.mail.command import RUN_COMMAND, command_lines, command_words
 from suite.present.mail.rules import rules_broken
 from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text
@@ -99,16 +99,6 @@ def test_a_scenario_that_ships_otherwise_now_is_written_out():
     assert command_words(older, plan, scenario)[0] == "workload=request"
     turned = replace(scenario, sweep=dict(reversed(scenario.sweep.items())))
     assert command_words(turned, plan, scenario)[0] == "workload=request"
-
-
-@pytest.mark.parametrize("values, text", [
-    (["64", "128", "256", "512", "1K"], "64..1K"), (["64", "256", "1K", "4K"], "64..4K:4"),
-    (["64", "128", "256"], "64,128,256"), (["64", "128", "256", "500"], "64,128,256,500"),
-    (["default", "64K", "128K", "256K", "512K"], "default,64K,128K,256K,512K"),
-    (["cork", "more"], "cork,more"),
-])
-def test_sizes_become_a_range_where_they_are_one(values, text):
-    assert axis_text(values) == text
 
 
 def test_two_results_that_differ_in_the_seed_share_a_command_and_sessions_have_one_each():

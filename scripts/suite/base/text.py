@@ -40,6 +40,12 @@ def terminal_width(most: int = 1000) -> int:
     return max(min(shutil.get_terminal_size((100, 24)).columns, most), 40)
 
 
+def listed_text(texts: Sequence[str], separator: str = ", ", most: int = 4) -> str:
+    """Texts in a line, with the number of those beyond the first ones."""
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return separator.join([*texts[:most], *more])
+
+
 class Format(NamedTuple):
     """A format that a command can print. metrics: whether columns= can choose what it shows."""
 

@@ -5,7 +5,10 @@ suite/decide/replays.py reads from a result or a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import pandas as pd
 
 from suite import stats
 from suite.base import grouped
@@ -16,13 +19,14 @@ from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, ref
 from suite.decide.replays import SCHEMA, Row, System, claim_head, rows_of, verdicts_of
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
-from suite.present.answers import labelled
+from suite.present.answers import labelled, rounds_text
 from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
 from suite.scenario.scenario import CLAIM_KINDS
 
 FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
           "verdict", "differs")
 OUTCOMES = {"ok": "holds", "not ok": "does not hold", "undecided": "undecided"}
+Systems = Mapping[str, System]  # by the head of their column
 
 
 def figure_text(claim: Operation, value: float) -> str:
@@ -74,9 +78,7 @@ def decision_texts(that: str, decided: Decision, is_open: bool) -> list[str]:
                      f"{what} {span_text(claim, decided.span)}, {rounds}"
                      + f": an interval needs {needed}" * (len(decided.span) == 1))
     if is_open and decided.needed:
-        texts.append(f"rounds={decided.needed} would decide it"
-                     if decided.needed <= stats.ROUNDS_ADVISED else
-                     f"rounds={stats.ROUNDS_ADVISED} would not decide it")
+        texts.append(rounds_text(decided.needed, "it"))
     return texts
 
 
@@ -117,16 +119,13 @@ def publication_pairs(matrix: Matrix) -> list[Pair]:
     if scenario.origin is None:
         return []
     head, systems = claim_head(scenario), replays.systems_of(matrix)
-    told, texts = origin_text(head, systems), []
-    for _, _, _, row in rows_of(systems):
-        published = published_text(claim_parse(row["that"]))
-        explained = explained_text(row)
-        texts.append(("claim", f"{row['says']}: {published} there, "
-                      f"{measured_text(row) or 'nothing'} here: {row['verdict']}"
-                      + (f": {explained}" if explained else "")))
-    origin = head["origin"]
-    return [("published", f"{title_text(origin)}, read {origin['read']}: {origin['reference']}"),
-            *([("origin", told)] if told else []), *texts]
+    told = origin_text(head, systems)
+    claims = [("claim", ": ".join(filter(None, (
+        row["says"], f"{published_text(claim_parse(row['that']))} there, "
+                     f"{measured_text(row) or 'nothing'} here", row["verdict"],
+        explained_text(row))))) for _, _, _, row in rows_of(systems)]
+    return [("published", f"{title_text(head['origin'])}: {source_text(head['origin'])}"),
+            *([("origin", told)] if told else []), *claims]
 
 
 def explained_text(row: Row) -> str:
@@ -135,6 +134,10 @@ def explained_text(row: Row) -> str:
         return ""
     parsed = claim_parse(row["evidence"])
     return f"{row['because']}: " + "; ".join(span_text(parsed, span) for span in row["explained"])
+
+
+def source_text(origin: Mapping[str, str]) -> str:
+    return f"{origin['reference']}, read {origin['read']}"
 
 
 def title_text(origin: Mapping[str, str]) -> str:
@@ -151,13 +154,11 @@ def system_text(system: System) -> str:
     return ", ".join(filter(None, known)) or system["name"]
 
 
-def heads_of(systems: Sequence[System]) -> list[str]:
-    """The heads of the columns of systems. Runs of one system have the names of their results."""
-    texts = [system_text(system) for system in systems]
-    heads = [system["name"] if texts.count(text) > 1 else text
-             for text, system in zip(texts, systems, strict=True)]
-    return [f"{head} ({heads[:number].count(head) + 1})" if heads.count(head) > 1 else head
-            for number, head in enumerate(heads)]
+def systems_named(systems: Iterable[System]) -> Systems:
+    """The systems by the heads of their columns; runs of one system are numbered."""
+    found = grouped((system_text(system), system) for system in systems)
+    return {f"{text} ({number})" if number > 1 else text: system
+            for text, same in found.items() for number, system in enumerate(same, start=1)}
 
 
 def differs_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
@@ -188,88 +189,6 @@ def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def column_of(head: str, texts: Iterable[str]) -> Column:
-    return Column(head, tuple(map(Item, texts)), True)
-
-
-def rows_beside(systems: Sequence[System], names: Sequence[str]
-                ) -> tuple[list[tuple[str, Row]], list[list[Row | None]]]:
-    """All comparisons of the named claims, counts first, and by system the same rows there."""
-    by_system = [{(one.name, one.row["that"]): one.row for one in rows_of([system])
-                  if one.name in names} for system in systems]
-    found = {key: row for rows in by_system for key, row in rows.items()}
-    order = sorted(found, key=lambda key: (CLAIM_KINDS.index(found[key]["kind"]),
-                                           names.index(key[0])))
-    return [(key[0], found[key]) for key in order], [
-        [rows.get(key) for key in order] for rows in by_system]
-
-
-def claimed_text(row: Row) -> str:
-    """The metric that a comparison is about, and the claim in short: `segments per reply 2`,
-    `bandwidth 1.87x`, `CPU per message <`."""
-    claim = claim_parse(row["that"])
-    claimed = published_text(claim).partition(" within ")[0].removesuffix(" the other")
-    return f"{METRICS[next(references_of(claim)).metric].text} {claimed}"
-
-
-def verdict_columns(rows: Sequence[Row | None], measured: bool) -> tuple[Column, ...]:
-    """The verdicts of a system, with the measured figures before them."""
-    shown = [column_of("measured", (measured_text(row) if row else "" for row in rows))]
-    return (*(shown if measured else []),
-            column_of("verdict", (row["verdict"] if row else "" for row in rows)))
-
-
-def verdicts_table(names: Sequence[str], systems: Sequence[System]) -> Table:
-    """Claims by systems: the verdicts alone, counts first."""
-    rows, beside = rows_beside(systems, names)
-    return Table((column_of("claim", (name for name, _ in rows)),
-                  column_of("claimed", (claimed_text(row) for _, row in rows))),
-                 tuple(Group(head, verdict_columns(mine, False))
-                       for head, mine in zip(heads_of(systems), beside, strict=True)))
-
-
-def agreement_text(systems: Sequence[System]) -> str:
-    """On how many comparisons the systems agree, of those that several decided, and on which they
-    do not."""
-    decided = grouped(((one.name, one.row["that"]), one.row) for one in rows_of(systems)
-                      if one.row["verdict"] in replays.DECIDED)
-    several = [(name, rows[0]["says"], dict.fromkeys(row["verdict"] for row in rows))
-               for (name, _), rows in decided.items() if len(rows) > 1]
-    differing = [f"{name}: {says}: {' and '.join(verdicts)}"
-                 for name, says, verdicts in several if len(verdicts) > 1]
-    text = (f"{len(several) - len(differing)} of {counted_text(len(several), 'comparison')} "
-            "that more than one of them decided")
-    return text + (f"; they differ on {'; '.join(differing)}" if differing else "")
-
-
-def disputes_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
-    """The claims that dispute this one, with their verdicts in these systems."""
-    texts = []
-    for name in claim["disputes"]:
-        verdicts = [one.row["verdict"] for one in rows_of(systems) if one.name == name]
-        texts.append(name + (f" ({counts_text(verdicts)})" if verdicts else ""))
-    return f"disputed by {', '.join(texts)}" if texts else ""
-
-
-def claim_table(name: str, systems: Sequence[System]) -> Table:
-    """The table of a claim: a row for each of its comparisons, counts first."""
-    having = [system for system in systems if name in system["claims"]]
-    claim = having[0]["claims"][name]
-    origin, (rows, beside) = claim["origin"], rows_beside(systems, [name])
-    groups = [Group(head if len(systems) > 1 else "", verdict_columns(mine, True))
-              for head, mine in zip(heads_of(systems), beside, strict=True)]
-    programs = dict.fromkeys(system["claims"][name].get("programs", "") for system in having)
-    told = origin_text(claim, having)
-    texts = [("origin", f"{origin['reference']}, read {origin['read']}{': ' * bool(told)}{told}"),
-             ("ran", "; ".join(filter(None, programs)))]
-    return Table(
-        (column_of("claim", (row["says"] for _, row in rows)),
-         column_of("claimed", (published_text(claim_parse(row["that"])) for _, row in rows))),
-        tuple(groups), f"{name}: {title_text(origin)}",
-        below=". ".join(f"{label}: {text}" for label, text in texts if text),
-        remark=disputes_text(claim, systems))
-
-
 def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
     """How a row was decided at each place, why it differs, and if it was not seen at a place, what
     differs from the publication."""
@@ -284,43 +203,114 @@ def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
                       *([f"what differs: {differs}"] if unseen else [])])
 
 
-def notes_of(name: str, systems: Sequence[System]) -> list[Pair]:
-    """The reasons for the verdicts of a claim that are not REPRODUCED, each reason once."""
-    heads = heads_of(systems)
-    notes = grouped(((row["verdict"], row_reasons(claim, row, system), head), row["says"])
-                    for head, system in zip(heads, systems, strict=True)
-                    for _, other, claim, row in rows_of([system])
-                    if other == name and row["verdict"] != replays.REPRODUCED)
-    return labelled(name, [f"{verdict}: {'; '.join(says)}: {why}"
-                           + (f" ({head})" if len(systems) > 1 else "")
-                           for (verdict, why, head), says in notes.items()])
+def claimed_text(row: Row) -> str:
+    """The metric that a comparison is about, and the claim: `segments per reply 2`, `bandwidth
+    1.87x within 1.5`, `CPU per message < the other`."""
+    claim = claim_parse(row["that"])
+    return f"{METRICS[next(references_of(claim)).metric].text} {published_text(claim)}"
 
 
-def counts_text(verdicts: Sequence[str]) -> str:
-    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in replays.VERDICTS
-                     if verdict in verdicts)
-
-
-def claims_document(systems: Sequence[System]) -> Document:
-    names = names_order({name: claim for system in reversed(systems)
+def rows_frame(systems: Systems) -> pd.DataFrame:
+    """A line of texts for each comparison in each system, in the order of names_order()."""
+    names = names_order({name: claim for system in systems.values()
                          for name, claim in system["claims"].items()})
-    heads, several = heads_of(systems), len(systems) > 1
-    records = [{key: row.get(key) for key in FIELDS}
-               | {"claim": name, "system": head, "place": one["place"],
-                  "published": published_text(claim_parse(row["that"])),
-                  "differs": differs_text(claim, [system])}
-               | dict(zip(("measured", "low", "high"), [*one.get("span", ()), None, None, None],
-                          strict=False))
-               for head, system in zip(heads, systems, strict=True)
-               for _, name, claim, row in rows_of([system]) for one in row["places"]]
+    lines = [{"system": head, "claim": name, "order": names.index(name),
+              "kind": CLAIM_KINDS.index(row["kind"]), "that": row["that"], "says": row["says"],
+              "claimed": claimed_text(row), "published": published_text(claim_parse(row["that"])),
+              "measured": measured_text(row), "verdict": row["verdict"],
+              "why": row_reasons(claim, row, system)}
+             for head, system in systems.items() for _, name, claim, row in rows_of([system])]
+    return pd.DataFrame(lines).sort_values(["order", "kind"], kind="stable")
+
+
+def rows_table(frame: pd.DataFrame, keys: Mapping[str, str], values: Sequence[str]) -> Table:
+    """The values of each system beside the keys, which have these heads."""
+    beside = frame.pivot_table(values, [*keys, "that"], "system", "first", "", sort=False)
+
+    def column(head: str, texts: Iterable[str]) -> Column:
+        return Column(head, tuple(map(Item, texts)), left=True)
+
+    return Table(tuple(column(head, beside.index.get_level_values(key))
+                       for key, head in keys.items()),
+                 tuple(Group(head, tuple(column(value, beside[value, head]) for value in values))
+                       for head in frame["system"].unique()))
+
+
+def agreement_text(frame: pd.DataFrame) -> str:
+    """On how many comparisons the systems agree, of those that several decided, and on which they
+    do not."""
+    decided = frame[frame["verdict"].isin(replays.DECIDED)].groupby(
+        ["claim", "says", "that"], sort=False)["verdict"]
+    several = decided.unique()[decided.size() > 1]
+    differing = [f"{name}: {says}: {' and '.join(verdicts)}"
+                 for (name, says, _), verdicts in several.items() if len(verdicts) > 1]
+    text = (f"{len(several) - len(differing)} of {counted_text(len(several), 'comparison')} "
+            "that more than one of them decided")
+    return text + (f"; they differ on {'; '.join(differing)}" if differing else "")
+
+
+def counts_text(verdicts: Iterable[str]) -> str:
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in replays.VERDICTS
+                     if verdict in counts)
+
+
+def disputes_text(claim: Mapping[str, Any], frame: pd.DataFrame) -> str:
+    """The claims that dispute this one, with their verdicts in these systems."""
+    verdicts = {name: counts_text(frame["verdict"][frame["claim"] == name])
+                for name in claim["disputes"]}
+    texts = [f"{name} ({text})" if text else name for name, text in verdicts.items()]
+    return f"disputed by {', '.join(texts)}" if texts else ""
+
+
+def claim_table(name: str, systems: Systems, frame: pd.DataFrame) -> Table:
+    """The table of a claim: a row for each of its comparisons."""
+    having = [system for system in systems.values() if name in system["claims"]]
+    claim = having[0]["claims"][name]
+    ran = dict.fromkeys(system["claims"][name].get("programs", "") for system in having)
+    told = f"{source_text(claim['origin'])}: {origin_text(claim, having)}".removesuffix(": ")
+    texts = [("origin", told), ("ran", "; ".join(filter(None, ran)))]
+    table = rows_table(frame[frame["claim"] == name], {"says": "claim", "published": "claimed"},
+                       ("measured", "verdict"))
+    return replace(table, title=f"{name}: {title_text(claim['origin'])}",
+                   below=". ".join(f"{label}: {text}" for label, text in texts if text),
+                   remark=disputes_text(claim, frame))
+
+
+def reasons_pairs(name: str, frame: pd.DataFrame) -> list[Pair]:
+    """The reasons for the verdicts of a claim that are not REPRODUCED, each reason once."""
+    shown = frame[(frame["claim"] == name) & (frame["verdict"] != replays.REPRODUCED)]
+    several = frame["system"].nunique() > 1
+    return labelled(name, [
+        f"{verdict}: {'; '.join(says)}: {why}" + (f" ({head})" if several else "")
+        for (verdict, why, head), says in shown.groupby(["verdict", "why", "system"],
+                                                        sort=False)["says"]])
+
+
+def claims_records(systems: Systems) -> list[dict[str, Any]]:
+    """FIELDS of every comparison at every place."""
+    return [{key: row.get(key) for key in FIELDS}
+            | {"claim": name, "system": head, "place": one["place"],
+               "published": published_text(claim_parse(row["that"])),
+               "differs": differs_text(claim, [system])}
+            | dict(zip(("measured", "low", "high"), one.get("span", ()), strict=False))
+            for head, system in systems.items()
+            for _, name, claim, row in rows_of([system]) for one in row["places"]]
+
+
+def claims_document(found: Sequence[System]) -> Document:
+    systems = systems_named(found)
+    frame = rows_frame(systems)
+    names = frame["claim"].unique()
+    tables = [claim_table(name, systems, frame) for name in names]
+    end = [(head, f"{system['name']}: {counts_text(verdicts_of([system]))}")
+           for head, system in systems.items()]
+    if len(found) > 1:
+        tables.insert(0, rows_table(frame, {"claim": "claim", "claimed": "claimed"}, ["verdict"]))
+        end.append(("agree", agreement_text(frame)))
     return Document(
         f"{counted_text(len(names), 'claim')} that others published, replayed",
-        [*([Section((), [verdicts_table(names, systems)])] if several else []),
-         *(Section((), [claim_table(name, systems)]) for name in names)],
-        foot=[note for name in names for note in notes_of(name, systems)],
-        end=[*((head, f"{system_text(system)}: " * (head != system_text(system))
-                + counts_text(verdicts_of([system])))
-               for head, system in zip(heads, systems, strict=True)),
-             *([("agree", agreement_text(systems))] if several else [])],
-        fields=FIELDS, records=lambda: records,
-        data=lambda: {"schema": SCHEMA, "systems": list(systems)})
+        [Section((), [table]) for table in tables],
+        foot=[pair for name in names for pair in reasons_pairs(name, frame)], end=end,
+        fields=FIELDS, records=lambda: claims_records(systems),
+        data=lambda: {"schema": SCHEMA, "systems": list(found)})

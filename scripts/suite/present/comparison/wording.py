@@ -3,6 +3,7 @@
 
 from collections.abc import Collection, Sequence
 
+from suite.base.text import listed_text
 from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit, Verdict
@@ -14,7 +15,6 @@ from suite.present.judged import judged_marked, marked
 NOTHING = "-"
 CHANGE, INTERVAL, MDE, OUTLIERS = "change", "95% CI", "MDE", "outliers"  # heads of columns
 MEAN, MEAN_EVERY = "geomean", "geomean=all"
-ROWS_LISTED = 4  # rows that a geometric mean leaves out: at most so many are listed
 
 
 def metric_title(metric: Metric, unit: str) -> str:
@@ -77,9 +77,8 @@ def opposed_of(comparison: Comparison, metric: Metric) -> str:
 
 def rows_left_out(comparison: Comparison, mean: Mean) -> str:
     """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out, and why."""
-    texts = [f"{row_name(comparison.rows[place])} ({why})" for place, why in mean.left_out.items()]
-    more = [f"and {len(texts) - ROWS_LISTED} more"] if len(texts) > ROWS_LISTED else []
-    return ", ".join([*texts[:ROWS_LISTED], *more])
+    return listed_text([f"{row_name(comparison.rows[place])} ({why})"
+                        for place, why in mean.left_out.items()])
 
 
 def mean_text(comparison: Comparison, metric: Metric) -> str:

@@ -8,9 +8,8 @@ the command has all words; then the names of cells may have their words in anoth
 import os
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from suite.base.units import size_parse, size_text
 from suite.present.mail.rules import COLUMNS
 from suite.result.plan import Plan, baseline_default
 from suite.scenario.scenario import Scenario
@@ -19,24 +18,11 @@ RUN_COMMAND = "uncork run"
 INDENT = "  "
 SEED_WORD = "seed"
 RESULTS = "results"  # the folder of the repository for results of several sessions
-RANGE_LEAST = 4  # values from which on a range is shorter
-FACTORS = {2: "", 4: ":4"}  # as the client reads ranges: 64..1M doubles, 64..1M:4 quadruples
-
-
-def axis_text(values: Sequence[str]) -> str:
-    """The values of an axis as they are typed: as a range if they are one, else as a list."""
-    sizes = [size_parse(value) or 0.0 for value in values]
-    if len(values) >= RANGE_LEAST and all(size and size_text(size) == value
-                                          for size, value in zip(sizes, values, strict=True)):
-        for factor, suffix in FACTORS.items():
-            if all(two == one * factor for one, two in zip(sizes, sizes[1:], strict=False)):
-                return f"{values[0]}..{values[-1]}{suffix}"
-    return ",".join(values)
 
 
 def typed_words(scenario: Scenario) -> dict[str, str]:
     """All words of a scenario as they are typed: first those of cells, then those of the run."""
-    sweep = {key: axis_text(values) for key, values in scenario.sweep.items()}
+    sweep = {key: ",".join(values) for key, values in scenario.sweep.items()}
     return {**scenario.fixed, **sweep, **scenario.run}
 
 
@@ -63,11 +49,7 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
 
 
 def word_quoted(word: str) -> str:
-    """A word quoted for a shell. A value with blanks gets double quotes, which may span lines. A
-    path that is not UTF-8 has escapes, which bash and zsh read."""
-    key, is_word, value = word.partition("=")
-    if is_word and re.search(r"\s", word) and not re.search(r'["$`\\!]', word):
-        return f'{key}="{value}"'
+    """A word quoted for a shell. A path that is not UTF-8 has escapes, which bash and zsh read."""
     if re.search("[\udc80-\udcff]", word):
         data = os.fsencode(word.replace("\\", r"\\").replace("'", r"\'"))
         return f"$'{data.decode(errors='backslashreplace')}'"
@@ -75,21 +57,17 @@ def word_quoted(word: str) -> str:
 
 
 def word_pieces(word: str, width: int) -> list[str]:
-    """A word quoted for a shell, in pieces of at most width characters. It is cut after commas and
-    blanks if possible. Each piece of a word in single quotes has its own quotes."""
-    whole = word_quoted(word)
-    quote: Callable[[str], str] = str
-    if whole.startswith("'"):  # a backslash does not continue a line within single quotes
-        whole, quote = word, shlex.quote
+    """A word in pieces of at most width characters, each quoted for a shell: a backslash does not
+    continue a line within quotes. It is cut after commas and blanks if possible."""
     pieces = [""]
-    for part in re.findall(r"[^, ]+[, ]?|[, ]", whole):
-        if len(quote(pieces[-1] + part)) > width:
+    for part in re.findall(r"[^, ]+[, ]?|[, ]", word):
+        if len(word_quoted(pieces[-1] + part)) > width:
             pieces.append("")
         for letter in part:
-            if len(quote(pieces[-1] + letter)) > width:
+            if len(word_quoted(pieces[-1] + letter)) > width:
                 pieces.append("")
             pieces[-1] += letter
-    return [quote(piece) for piece in pieces if piece]
+    return [word_quoted(piece) for piece in pieces if piece]
 
 
 def command_lines(words: Sequence[str]) -> list[str]:

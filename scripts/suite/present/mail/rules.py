@@ -6,6 +6,7 @@ not printed.
 """
 
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 
 from suite.base.errors import Failure
@@ -28,21 +29,17 @@ RULES: tuple[tuple[Callable[[str], object], str], ...] = (
     (re.compile(r">").match, "begins with >: it would look quoted"),
 )
 
+
 def words_wrap(text: str, first: str, indent: str) -> list[str]:
     """The words in lines: the first line begins with `first`, the others with `indent`. A word
     longer than a line is cut, with a `\\` at each cut."""
-    lines, gap = [first], ""
-    for word in text.split():
-        if gap and len(lines[-1]) + len(gap + word) > COLUMNS:
-            lines.append(indent)
-            gap = ""
-        while len(lines[-1]) + len(gap + word) > COLUMNS:
-            room = COLUMNS - len(lines[-1]) - 1
-            lines[-1] += word[:room] + "\\"
-            lines.append(indent)
-            word = word[room:]
-        lines[-1] += gap + word
-        gap = " "
+    lines = []
+    for line in textwrap.wrap(text, COLUMNS, initial_indent=first, subsequent_indent=indent,
+                              break_long_words=False, break_on_hyphens=False):
+        while len(line) > COLUMNS:
+            lines.append(line[:COLUMNS - 1] + "\\")
+            line = indent + line[COLUMNS - 1:]
+        lines.append(line)
     return lines
 
 
