@@ -15,7 +15,8 @@ from typing import Any
 from suite.base import grouped
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
-from suite.decide.comparison.model import Comparison, Difference
+from suite.decide.comparison.model import Comparison, Difference, Row, Side
+from suite.decide.comparison.sides import words_compared
 from suite.observe.frame import Cell, Matrix, rounds_common
 from suite.observe.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.result.record import ENDS
@@ -108,16 +109,16 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
             yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
-def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
+def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> Iterator[Difference]:
     """The differences between the machines of two sides. If all ends have the same difference, it
     is one; else the ends stand before its name."""
     ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
     found = grouped((difference, end) for end in ends for difference in facts_compare(
         *(end_facts(matrix, hosts.get(end, {}))
           for matrix, hosts in zip(matrices, sides, strict=True))))
-    return tuple(difference if where == ends else
-                 replace(difference, name=".".join([*where, difference.name]).rstrip("."))
-                 for difference, where in found.items())
+    for difference, where in found.items():
+        name = difference.name if where == ends else ".".join([*where, difference.name])
+        yield replace(difference, name=name.rstrip("."))
 
 
 def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
@@ -131,40 +132,45 @@ def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
     return [{end: hosts for end, hosts in side.items() if end not in same} for side in (base, new)]
 
 
-def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """The differences between the machines, and then the sockets, of pairs of cells, each once."""
+def build_facts(side: Side) -> FlatFacts:
+    """The revision and the digest of the build that a side names."""
+    build = side.matrix.result.plan.programs.build(build_of(side.words))
+    return {("binaries", key): getattr(build, key) for key in ("revision", "digest")
+            } if build else {}
+
+
+def words_differences(rows: Sequence[Row], compared: Collection[str], within: bool
+                      ) -> Iterator[Difference]:
+    """The words in which partners differ; within one result only words that vary and are not
+    compared."""
+    words = [[cell.axes if within else {**cell.words, **cell.axes} for cell in row.pair]
+             for row in rows if row.pair]
+    found = grouped((key, (base[key] or "none", new[key] or "none")) for base, new in words
+                    for key in words_compared(base, new) if not (within and key in compared))
+    for key, values in found.items():
+        base, new = (",".join(dict.fromkeys(side)) for side in zip(*values, strict=True))
+        yield Difference("words", key, base, new)
+
+
+def differences_find(sides: Sequence[Side], rows: Sequence[Row], declared: Collection[str]
+                     ) -> tuple[Difference, ...]:
+    """The differences between two sides, each once: of machines, sockets, plans, builds and words.
+    declared: the compared words, and the names of axis=."""
+    base, new = sides
+    matrices, within = (base.matrix, new.matrix), base.matrix is new.matrix
+    pairs = [row.pair for row in rows if row.pair and all(cell.runs_ok for cell in row.pair)]
     # each pair of host sets once: nearly all pairs of cells ran on the same machines
-    hosts = {repr(sides): sides for sides in (pair_hosts(matrices, cells) for cells in pairs)}
-    machines = (one for sides in hosts.values() for one in hosts_compare(matrices, sides))
-    sockets = (one for cells in pairs for one in facts_compare(*map(socket_facts, matrices, cells))
-               if UNKNOWN_FACT not in (one.base, one.new))
-    return *dict.fromkeys(machines), *dict.fromkeys(sockets)
-
-
-def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
-                   ) -> tuple[Difference, ...]:
-    """The differences in revision and digest between the builds that the sides name."""
-    if not any(BUILD in side for side in words):
-        return ()
-    named = list(map(build_of, words))
-    builds = [matrix.result.plan.programs.build(name)
-              for matrix, name in zip(matrices, named, strict=True)]
-    facts = [{("binaries", key): getattr(build, key) for key in ("revision", "digest")}
-             if build else {} for build in builds]
-    return differences_declare(facts_compare(*facts), {BUILD} if named[0] != named[1] else ())
-
-
-def difference_names(difference: Difference) -> set[str]:
-    """The names that declare a difference: its kind (kernel), or its own (tcp_rmem)."""
-    return {difference.kind, difference.name, difference.name.rsplit(".", 1)[-1]}
-
-
-def differences_declare(differences: Iterable[Difference],
-                        declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences, those with a declared name marked as declared."""
-    declared = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
-    return tuple(replace(one, declared=bool(declared & difference_names(one)))
-                 for one in differences)
+    hosts = {repr(both): both for both in (pair_hosts(matrices, cells) for cells in pairs)}
+    found = [one for both in hosts.values() for one in hosts_compare(matrices, both)]
+    found += (one for cells in pairs for one in facts_compare(*map(socket_facts, matrices, cells))
+              if UNKNOWN_FACT not in (one.base, one.new))
+    if not within:
+        found += facts_compare(*map(plan_facts, matrices))
+    if BUILD in base.words or BUILD in new.words:
+        found += facts_compare(*map(build_facts, sides))
+    found += words_differences(rows, declared, within)
+    names = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
+    return tuple(replace(one, declared=bool(names & one.names)) for one in dict.fromkeys(found))
 
 
 def differences_line(differences: Collection[Difference]) -> str:
@@ -183,7 +189,7 @@ def times_check(comparison: Comparison, where: str) -> None:
 
 def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
     """UsageError for a declared axis in which the two results do not differ."""
-    known = {name for one in comparison.differences for name in difference_names(one)}
+    known = {name for one in comparison.differences for name in one.names}
     for name in declared:
         if name not in known:
             raise UsageError(
