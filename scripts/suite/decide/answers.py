@@ -2,33 +2,33 @@
 """The answers of a result, as values: for each [[answer]] the best value of a word in each group of
 cells. present/answers.py puts them into words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from suite import stats
 from suite.base.runner_words import NO_CHANGE, NOT_LOADED, OVERRIDE
-from suite.base.words import words_split
+from suite.base.words import words_split, words_text
 from suite.contrast.contrast import contrast_of
 from suite.decide.optimum import Optimum, optima_build
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric, metric_find
 from suite.scenario.scenario import Question
 
 
 class Answer(NamedTuple):
     """A question, each group's optimum or why there is none. varying: words that name groups.
-    omitted: the places of groups that the question does not ask about."""
+    omitted: the words of groups that the question does not ask about."""
 
     question: Question
     optima: tuple[Optimum, ...]
     why: str = ""
     varying: tuple[str, ...] = ()
-    omitted: tuple[dict[str, str], ...] = ()
+    omitted: tuple[str, ...] = ()
 
 
-def places_once(places: Iterable[dict[str, str]]) -> tuple[dict[str, str], ...]:
-    """Each place once, in order."""
-    return tuple({tuple(place.items()): place for place in places}.values())
+def place_text(place: Mapping[str, str]) -> str:
+    """The words that cells of a group share, without those that they do not use."""
+    return words_text({key: value for key, value in place.items() if value})
 
 
 def question_answer(matrix: Matrix, question: Question) -> Answer:
@@ -37,31 +37,28 @@ def question_answer(matrix: Matrix, question: Question) -> Answer:
     word = question.word
     if word not in matrix.axes:
         return Answer(question, (), f"{word} does not vary here")
-
-    def place_of(cell: Cell) -> dict[str, str]:
-        return {key: value for key, value in cell.axes.items() if key != word}
-
-    places = [place_of(cell) for cell in matrix.whole.cells.values()
-              if wanted.items() <= cell.words.items()]
+    places = {name: {key: value for key, value in cell.axes.items() if key != word}
+              for name, cell in matrix.whole.cells.items()}
+    asked = [places[name] for name, cell in matrix.whole.cells.items()
+             if wanted.items() <= cell.words.items()]
     metric = metric_find(question.metric, "scenario.toml: [answer] metric")
-    optima = tuple(one for one in optima_build(matrix, word, metric) if one.place in places
-                   and one.medians.keys() <= {
-                       cell.axes[word] for cell in matrix.cells.values()
-                       if one.place.items() <= cell.axes.items()})
+    optima = tuple(one for one in optima_build(matrix, word, metric) if one.place in asked
+                   and one.medians.keys() <= {cell.axes[word] for name, cell in matrix.cells.items()
+                                              if places[name] == one.place})
     why = f"no cell here has {question.metric}{f' with {question.where}' if wanted else ''}"
     varying = tuple(key for key in matrix.axes
-                    if key != word and len({place[key] for place in places}) > 1)
-    return Answer(question, optima, "" if optima else why, varying, places_once(
-        place for place in map(place_of, matrix.cells.values()) if place not in places))
+                    if key != word and len({place[key] for place in asked}) > 1)
+    return Answer(question, optima, "" if optima else why, varying, tuple(dict.fromkeys(
+        place_text(places[name]) for name in matrix.cells if places[name] not in asked)))
 
 
 def answers_decide(matrix: Matrix, *more: Question) -> list[Answer]:
     """The answers to all questions of the scenario, in order, and to further ones that it does not
     ask. A narrowed matrix leaves out questions about cells that it does not show."""
-    asked = matrix.result.scenario.answers
-    known = {(question.word, question.metric, question.where) for question in asked}
-    answers = [question_answer(matrix, question) for question in (
-        *asked, *(one for one in more if (one.word, one.metric, one.where) not in known))]
+    questions: dict[tuple[str, str, str], Question] = {}
+    for one in (*matrix.result.scenario.answers, *more):
+        questions.setdefault((one.word, one.metric, one.where), one)
+    answers = [question_answer(matrix, question) for question in questions.values()]
     return [answer for answer in answers if answer.optima or matrix.narrowed_from is None]
 
 
@@ -74,31 +71,24 @@ def axes_by_effect(matrix: Matrix, metric: Metric) -> dict[str, float]:
             if effect}
 
 
-def places_omitted(answers: Sequence[Answer]) -> tuple[dict[str, str], ...]:
-    """The places that some question leaves out and none of the same word and metric answers."""
-    answered = [(one.question.word, one.question.metric, optimum.place)
+def places_omitted(answers: Sequence[Answer]) -> list[str]:
+    """The words of groups that some question leaves out and none of the same word and metric
+    answers."""
+    answered = [(one.question.word, one.question.metric, place_text(optimum.place))
                 for one in answers for optimum in one.optima]
-    return places_once(place for one in answers for place in one.omitted
-                       if (one.question.word, one.question.metric, place) not in answered)
+    return list(dict.fromkeys(place for one in answers for place in one.omitted if (
+        one.question.word, one.question.metric, place) not in answered))
 
 
-class LibraryCost(NamedTuple):
-    """What the library of override= costs by a metric: the ratio of a cell in which it is loaded
-    and changes nothing to the cell without it. place: the words that both share."""
-
-    place: dict[str, str]
-    metric: Metric
-    ratio: stats.Estimate
-
-
-def library_costs(matrix: Matrix, metrics: Sequence[Metric]) -> list[LibraryCost]:
-    """The cost by all timed metrics, cell by cell."""
-    found = []
+def library_costs(matrix: Matrix, metrics: Sequence[Metric]
+                  ) -> Iterator[tuple[str, Metric, stats.Estimate]]:
+    """What the library of override= costs by all timed metrics: words, metric, and the ratio of a
+    cell with these words in which it is loaded and changes nothing to the cell without it."""
     for cell in matrix.cells.values():
         base = matrix.baseline_find(cell, {OVERRIDE: NOT_LOADED})
-        if base is None or cell.axes.get(OVERRIDE) != NO_CHANGE:
-            continue
-        place = {key: value for key, value in cell.axes.items() if key != OVERRIDE and value}
-        found += [LibraryCost(place, metric, ratio) for metric in metrics if metric.timed
-                  if (ratio := contrast_of(matrix, base, cell, metric.name).estimate())]
-    return found
+        if base and cell.axes.get(OVERRIDE) == NO_CHANGE:
+            place = place_text({**cell.axes, OVERRIDE: ""})
+            for metric in metrics:
+                ratio = contrast_of(matrix, base, cell, metric.name).estimate()
+                if metric.timed and ratio:
+                    yield place, metric, ratio

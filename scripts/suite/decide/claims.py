@@ -34,8 +34,6 @@ from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
-    OPERATORS,
-    Expression,
     NoCell,
     Operation,
     Reference,
@@ -51,6 +49,7 @@ from suite.observe.frame import Cell, Matrix, Series, rounds_common
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
+ROUNDING = 1e-12  # by which equal figures may differ
 LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"
 CHANCE = "the difference of the two cells may be chance among {rows}"
 DOUBTS = {  # why a claim may not need the difference of two cells, by the verdict of tables on it
@@ -187,7 +186,7 @@ def figures_compare(claim: Operation, left: float, right: float) -> bool:
     if claim.sign == ABOUT:
         band = band_of(claim)
         return band is not None and band[0] < left < band[1]
-    if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
+    if math.isclose(left, right, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return claim.sign in (">=", "<=", "==")
     return COMPARISONS[claim.sign](left, right)
 
@@ -233,35 +232,25 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                              needed=needed, reasons=reasons)
 
 
-def products_of(expression: Expression, samples: Samples, values: Mapping[Reference, np.ndarray]
-                ) -> dict[str | None, np.ndarray]:
-    """The factors of an expression, multiplied by the image that was booted for them; None:
-    numbers. Undecidable if a factor is of two images, or not above 0."""
-    if isinstance(expression, Operation) and expression.sign in ("*", "/"):
-        left, right = (products_of(side, samples, values)
-                       for side in (expression.left, expression.right))
-        return {block: OPERATORS[expression.sign](left.get(block, 1.0), right.get(block, 1.0))
-                for block in left | right}
-    blocks = {samples[name].cell.block for name in references_of(expression)}
-    if len(blocks) > 1:
-        raise Undecidable("figures of different kernels share no round: a claim can divide one "
-                          "by the other, but not add or subtract them")
-    factor = np.asarray(evaluate(expression, values))
-    if factor.min() <= 0:
-        raise Undecidable("a factor is not above 0 in some boot")
-    return {next(iter(blocks), None): factor}
-
-
 def boots_decide(claim: Operation, samples: Samples) -> Decision:
-    """Decides about cells of two kernels: all boots of one against all boots of the other."""
-    blocks = grouped((sample.cell.block, name) for name, sample in samples.items())
-    values = {name: series.values for names in blocks.values() for name, series in rounds_shared(
-        {name: samples[name] for name in names}).items()}
-    products = products_of(Operation("/", claim.left, claim.right), samples, values)
+    """Decides about cells of two kernels: all boots of one against all boots of the other. Each
+    side, in each boot of one kernel with each of the other, must be a product of two factors."""
+    blocks = list(grouped((sample.cell.block, name) for name, sample in samples.items()).values())
     if len(blocks) != 2:
         raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
-    first, second = (products[block] for block in blocks)
-    return ratio_decide(claim, first * products.get(None, 1.0), 1 / second, False)
+    boots = [rounds_shared({name: samples[name] for name in names}) for names in blocks]
+    values = {name: series.values.reshape(shape) for known, shape in zip(
+        boots, ((-1, 1), (1, -1)), strict=True) for name, series in known.items()}
+    shape = np.broadcast_shapes(*(one.shape for one in values.values()))
+    sides = [np.broadcast_to(evaluate(side, values), shape) for side in (claim.left, claim.right)]
+    if not all(np.allclose(side * side[0, 0], side[:, :1] * side[:1], rtol=ROUNDING, atol=0)
+               for side in sides):
+        raise Undecidable("figures of different kernels share no round: a claim can divide one "
+                          "by the other, but not add or subtract them")
+    if min(side.min() for side in sides) <= 0:
+        raise Undecidable("a figure is not above 0 in some boot: it has no ratio")
+    ratios = sides[0] / sides[1]
+    return ratio_decide(claim, ratios[:, 0], ratios[0, 0] / ratios[0], False)
 
 
 def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
@@ -332,10 +321,9 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     if not any(references_of(parsed)):
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
-        decision = cells_decide(matrix, parsed)
+        return ClaimVerdict(claim=claim, where=where, **vars(cells_decide(matrix, parsed)))
     except Undecidable as error:
-        decision = Decision(reasons=(str(error),), **error.how)
-    return ClaimVerdict(claim=claim, where=where, **vars(decision))
+        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),), **error.how)
 
 
 def cells_decide(matrix: Matrix, claim: Operation) -> Decision:

@@ -15,7 +15,7 @@ from suite.base import grouped, units
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Unit, Verdict
 from suite.contrast.verdicts import RatioRow, baseline_judged, rows_opposed
-from suite.decide.answers import Answer, LibraryCost, library_costs, places_omitted
+from suite.decide.answers import Answer, library_costs, place_text, places_omitted
 from suite.decide.optimum import ALIKE, WORSE, BestRatio, Optimum
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
@@ -169,7 +169,7 @@ def deciding_text(optimum: Optimum) -> str:
         "", math.inf)])
     if math.isfinite(needed):
         texts.append(f"rounds={needed:.0f} would decide between {optimum.best} and {value}")
-    where = words_text({key: value for key, value in optimum.place.items() if value})
+    where = place_text(optimum.place)
     of = f" of {where}" if where else ""
     return f"{optimum.metric.name}{of}: {', '.join(texts)}" if texts else ""
 
@@ -184,9 +184,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
             optimum_text(optimum)))) for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
-    omitted = [words_text({key: value for key, value in place.items() if value})
-               for place in places_omitted(answers)]
-    if omitted:
+    if omitted := places_omitted(answers):
         more = len(omitted) - PLACES_SHOWN
         lines.append(f"not answered, because no question asks: {'; '.join(omitted[:PLACES_SHOWN])}"
                      + (f"; and {more} more" if more > 0 else ""))
@@ -224,15 +222,12 @@ def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
         for (metric, value), found in rows.items() if (text := opposed_text(found, metric))])
 
 
-def cost_text(cost: LibraryCost) -> str:
-    one, *ends = units.change_texts(*cost.ratio.span)
-    return f"{cost.metric.name} {one} {units.interval_text([one, *ends])}".rstrip()
-
-
 def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
     """Notes on what the library of override= costs."""
-    costs = grouped((words_text(cost.place), cost_text(cost))
-                    for cost in library_costs(matrix, metrics))
+    costs = grouped(
+        (place, f"{metric.name} {texts[0]} {units.interval_text(texts)}".rstrip())
+        for place, metric, ratio in library_costs(matrix, metrics)
+        for texts in [units.change_texts(*ratio.span)])
     return labelled("note", [
         f"the library of override= costs{' with ' if place else ''}{place}, none against off: "
         f"{', '.join(texts)}" for place, texts in costs.items()])
