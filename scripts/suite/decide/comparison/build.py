@@ -255,7 +255,7 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
     return Comparison(
         one, other, axes, allowed, tuple(rows), unit,
         {metric.name: mean for metric in allowed if (mean := geomean_of_changed(rows, metric))},
-        differences_find((one, other), rows, {*declared, *compared}),
+        differences_find((one, other), rows, unit, {*declared, *compared}),
         (*(remark for remark, holds in remarks.items() if holds), *results_notes(one, other)))
 
 
