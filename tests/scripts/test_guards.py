@@ -116,9 +116,9 @@ def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(
     new, old = (cell_of(matrix, write="cork", target=target) for target in ("vng:6.18", "vng:6.1"))
     wanted = unpaired(matrix, "cork")
     assert summary_build(matrix, (TIME.name,)).figures[new.name][TIME.name].ratio == wanted
-    gain = gain_build(matrix, new, old, TIME)
+    gain = gain_build(matrix, new, TIME)
     assert gain.ratio == wanted and gain.worst is gain.best is None
-    again = gain_build(matrix, old, old, TIME)
+    again = gain_build(matrix, old, TIME)
     assert again.worst is not None and abs(again.ratio.value - 1) < 0.01
     optimum = next(one for one in optima_build(matrix, "target", TIME)
                    if one.place["write"] == "cork")

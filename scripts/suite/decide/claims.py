@@ -10,6 +10,10 @@ are compared with all boots of the other.
 A claim to reach the best of several cells is ok if it is ok against every one of them. It is not ok
 if it is not ok against the one with the best median. For a claim to stay behind the best, swap ok
 and not ok in both sentences.
+
+`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and beyond
+near_of(1.87): a smaller gain is none. A number within a factor of 1.1 of 1 claims that nothing
+changes: without `within`, which says how near to 1 is meant, the claim is undecided.
 """
 
 import math
@@ -30,10 +34,10 @@ from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict, session_places
 from suite.contrast.verdicts import pair_judged
-from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
+    WITHIN,
     NoCell,
     Operation,
     Reference,
@@ -49,6 +53,7 @@ from suite.observe.frame import Cell, Matrix, Series, rounds_common
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
+NEAR = 1.1  # a claimed ratio within this factor of 1 claims that nothing changes
 ROUNDING = 1e-12  # by which equal figures may differ
 LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"
 CHANCE = "the difference of the two cells may be chance among {rows}"
@@ -121,29 +126,26 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
         matrix.result.scenario.exclude)]
 
 
-def sample_find(matrix: Matrix, cell: Cell, metric: str) -> Sample:
-    """The values of a metric of a cell; Undecidable if it has none."""
-    name, series = words_text(cell.axes) or cell.name, matrix.series(cell.name, metric)
-    if cell.status != "ok":
-        status = "failed in every round" if cell.status == "failed" else cell.status
-        raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
-                          unable=cell.status == "unsupported")
-    if not len(series):
-        if cell.hides(METRICS[metric]):
-            raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
-        why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
-        raise Undecidable(f"{name}: {why}")
-    if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
-        raise Undecidable(f"{name}: unexpected connections reached a data port")
-    return Sample(cell, series, matrix.is_exact(cell.name, metric))
-
-
 def samples_find(matrix: Matrix, reference: Reference) -> list[Sample]:
     """The values of reference_cells(), the best median first; Undecidable if one has none."""
-    found = [sample_find(matrix, cell, reference.metric)
-             for cell in reference_cells(matrix, reference)]
+    metric, found = METRICS[reference.metric], []
+    for cell in reference_cells(matrix, reference):
+        name, series = words_text(cell.axes) or cell.name, matrix.series(cell.name, metric.name)
+        if cell.status != "ok":
+            status = "failed in every round" if cell.status == "failed" else cell.status
+            raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
+                              unable=cell.status == "unsupported")
+        if not len(series):
+            if cell.hides(metric):
+                raise Undecidable(f"{name}: {metric.name}: {cell.emulated}: {EXACT_ONLY}",
+                                  unable=True)
+            why = matrix.coverage_text(cell, metric.name) or f"{metric.name} is not known here"
+            raise Undecidable(f"{name}: {why}")
+        if metric.timed and any(one.strangers for one in matrix.traits_of(cell.name)):
+            raise Undecidable(f"{name}: unexpected connections reached a data port")
+        found.append(Sample(cell, series, matrix.is_exact(cell.name, metric.name)))
     return sorted(found, key=lambda one: stats.median(one.series.values),
-                  reverse=METRICS[reference.metric].better == "higher")
+                  reverse=metric.better == "higher")
 
 
 def rounds_shared(samples: Samples) -> dict[Reference, Series]:
@@ -163,6 +165,48 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
         left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
                        for side in (claim.left, claim.right))
     return left, right
+
+
+def near_of(value: float) -> float:
+    """The smallest change that counts as one in the direction of a claimed ratio: NEAR, or the root
+    of a ratio nearer to 1 than NEAR squared; 1 if the ratio claims that nothing changes."""
+    if 1 / NEAR < value < NEAR:
+        return 1.0
+    return min(max(math.sqrt(value), 1 / NEAR), NEAR)
+
+
+def band_of(claim: Operation) -> tuple[float, float] | None:
+    """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
+    value = claim.limit or 1.0
+    within, near = claim.within or WITHIN, near_of(value)
+    low, high = value / within, value * within
+    if near == 1:
+        return (low, high) if claim.within else None
+    return (max(low, near), high) if value > 1 else (low, min(high, near))
+
+
+def side_of(value: float, low: float, high: float) -> int:
+    """Where a measured interval lies: 1 if all of it changes as much as near_of() a claimed ratio
+    and in its direction, -1 if none of it does, else 0; 0 if the ratio claims that nothing
+    changes."""
+    near = near_of(value)
+    change = (low > near) - (high < near)
+    return 0 if near == 1 else change if value > 1 else -change
+
+
+def band_decide(claim: Operation, ratio: stats.Interval | None) -> tuple[str, int, list[float]]:
+    """Outcome and side of a claim with ABOUT, and the limits that leave one of them open. ratio:
+    the interval of left / right."""
+    band, value = band_of(claim), claim.limit or 1.0
+    if band is None or ratio is None:
+        return "undecided", 0, []
+    low, high, near = ratio.low * value, ratio.high * value, near_of(value)
+    side = side_of(value, low, high)
+    inside = band[0] <= low and high <= band[1] and (side > 0 or near == 1)
+    outcome = "ok" if inside else "not ok" if high < band[0] or low > band[1] else "undecided"
+    is_open = outcome == "undecided" or (side == 0 and near != 1)
+    return outcome, side, [limit / value for limit in sorted({*band, near} - {1.0})
+                           if is_open and low <= limit <= high]
 
 
 def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str:

@@ -15,8 +15,16 @@ from suite.base import grouped, units
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Unit, Verdict
 from suite.contrast.verdicts import RatioRow, baseline_judged, rows_opposed
-from suite.decide.answers import Answer, library_costs, place_text, places_omitted
-from suite.decide.optimum import ALIKE, WORSE, BestRatio, Optimum
+from suite.decide.optimum import (
+    ALIKE,
+    WORSE,
+    Answer,
+    BestRatio,
+    Optimum,
+    library_costs,
+    place_text,
+    places_omitted,
+)
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 

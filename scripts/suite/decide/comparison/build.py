@@ -144,37 +144,37 @@ def geomean_make(rows: Sequence[Row], metric: Metric, every: bool = False) -> Me
     if len(usable) < 2:
         return None
     centre = float(np.exp(np.mean([np.log(one.ratio.value) for one in usable if one.ratio])))
-    base, new = (pd.concat(sides, axis=1, join="inner") for sides in (
-        [one.contrast.base.by_round for one in usable],
-        [one.contrast.new.by_round for one in usable]))
-    paired = usable[0].contrast.paired
-    if paired:
-        both = base.index.intersection(new.index)
-        base, new = base.loc[both], new.loc[both]
+    new, base = (pd.concat(side, axis=1, join="inner") for side in (
+        [one.contrast.new.by_round for one in usable],
+        [one.contrast.base.by_round for one in usable]))
     if base.empty or new.empty:
         return None
-    new_means, base_means = (np.exp(np.log(side.to_numpy()).mean(axis=1)) for side in (new, base))
-    ratio = stats.ratio_make(new_means, base_means, paired, centre).estimate()
-    return Mean(ratio, len(usable), left_out, every)
+    means = [np.exp(np.log(side.to_numpy()).mean(axis=1)) for side in (new, base)]
+    ratio = stats.ratio_make(means[0], means[1], usable[0].contrast.paired, centre)
+    return Mean(ratio.estimate(), len(usable), left_out, every)
 
 
-def geomean_of_changed(rows: Sequence[Row], metric: Metric) -> Mean | None:
-    """The geometric mean, if some row changed and no two to opposite sides."""
-    judged = judged_rows(rows, metric)
-    changed = any(one.verdict is Verdict.CHANGED for _, one in judged)
-    return geomean_make(rows, metric) if changed and not any(rows_opposed(judged, metric)) else None
+def geomeans_make(rows: Sequence[Row], metrics: Iterable[Metric], every: bool = False
+                  ) -> dict[str, Mean]:
+    """The geometric means by metric: if some row changed and no two to opposite sides, or every."""
+    found = {}
+    for metric in metrics:
+        judged = judged_rows(rows, metric)
+        changed = any(one.verdict is Verdict.CHANGED for _, one in judged)
+        if every or (changed and not any(rows_opposed(judged, metric))):
+            found[metric.name] = geomean_make(rows, metric, every)
+    return {name: mean for name, mean in found.items() if mean}
 
 
 def geomeans_every(comparison: Comparison) -> Comparison:
     """The comparison with geometric means of all rows that have a ratio (geomean=all)."""
-    return replace(comparison, geomeans={
-        metric.name: mean for metric in comparison.metrics
-        if (mean := geomean_make(comparison.rows, metric, every=True))})
+    return replace(comparison,
+                   geomeans=geomeans_make(comparison.rows, comparison.metrics, every=True))
 
 
 def metrics_allowed(cells: Iterable[Sequence[Cell]], metrics: Sequence[Metric]
                     ) -> tuple[Metric, ...]:
-    """The metrics to compare: only counts if every pair has an emulated cell."""
+    """The metrics to compare: only counts if every pair of cells has an emulated one."""
     valid = [not any(cell.emulated for cell in pair) for pair in cells]
     if not valid or any(valid):
         return tuple(metrics)
@@ -254,7 +254,7 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
                f"{unpaired} of {len(rows)} rows have a cell on one side only": unpaired > 0}
     return Comparison(
         one, other, axes, allowed, tuple(rows), unit,
-        {metric.name: mean for metric in allowed if (mean := geomean_of_changed(rows, metric))},
+        geomeans_make(rows, allowed),
         differences_find((one, other), rows, unit, {*declared, *compared}),
         (*(remark for remark, holds in remarks.items() if holds), *results_notes(one, other)))
 
@@ -271,8 +271,7 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     """The cells of a result as a new side without a base: for gates with a figure as limit."""
     cells = cells_select(matrix, words)
     side = Side(words_text(words), matrix, words)
-    known = tuple(metric for metric in metrics if not metric.timed
-                  or not all(cell.emulated for cell in cells))
-    notes = ([TIMES_INVALID] if len(known) < len(metrics) else []) + [*matrix.result.notes]
-    return Comparison(side, side, matrix.axes, known, tuple(
+    allowed = metrics_allowed([[cell] for cell in cells], metrics)
+    notes = ([TIMES_INVALID] if len(allowed) < len(metrics) else []) + [*matrix.result.notes]
+    return Comparison(side, side, matrix.axes, allowed, tuple(
         Row(cell.axes, None, cell) for cell in cells), Unit.ROUND, {}, (), tuple(notes))
