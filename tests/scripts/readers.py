@@ -18,11 +18,10 @@ from typing import NamedTuple
 from rendered import compared_rendered, compared_text, table_rendered, table_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict
-from suite.decide.answers import answers_decide
 from suite.decide.claims import claims_decide
 from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.model import Comparison
-from suite.decide.optimum import ALIKE, UNKNOWN, WORSE
+from suite.decide.optimum import ALIKE, UNKNOWN, WORSE, answers_decide
 from suite.decide.summary import Summary, summary_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import METRICS

@@ -19,8 +19,7 @@ from suite import stats
 from suite.base.errors import UsageError
 from suite.contrast.contrast import Verdict
 from suite.contrast.verdicts import baseline_judged
-from suite.decide.answers import answers_decide
-from suite.decide.optimum import UNKNOWN, optima_build
+from suite.decide.optimum import UNKNOWN, answers_decide, optima_build
 from suite.decide.summary import summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import layout_choose, matrix_narrow

@@ -23,8 +23,7 @@ from conftest import Uncork
 from simulated import lognormal, matrix_simulated, normal
 from suite.base.client import claim_names
 from suite.base.errors import UsageError
-from suite.decide.bands import NEAR, band_of, side_of
-from suite.decide.claims import Decision
+from suite.decide.claims import NEAR, Decision, band_of, side_of
 from suite.decide.expressions import Operation, claim_parse, evaluate, references_of
 from suite.decide.replays import (
     CANNOT_RUN,

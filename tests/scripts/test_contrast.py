@@ -35,10 +35,9 @@ from suite import stats
 from suite.commands.bisect import SKIP, result_judge
 from suite.contrast.contrast import Status, Verdict, same_reach
 from suite.contrast.verdicts import baseline_judged
-from suite.decide.answers import answers_decide
 from suite.decide.comparison.build import cells_alone, compare_baseline
 from suite.decide.gate import gate_parse, gates_decide
-from suite.decide.optimum import UNKNOWN, optima_build
+from suite.decide.optimum import UNKNOWN, answers_decide, optima_build
 from suite.decide.summary import summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import Layout, metrics_default

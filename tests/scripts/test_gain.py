@@ -24,8 +24,7 @@ RATE = METRICS["messages_per_second"]
 def gain_of(matrix, metric, **words):
     """The gain of the one cell with these words."""
     (cell,) = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
-    base = matrix.baseline_find(cell, {"reply_write": "nodelay"})
-    return gain_build(matrix, cell, base, metric)
+    return gain_build(matrix, cell, metric)
 
 
 def test_a_gain_is_post_over_pre_within_each_round(replies):

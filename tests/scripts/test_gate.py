@@ -230,7 +230,7 @@ def identical_fail(noise, gates, rounds, seed):
     return sum(gates_decide([Comparison(
         side, side, matrix.axes, (TIME,),
         tuple(Row(pair[1].axes, *pair, {
-            METRIC: change_make((matrix, matrix), pair, TIME, Judged(
+            METRIC: change_make([(matrix, cell) for cell in pair], TIME, Judged(
                 contrast_of(matrix, *pair, METRIC), Family({})))})
             for pair in pairs[first:first + ROWS]), Unit.ROUND, {}, (), ())],
         [gate]).status == 5

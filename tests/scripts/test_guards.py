@@ -24,7 +24,7 @@ from suite.decide.claims import claim_decide, claims_decide
 from suite.decide.comparison.build import compare_baseline, compare_pair
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
-from suite.decide.comparison.sides import metrics_choose, sides_within
+from suite.decide.comparison.sides import metrics_choose, sides_chosen
 from suite.decide.optimum import optima_build
 from suite.decide.precision import precision_measure, precision_text
 from suite.decide.summary import gain_build, summary_build
@@ -116,9 +116,9 @@ def test_the_table_gains_and_the_best_value_take_the_same_ratio_as_a_comparison(
     new, old = (cell_of(matrix, write="cork", target=target) for target in ("vng:6.18", "vng:6.1"))
     wanted = unpaired(matrix, "cork")
     assert summary_build(matrix, (TIME.name,)).figures[new.name][TIME.name].ratio == wanted
-    gain = gain_build(matrix, new, old, TIME)
+    gain = gain_build(matrix, new, TIME)
     assert gain.ratio == wanted and gain.worst is gain.best is None
-    again = gain_build(matrix, old, old, TIME)
+    again = gain_build(matrix, old, TIME)
     assert again.worst is not None and abs(again.ratio.value - 1) < 0.01
     optimum = next(one for one in optima_build(matrix, "target", TIME)
                    if one.place["write"] == "cork")
@@ -375,12 +375,12 @@ def test_a_machine_on_which_no_cell_ran_is_none_of_the_result(made):
 
 def test_systems_side_by_side_are_compared_where_nobody_says_otherwise(made):
     matrix = made["systems"]
-    assert sides_within(matrix, [], "compare") == [({"target": "local"}, {"target": "gvisor"})]
-    assert sides_within(matrix, ["write=cork"],
+    assert sides_chosen([matrix], [], "compare") == [({"target": "local"}, {"target": "gvisor"})]
+    assert sides_chosen([matrix], ["write=cork"],
                         "compare") == [({"write": "nodelay"}, {"write": "cork"})]
     pairs = replace(matrix, result=replace(matrix.result,
                                            plan=replace(matrix.result.plan, hosts="inventory.ini")))
-    assert [base for base, _ in sides_within(pairs, [], "compare")] == [{"write": "nodelay"}] * 3
+    assert [base for base, _ in sides_chosen([pairs], [], "compare")] == [{"write": "nodelay"}] * 3
 
 
 def test_boots_are_one_machine_where_all_their_facts_agree(made):

@@ -405,7 +405,7 @@ def test_what_the_library_costs_is_said_once_for_each_cell_that_it_does_not_chan
     timed = (METRICS["time_per_message"], METRICS["segments_per_message"])
     assert library_pairs(matrix, timed) == []
     for name, value in (("OVERRIDE", "write"), ("NO_CHANGE", "cork"), ("NOT_LOADED", "nodelay")):
-        monkeypatch.setattr(f"suite.decide.answers.{name}", value)
+        monkeypatch.setattr(f"suite.decide.optimum.{name}", value)
     assert library_pairs(matrix, timed) == [
         ("note", "the library of override= costs with place=together, none against off: "
                  "time_per_message 0.242x [0.240x, 0.244x]"),

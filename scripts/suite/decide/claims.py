@@ -10,6 +10,10 @@ are compared with all boots of the other.
 A claim to reach the best of several cells is ok if it is ok against every one of them. It is not ok
 if it is not ok against the one with the best median. For a claim to stay behind the best, swap ok
 and not ok in both sentences.
+
+`X / Y ~ 1.87 within 1.5` claims that the ratio is from 1.87 / 1.5 to 1.87 * 1.5, and beyond
+near_of(1.87): a smaller gain is none. A number within a factor of 1.1 of 1 claims that nothing
+changes: without `within`, which says how near to 1 is meant, the claim is undecided.
 """
 
 import math
@@ -30,12 +34,10 @@ from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict, session_places
 from suite.contrast.verdicts import pair_judged
-from suite.decide.bands import band_decide, band_of, side_of
 from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
-    OPERATORS,
-    Expression,
+    WITHIN,
     NoCell,
     Operation,
     Reference,
@@ -51,6 +53,8 @@ from suite.observe.frame import Cell, Matrix, Series, rounds_common
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
 
+NEAR = 1.1  # a claimed ratio within this factor of 1 claims that nothing changes
+ROUNDING = 1e-12  # by which equal figures may differ
 LOWER_BOUND = "requests were due and never sent: of some values only a lower bound is known"
 CHANCE = "the difference of the two cells may be chance among {rows}"
 DOUBTS = {  # why a claim may not need the difference of two cells, by the verdict of tables on it
@@ -122,29 +126,26 @@ def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
         matrix.result.scenario.exclude)]
 
 
-def sample_find(matrix: Matrix, cell: Cell, metric: str) -> Sample:
-    """The values of a metric of a cell; Undecidable if it has none."""
-    name, series = words_text(cell.axes) or cell.name, matrix.series(cell.name, metric)
-    if cell.status != "ok":
-        status = "failed in every round" if cell.status == "failed" else cell.status
-        raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
-                          unable=cell.status == "unsupported")
-    if not len(series):
-        if cell.hides(METRICS[metric]):
-            raise Undecidable(f"{name}: {metric}: {cell.emulated}: {EXACT_ONLY}", unable=True)
-        why = matrix.coverage_text(cell, metric) or f"{metric} is not known here"
-        raise Undecidable(f"{name}: {why}")
-    if METRICS[metric].timed and any(one.strangers for one in matrix.traits_of(cell.name)):
-        raise Undecidable(f"{name}: unexpected connections reached a data port")
-    return Sample(cell, series, matrix.is_exact(cell.name, metric))
-
-
 def samples_find(matrix: Matrix, reference: Reference) -> list[Sample]:
     """The values of reference_cells(), the best median first; Undecidable if one has none."""
-    found = [sample_find(matrix, cell, reference.metric)
-             for cell in reference_cells(matrix, reference)]
+    metric, found = METRICS[reference.metric], []
+    for cell in reference_cells(matrix, reference):
+        name, series = words_text(cell.axes) or cell.name, matrix.series(cell.name, metric.name)
+        if cell.status != "ok":
+            status = "failed in every round" if cell.status == "failed" else cell.status
+            raise Undecidable(f"{name}: {status}: {'; '.join(cell.reasons)}",
+                              unable=cell.status == "unsupported")
+        if not len(series):
+            if cell.hides(metric):
+                raise Undecidable(f"{name}: {metric.name}: {cell.emulated}: {EXACT_ONLY}",
+                                  unable=True)
+            why = matrix.coverage_text(cell, metric.name) or f"{metric.name} is not known here"
+            raise Undecidable(f"{name}: {why}")
+        if metric.timed and any(one.strangers for one in matrix.traits_of(cell.name)):
+            raise Undecidable(f"{name}: unexpected connections reached a data port")
+        found.append(Sample(cell, series, matrix.is_exact(cell.name, metric.name)))
     return sorted(found, key=lambda one: stats.median(one.series.values),
-                  reverse=METRICS[reference.metric].better == "higher")
+                  reverse=metric.better == "higher")
 
 
 def rounds_shared(samples: Samples) -> dict[Reference, Series]:
@@ -164,6 +165,48 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
         left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
                        for side in (claim.left, claim.right))
     return left, right
+
+
+def near_of(value: float) -> float:
+    """The smallest change that counts as one in the direction of a claimed ratio: NEAR, or the root
+    of a ratio nearer to 1 than NEAR squared; 1 if the ratio claims that nothing changes."""
+    if 1 / NEAR < value < NEAR:
+        return 1.0
+    return min(max(math.sqrt(value), 1 / NEAR), NEAR)
+
+
+def band_of(claim: Operation) -> tuple[float, float] | None:
+    """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
+    value = claim.limit or 1.0
+    within, near = claim.within or WITHIN, near_of(value)
+    low, high = value / within, value * within
+    if near == 1:
+        return (low, high) if claim.within else None
+    return (max(low, near), high) if value > 1 else (low, min(high, near))
+
+
+def side_of(value: float, low: float, high: float) -> int:
+    """Where a measured interval lies: 1 if all of it changes as much as near_of() a claimed ratio
+    and in its direction, -1 if none of it does, else 0; 0 if the ratio claims that nothing
+    changes."""
+    near = near_of(value)
+    change = (low > near) - (high < near)
+    return 0 if near == 1 else change if value > 1 else -change
+
+
+def band_decide(claim: Operation, ratio: stats.Interval | None) -> tuple[str, int, list[float]]:
+    """Outcome and side of a claim with ABOUT, and the limits that leave one of them open. ratio:
+    the interval of left / right."""
+    band, value = band_of(claim), claim.limit or 1.0
+    if band is None or ratio is None:
+        return "undecided", 0, []
+    low, high, near = ratio.low * value, ratio.high * value, near_of(value)
+    side = side_of(value, low, high)
+    inside = band[0] <= low and high <= band[1] and (side > 0 or near == 1)
+    outcome = "ok" if inside else "not ok" if high < band[0] or low > band[1] else "undecided"
+    is_open = outcome == "undecided" or (side == 0 and near != 1)
+    return outcome, side, [limit / value for limit in sorted({*band, near} - {1.0})
+                           if is_open and low <= limit <= high]
 
 
 def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str:
@@ -187,7 +230,7 @@ def figures_compare(claim: Operation, left: float, right: float) -> bool:
     if claim.sign == ABOUT:
         band = band_of(claim)
         return band is not None and band[0] < left < band[1]
-    if math.isclose(left, right, rel_tol=1e-12, abs_tol=1e-12):
+    if math.isclose(left, right, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return claim.sign in (">=", "<=", "==")
     return COMPARISONS[claim.sign](left, right)
 
@@ -233,35 +276,25 @@ def ratio_decide(claim: Operation, left: Sequence[float] | np.ndarray,
                              needed=needed, reasons=reasons)
 
 
-def products_of(expression: Expression, samples: Samples, values: Mapping[Reference, np.ndarray]
-                ) -> dict[str | None, np.ndarray]:
-    """The factors of an expression, multiplied by the image that was booted for them; None:
-    numbers. Undecidable if a factor is of two images, or not above 0."""
-    if isinstance(expression, Operation) and expression.sign in ("*", "/"):
-        left, right = (products_of(side, samples, values)
-                       for side in (expression.left, expression.right))
-        return {block: OPERATORS[expression.sign](left.get(block, 1.0), right.get(block, 1.0))
-                for block in left | right}
-    blocks = {samples[name].cell.block for name in references_of(expression)}
-    if len(blocks) > 1:
-        raise Undecidable("figures of different kernels share no round: a claim can divide one "
-                          "by the other, but not add or subtract them")
-    factor = np.asarray(evaluate(expression, values))
-    if factor.min() <= 0:
-        raise Undecidable("a factor is not above 0 in some boot")
-    return {next(iter(blocks), None): factor}
-
-
 def boots_decide(claim: Operation, samples: Samples) -> Decision:
-    """Decides about cells of two kernels: all boots of one against all boots of the other."""
-    blocks = grouped((sample.cell.block, name) for name, sample in samples.items())
-    values = {name: series.values for names in blocks.values() for name, series in rounds_shared(
-        {name: samples[name] for name in names}).items()}
-    products = products_of(Operation("/", claim.left, claim.right), samples, values)
+    """Decides about cells of two kernels: all boots of one against all boots of the other. Each
+    side, in each boot of one kernel with each of the other, must be a product of two factors."""
+    blocks = list(grouped((sample.cell.block, name) for name, sample in samples.items()).values())
     if len(blocks) != 2:
         raise Undecidable("a claim can compare two kernels, not more: their boots share no round")
-    first, second = (products[block] for block in blocks)
-    return ratio_decide(claim, first * products.get(None, 1.0), 1 / second, False)
+    boots = [rounds_shared({name: samples[name] for name in names}) for names in blocks]
+    values = {name: series.values.reshape(shape) for known, shape in zip(
+        boots, ((-1, 1), (1, -1)), strict=True) for name, series in known.items()}
+    shape = np.broadcast_shapes(*(one.shape for one in values.values()))
+    sides = [np.broadcast_to(evaluate(side, values), shape) for side in (claim.left, claim.right)]
+    if not all(np.allclose(side * side[0, 0], side[:, :1] * side[:1], rtol=ROUNDING, atol=0)
+               for side in sides):
+        raise Undecidable("figures of different kernels share no round: a claim can divide one "
+                          "by the other, but not add or subtract them")
+    if min(side.min() for side in sides) <= 0:
+        raise Undecidable("a figure is not above 0 in some boot: it has no ratio")
+    ratios = sides[0] / sides[1]
+    return ratio_decide(claim, ratios[:, 0], ratios[0, 0] / ratios[0], False)
 
 
 def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
@@ -332,10 +365,9 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     if not any(references_of(parsed)):
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
-        decision = cells_decide(matrix, parsed)
+        return ClaimVerdict(claim=claim, where=where, **vars(cells_decide(matrix, parsed)))
     except Undecidable as error:
-        decision = Decision(reasons=(str(error),), **error.how)
-    return ClaimVerdict(claim=claim, where=where, **vars(decision))
+        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),), **error.how)
 
 
 def cells_decide(matrix: Matrix, claim: Operation) -> Decision:

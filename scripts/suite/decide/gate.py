@@ -14,7 +14,7 @@ run, or has a contrast from which nothing is claimed.
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,8 +64,7 @@ class GateRow:
     """One row of a comparison and one gate.
 
     contrast: of the two sides; None if the limit is a figure. values: then of the new side, by
-    round or session.
-    why: why there are no values, or why the row is undecided.
+    round or session. why: why there are no values, or why the row is undecided.
     figure: the ratio, or the value, with its corrected interval.
     rounds: how many (boots, sessions) would decide an undecided row; infinite: too many to advise.
     planned: how many find the change of stats.rounds_planned(); None if the noise is unknown.
@@ -141,18 +140,18 @@ def gates_parse(texts: Sequence[str]) -> tuple[Gate, ...]:
     return gates
 
 
-def unknown_text(matrix: Matrix, cell: Cell | None, metric: str, rounds: frozenset[int]) -> str:
+def unknown_text(matrix: Matrix, cell: Cell | None, metric: str, rounds: Collection[int]) -> str:
     """Why a side lacks a figure, or lacks it in some of these rounds; empty if it has all."""
     if cell is None:
         return "no such cell"
     if matrix.result.damage_unknown:
         return matrix.result.damage_unknown
     if cell.status != "ok":
-        return f"{cell.status}{': ' * bool(cell.reasons)}{'; '.join(cell.reasons)}"
+        return ": ".join(filter(None, (cell.status, "; ".join(cell.reasons))))
     series = matrix.series(cell.name, metric)
-    missing = len(rounds - frozenset(series.rounds.tolist()))
     if not len(series):
         return matrix.coverage_text(cell, metric) or f"no run reports {metric}"
+    missing = len({*rounds}.difference(series.rounds.tolist()))
     return f"{metric} is unknown in {missing} of {len(rounds)} rounds" if missing else ""
 
 
@@ -160,10 +159,9 @@ def sides_unknown_text(gate: Gate, comparison: Comparison, row: Row) -> str:
     """Why a side that the gate needs lacks a figure; empty if none does."""
     sides = [("base", comparison.base.matrix, row.base), ("new", comparison.new.matrix, row.new)]
     sides = sides if gate.relative else sides[1:]
-    ran = [frozenset(matrix.rounds_of(cell.name)) if cell else frozenset[int]()
-           for _, matrix, cell in sides]
-    if gate.relative and comparison.within and comparison.paired:
-        ran = [ran[0] | ran[1]] * 2
+    ran = [matrix.rounds_of(cell.name) if cell else set() for _, matrix, cell in sides]
+    if comparison.within and comparison.paired:
+        ran = [set().union(*ran)] * len(ran)
     texts = [(name, unknown_text(matrix, cell, gate.metric.name, rounds))
              for (name, matrix, cell), rounds in zip(sides, ran, strict=True)]
     return "; ".join(f"{name}: {text}" for name, text in texts if text)
@@ -175,18 +173,19 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
     change, why = row.changes.get(metric.name), sides_unknown_text(gate, comparison, row)
     if not why and ((change is None) if gate.relative else (metric not in comparison.metrics)):
         why = f"{metric.name} is not compared"
+    made = GateRow(gate, comparison, row, why=why)
     if why or cell is None:
-        return GateRow(gate, comparison, row, why=why)
+        return made
     if gate.relative and change:
         contrast = change.contrast
-        return GateRow(gate, comparison, row, contrast, exact=contrast.exact,
+        return replace(made, contrast=contrast, exact=contrast.exact,
                        why="" if contrast.exact else GATE_WHY.get(contrast.status, ""))
     values, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
     if cell.emulated and metric.whole and not exact:
-        return GateRow(gate, comparison, row, why=GATE_WHY[Status.TIMING])
+        return replace(made, why=GATE_WHY[Status.TIMING])
     if comparison.unit is Unit.SESSION and not exact:
         values = session_medians(matrix, values)
-    return GateRow(gate, comparison, row, values=values, exact=exact)
+    return replace(made, values=values, exact=exact)
 
 
 def change_figure(contrast: Contrast, limit: float, alpha: float) -> stats.Estimate:

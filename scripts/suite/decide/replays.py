@@ -24,8 +24,7 @@ from typing import Any, NamedTuple
 from suite.base.errors import Failure, UsageError
 from suite.base.words import words_split, words_text
 from suite.decide import expressions
-from suite.decide.bands import near_of
-from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide
+from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide, near_of
 from suite.decide.expressions import Expression, Operation, claim_parse, references_of, unit_of
 from suite.observe.frame import Cell, Matrix, matrix_load
 from suite.observe.machines import machines_of

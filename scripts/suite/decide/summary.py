@@ -106,8 +106,7 @@ class Summary:
     def gains(self) -> Mapping[str, Gain]:
         """By cell, absent if it has none."""
         return {cell.name: found for cell in self.matrix.cells.values() if self.gain and (
-            found := gain_build(self.matrix, cell, self.matrix.baseline_find(cell),
-                                METRICS[self.gain]))}
+            found := gain_build(self.matrix, cell, METRICS[self.gain]))}
 
     @cached_property
     def optima(self) -> tuple[Optimum, ...]:
@@ -131,6 +130,15 @@ class Summary:
                      if not any(is_of(figure, cell) for cell in self.matrix.whole.cells.values()))
 
 
+def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
+                  best: str | None = None) -> Summary:
+    """The figures of these metrics, the gains of one, and the best values of an axis; UsageError
+    if the scenario publishes a figure of an unknown metric."""
+    for published in matrix.result.scenario.published:
+        metric_find(published.metric, "scenario.toml: [published] metric")
+    return Summary(matrix, tuple(METRICS[name] for name in names), gain, best)
+
+
 def figure_make(series: Series, exact: bool, judged: Judged | None = None,
                 published: tuple[PublishedRatio, ...] = ()) -> Figure:
     interval = None if exact else stats.median_interval(series.values, series.bounds)
@@ -142,17 +150,31 @@ def figure_build(matrix: Matrix, cell: Cell, metric: Metric) -> Figure | None:
     series = matrix.series(cell.name, metric.name)
     return figure_make(series, matrix.is_exact(cell.name, metric.name),
                        baseline_judged(matrix, cell, metric.name),
-                       published_ratios(matrix, cell, metric.name, matrix.baseline_find(cell))
-                       ) if len(series) else None
+                       published_ratios(matrix, cell, metric.name)) if len(series) else None
 
 
-def summary_build(matrix: Matrix, names: tuple[str, ...], gain: str | None = None,
-                  best: str | None = None) -> Summary:
-    """The figures of these metrics, the gains of one, and the best values of an axis; UsageError
-    if the scenario publishes a figure of an unknown metric."""
-    for published in matrix.result.scenario.published:
-        metric_find(published.metric, "scenario.toml: [published] metric")
-    return Summary(matrix, tuple(METRICS[name] for name in names), gain, best)
+def gain_build(matrix: Matrix, cell: Cell, metric: Metric) -> Gain | None:
+    """The gain of a cell; None if it has no baseline, or no ratio to it."""
+    if (base := matrix.baseline_find(cell)) is None:
+        return None
+    again, judged = None, baseline_judged(matrix, cell, metric.name)
+    if base.name == cell.name:
+        again = same_contrast(matrix, cell, metric.name)
+        judged = Judged(again, Family({cell.name: again}))
+    if judged is None or judged.estimate is None:
+        return None
+    pre, post = matrix.runs_paired(cell.name, metric.name) if again else (
+        matrix.series(one.name, metric.name) for one in (base, cell))
+    contrast = judged.contrast
+    gains = [None] if not contrast.paired or contrast.censored else sorted(
+        (contrast.new.values / contrast.base.values - 1).tolist(), reverse=metric.better == "lower")
+    return Gain(pre.median, post.median, judged, judged.estimate, gains[0], gains[-1],
+                published_ratios(matrix, cell, metric.name, LABEL_REPEAT if again else LABEL))
+
+
+def published_sets(matrix: Matrix) -> tuple[str, ...]:
+    """The names of the sets of published figures, in order; "" for figures without a set."""
+    return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
 
 
 def is_of(figure: Published, cell: Cell) -> bool:
@@ -161,43 +183,20 @@ def is_of(figure: Published, cell: Cell) -> bool:
     return words.items() <= cell.words.items()
 
 
-def published_sets(matrix: Matrix) -> tuple[str, ...]:
-    """The names of the sets of published figures, in order; "" for figures without a set."""
-    return tuple(dict.fromkeys(figure.set for figure in matrix.result.scenario.published))
+def published_find(matrix: Matrix, cell: Cell, metric: str, label: str) -> dict[str, Published]:
+    """The published figure of a cell by set. If several match, the one with the most words."""
+    found: dict[str, Published] = {}
+    for figure in sorted(matrix.result.scenario.published, key=lambda one: -one.words.count("=")):
+        if (figure.metric, figure.label) == (metric, label) and is_of(figure, cell):
+            found.setdefault(figure.set, figure)
+    return found
 
 
-def published_find(matrix: Matrix, cell: Cell | None, metric: str, set_name: str, label: str
-                   ) -> Published | None:
-    """The figure of a set for a cell. If several match, the one with the most words."""
-    matching = [figure for figure in matrix.result.scenario.published if cell
-                and (figure.metric, figure.set, figure.label) == (metric, set_name, label)
-                and is_of(figure, cell)]
-    return max(matching, key=lambda figure: len(figure.words.split()), default=None)
-
-
-def published_ratios(matrix: Matrix, cell: Cell, metric: str, base: Cell | None, label: str = LABEL
-                ) -> tuple[PublishedRatio, ...]:
-    """The published figures of a cell, at most one of each set. base: its baseline."""
-    pairs = ((published_find(matrix, cell, metric, name, label),
-              published_find(matrix, base, metric, name, LABEL)) for name in published_sets(matrix))
-    return tuple(PublishedRatio(figure, figure.value / other.value if other else None)
-                 for figure, other in pairs if figure)
-
-
-def gain_build(matrix: Matrix, cell: Cell, base: Cell | None, metric: Metric) -> Gain | None:
-    """The gain of a cell; None if it has no baseline, or no ratio to it."""
-    if base is None:
-        return None
-    same = cell.name == base.name
-    again = same_contrast(matrix, cell, metric.name)
-    judged = (Judged(again, Family({cell.name: again})) if same else
-              baseline_judged(matrix, cell, metric.name))
-    if judged is None or judged.estimate is None:
-        return None
-    pre, post = matrix.runs_paired(cell.name, metric.name) if same else (
-        matrix.series(one.name, metric.name) for one in (base, cell))
-    contrast = judged.contrast
-    gains = [None] if not contrast.paired or contrast.censored else sorted(
-        (contrast.new.values / contrast.base.values - 1).tolist(), reverse=metric.better == "lower")
-    published = published_ratios(matrix, cell, metric.name, base, LABEL_REPEAT if same else LABEL)
-    return Gain(pre.median, post.median, judged, judged.estimate, gains[0], gains[-1], published)
+def published_ratios(matrix: Matrix, cell: Cell, metric: str, label: str = LABEL
+                     ) -> tuple[PublishedRatio, ...]:
+    """The published figures of a cell, at most one of each set."""
+    base = matrix.baseline_find(cell)
+    bases = published_find(matrix, base, metric, LABEL) if base else {}
+    return tuple(
+        PublishedRatio(figure, figure.value / bases[name].value if name in bases else None)
+        for name, figure in published_find(matrix, cell, metric, label).items())

@@ -16,8 +16,16 @@ from suite.base.text import listed_text
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Unit, Verdict
 from suite.contrast.verdicts import RatioRow, baseline_judged, rows_opposed
-from suite.decide.answers import Answer, library_costs, places_omitted
-from suite.decide.optimum import UNKNOWN, WORSE, BestRatio, Optimum
+from suite.decide.optimum import (
+    UNKNOWN,
+    WORSE,
+    Answer,
+    BestRatio,
+    Optimum,
+    library_costs,
+    place_text,
+    places_omitted,
+)
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 
@@ -145,7 +153,7 @@ def deciding_text(optimum: Optimum) -> str:
              for value in [*([base] if base in needs else []), *others[:1]]]
     if not texts:
         return ""
-    where = words_text({key: value for key, value in optimum.place.items() if value})
+    where = place_text(optimum.place)
     of = f" of {where}" if where else ""
     return f"{optimum.metric.name}{of}: {', '.join(texts)}"
 
@@ -160,9 +168,7 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
             optimum_text(optimum)))) for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
-    omitted = [words_text({key: value for key, value in place.items() if value})
-               for place in places_omitted(answers)]
-    if omitted:
+    if omitted := places_omitted(answers):
         lines.append(f"not answered, because no question asks: {listed_text(omitted, '; ')}")
     return labelled("answer", lines)
 
@@ -199,10 +205,9 @@ def opposed_pairs(matrix: Matrix, metrics: Iterable[Metric]) -> Pairs:
 def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
     """Notes on what the library of override= costs."""
     found = []
-    for cost in library_costs(matrix, metrics):
-        texts = units.change_texts(*cost.ratio.span)
-        found.append((words_text(cost.place), " ".join(filter(None, (
-            cost.metric.name, texts[0], units.interval_text(texts))))))
+    for place, metric, ratio in library_costs(matrix, metrics):
+        texts = units.change_texts(*ratio.span)
+        found.append((place, f"{metric.name} {texts[0]} {units.interval_text(texts)}".rstrip()))
     return labelled("note", [
         f"the library of override= costs{' with ' if place else ''}{place}, none against off: "
         f"{', '.join(texts)}" for place, texts in grouped(found).items()])

@@ -10,8 +10,7 @@ import pandas as pd
 from suite import stats
 from suite.base.units import counted_text, ratio_text
 from suite.contrast.verdicts import Judged
-from suite.decide.answers import Answer, answers_decide, axes_by_effect
-from suite.decide.optimum import Optimum, better_ratio
+from suite.decide.optimum import Answer, Optimum, answers_decide, axes_by_effect, better_ratio
 from suite.decide.summary import Figure, PublishedRatio, Summary, summary_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.selection import Layout, layout_choose

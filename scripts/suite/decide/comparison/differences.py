@@ -15,8 +15,10 @@ from typing import Any
 from suite.base import grouped
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import BUILD, SUBJECT, TARGET, build_of
-from suite.decide.comparison.model import Comparison, Difference
-from suite.observe.frame import Cell, Matrix, rounds_common
+from suite.contrast.contrast import Unit
+from suite.decide.comparison.model import Comparison, Difference, Row, Side
+from suite.decide.comparison.sides import words_compared
+from suite.observe.frame import Cell, Matrix
 from suite.observe.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
 from suite.result.record import ENDS
 
@@ -34,17 +36,15 @@ BINARY_VERSIONS = ("uncork", "revision")  # these versions are of kind binaries,
 # kind and name of facts that a ratio refuses to differ in; "": the kind is unknown on one side
 REFUSED_FACTS = {("virtualisation", "virtualisation"), ("cpu", "cpus_online"), ("cpu", ""),
                  ("congestion", "congestion")}
-SOCKETS = {"congestion": "congestion", "libraries": "security"}  # facts of records: kind, name
 # all kinds of facts about a machine
-MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", *SOCKETS, SUBJECT)
+MACHINE_KINDS = (*FACTS, *FACT_GROUPS, "cmdline", "offloads", "boot", "binaries", "congestion",
+                 "libraries", SUBJECT)
 # a declared name declares these kinds too
 IMPLIED_KINDS = {"kernel": ("boot",), BUILD: ("binaries",), TARGET: MACHINE_KINDS}
 UNKNOWN_FACT = "unknown"
 DIFFERENCES_SHOWN = 3  # a line names so many
 
 FlatFacts = dict[tuple[str, str], str]
-Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
-Matrices = tuple[Matrix, Matrix]  # base and new
 
 
 def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
@@ -67,30 +67,38 @@ def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
     return flat
 
 
-def plan_facts(matrix: Matrix) -> FlatFacts:
-    """The facts of a plan: the digest of the programs, and the boots of its sessions."""
-    plan = matrix.result.plan
-    return {("binaries", "build"): plan.programs.own.digest,
-            ("boot", "boot"): ",".join(dict.fromkeys(one.boots[""] for one in plan.sessions))}
-
-
-def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
-    """The facts in the records of a cell: congestion control, security library, programs."""
-    traits = matrix.traits_of(cell.name)
-    names = {"congestion": {name for one in traits for name in one.congestion},
-             "libraries": {end.library for one in traits for end in one.ends if end.library}}
-    programs = {f"{one.version} {one.digest}": (SUBJECT, f"{one.subject}.program")
-                for each in traits for one in each.subjects}
-    return {(kind, SOCKETS[kind]): ", ".join(sorted(found)) for kind, found in names.items()
-            if found} | {key: ", ".join(programs) for key in programs.values()}
+def facts_join(facts: Iterable[tuple[tuple[str, str], str]]) -> FlatFacts:
+    """Each fact with all its values."""
+    return {key: ", ".join(sorted(set(values))) for key, values in grouped(facts).items()}
 
 
 def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
-    """The facts of the machines of one end, each with all its values. hosts: with their targets."""
+    """The facts of the machines of one end. hosts: with their targets."""
     boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
-    values = grouped(fact for machine in machines_group(boots)
-                     for fact in flat_machine(machine.facts).items())
-    return {key: ", ".join(dict.fromkeys(found)) for key, found in values.items()}
+    return facts_join(fact for machine in machines_group(boots)
+                      for fact in flat_machine(machine.facts).items())
+
+
+def socket_facts(matrix: Matrix, cells: Iterable[Cell]) -> FlatFacts:
+    """The facts in the records of cells: congestion control, security library, programs."""
+    traits = [one for cell in cells for one in matrix.traits_of(cell.name)]
+    return facts_join([
+        *((("congestion", "congestion"), name) for one in traits for name in one.congestion),
+        *((("libraries", "security"), end.library) for one in traits for end in one.ends
+          if end.library),
+        *(((SUBJECT, f"{one.subject}.program"), f"{one.version} {one.digest}")
+          for each in traits for one in each.subjects)])
+
+
+def plan_facts(side: Side, named: bool) -> FlatFacts:
+    """The digest of the programs and the boots of the sessions; if a side has named its build, its
+    revision and digest."""
+    plan = side.matrix.result.plan
+    build = plan.programs.builds.get(build_of(side.words)) if named else None
+    return {("binaries", "build"): plan.programs.own.digest,
+            ("boot", "boot"): ",".join(dict.fromkeys(one.boots[""] for one in plan.sessions)),
+            **({("binaries", "revision"): build.revision, ("binaries", "digest"): build.digest}
+               if build else {})}
 
 
 def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
@@ -108,63 +116,51 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
             yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
-def hosts_compare(matrices: Matrices, sides: Sequence[Hosts]) -> tuple[Difference, ...]:
-    """The differences between the machines of two sides. If all ends have the same difference, it
-    is one; else the ends stand before its name."""
-    ends = [end for end in ENDS if end in sides[0] or end in sides[1]]
+def machines_differences(sides: Sequence[Side], cells: Sequence[Sequence[Cell]], unit: Unit
+                         ) -> Iterator[Difference]:
+    """The differences between the machines on which these cells of two sides ran. If all ends have
+    the same difference, it is one; else the ends stand before its name."""
+    base, new = (hosts_by_end(side.matrix.result, {cell.name: cell.target for cell in own})
+                 for side, own in zip(sides, cells, strict=True))
+    ends = [end for end in ENDS if end in base or end in new]
+    if unit is Unit.ROUND:  # both ran on a common host: if one lacks another, a run failed there
+        ends = [end for end in ends if base.get(end, {}).keys().isdisjoint(new.get(end, {}))]
     found = grouped((difference, end) for end in ends for difference in facts_compare(
-        *(end_facts(matrix, hosts.get(end, {}))
-          for matrix, hosts in zip(matrices, sides, strict=True))))
-    return tuple(difference if where == ends else
-                 replace(difference, name=".".join([*where, difference.name]).rstrip("."))
-                 for difference, where in found.items())
+        *(end_facts(side.matrix, hosts.get(end, {}))
+          for side, hosts in zip(sides, (base, new), strict=True))))
+    for difference, where in found.items():
+        name = difference.name if where == ends else ".".join([*where, difference.name])
+        yield replace(difference, name=name.rstrip("."))
 
 
-def pair_hosts(matrices: Matrices, cells: Sequence[Cell]) -> list[Hosts]:
-    """The hosts of two cells by end. If the cells share rounds, leaves out ends with a host in
-    common: if such an end lacks another host, a run has failed there."""
-    base, new = (hosts_by_end(matrix.result, {cell.name: cell.target})
-                 for matrix, cell in zip(matrices, cells, strict=True))
-    if matrices[0] is not matrices[1] or not rounds_common(cells):
-        return [base, new]
-    same = [end for end in base.keys() & new.keys() if base[end].keys() & new[end].keys()]
-    return [{end: hosts for end, hosts in side.items() if end not in same} for side in (base, new)]
+def words_differences(rows: Sequence[Row], compared: Collection[str], within: bool
+                      ) -> Iterator[Difference]:
+    """The words in which partners differ; within one result only words that vary and are not
+    compared."""
+    words = [[cell.axes if within else {**cell.words, **cell.axes} for cell in row.pair]
+             for row in rows if row.pair]
+    found = grouped((key, (base[key] or "none", new[key] or "none")) for base, new in words
+                    for key in words_compared(base, new) if not (within and key in compared))
+    for key, values in found.items():
+        base, new = (",".join(dict.fromkeys(side)) for side in zip(*values, strict=True))
+        yield Difference("words", key, base, new)
 
 
-def cells_compare(matrices: Matrices, pairs: Sequence[Sequence[Cell]]) -> tuple[Difference, ...]:
-    """The differences between the machines, and then the sockets, of pairs of cells, each once."""
-    # each pair of host sets once: nearly all pairs of cells ran on the same machines
-    hosts = {repr(sides): sides for sides in (pair_hosts(matrices, cells) for cells in pairs)}
-    machines = (one for sides in hosts.values() for one in hosts_compare(matrices, sides))
-    sockets = (one for cells in pairs for one in facts_compare(*map(socket_facts, matrices, cells))
-               if UNKNOWN_FACT not in (one.base, one.new))
-    return *dict.fromkeys(machines), *dict.fromkeys(sockets)
-
-
-def builds_compare(matrices: Matrices, words: Sequence[Mapping[str, str]]
-                   ) -> tuple[Difference, ...]:
-    """The differences in revision and digest between the builds that the sides name."""
-    if not any(BUILD in side for side in words):
-        return ()
-    named = list(map(build_of, words))
-    builds = [matrix.result.plan.programs.builds.get(name)
-              for matrix, name in zip(matrices, named, strict=True)]
-    facts = [{("binaries", key): getattr(build, key) for key in ("revision", "digest")}
-             if build else {} for build in builds]
-    return differences_declare(facts_compare(*facts), {BUILD} if named[0] != named[1] else ())
-
-
-def difference_names(difference: Difference) -> set[str]:
-    """The names that declare a difference: its kind (kernel), or its own (tcp_rmem)."""
-    return {difference.kind, difference.name, difference.name.rsplit(".", 1)[-1]}
-
-
-def differences_declare(differences: Iterable[Difference],
-                        declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences, those with a declared name marked as declared."""
-    declared = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
-    return tuple(replace(one, declared=bool(declared & difference_names(one)))
-                 for one in differences)
+def differences_find(sides: Sequence[Side], rows: Sequence[Row], unit: Unit,
+                     declared: Collection[str]) -> tuple[Difference, ...]:
+    """The differences between two sides: of machines, sockets, plans and words. declared: the
+    compared words, and the names of axis=."""
+    pairs = [row.pair for row in rows if row.pair and all(cell.runs_ok for cell in row.pair)]
+    cells = [[pair[index] for pair in pairs] for index in (0, 1)]
+    named = any(BUILD in side.words for side in sides)
+    sockets = facts_compare(*(socket_facts(side.matrix, own)
+                              for side, own in zip(sides, cells, strict=True)))
+    found = [*machines_differences(sides, cells, unit),
+             *(one for one in sockets if UNKNOWN_FACT not in (one.base, one.new)),
+             *facts_compare(*(plan_facts(side, named) for side in sides)),
+             *words_differences(rows, declared, unit is not Unit.SESSION)]
+    names = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
+    return tuple(replace(one, declared=bool(names & one.names)) for one in found)
 
 
 def differences_line(differences: Collection[Difference]) -> str:
@@ -183,7 +179,7 @@ def times_check(comparison: Comparison, where: str) -> None:
 
 def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
     """UsageError for a declared axis in which the two results do not differ."""
-    known = {name for one in comparison.differences for name in difference_names(one)}
+    known = {name for one in comparison.differences for name in one.names}
     for name in declared:
         if name not in known:
             raise UsageError(

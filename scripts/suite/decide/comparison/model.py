@@ -95,6 +95,11 @@ class Difference:
     refuses: bool = False
 
     @property
+    def names(self) -> set[str]:
+        """The names that declare it: its kind (kernel), or its own (tcp_rmem)."""
+        return {self.kind, self.name, self.name.rsplit(".", 1)[-1]}
+
+    @property
     def text(self) -> str:
         """`kernel 6.17.0 -> 6.18.0`."""
         more = "" if self.name in ("", self.kind) else f" {self.name}"

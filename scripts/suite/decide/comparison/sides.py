@@ -7,7 +7,7 @@ kinds, the baseline is compared with each other value of its words, or in a resu
 systems the first system with each other one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -22,20 +22,12 @@ from suite.observe.selection import Selection, cells_select, layout_choose, left
 WordsPair = tuple[Selection, Selection]  # base and new
 
 
-def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
-    """The values of the baseline's words, except its own, in the cells that narrow selects."""
-    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base)
-                           for cell in cells_select(matrix, narrow))
-    return [dict(zip(base, value, strict=True)) for value in values
-            if value != tuple(base.values()) and "" not in value]
-
-
 def words_compared(base: Selection, new: Selection) -> tuple[str, ...]:
-    """The words that both selectors give, with different values."""
+    """The words that both have, with different values."""
     return tuple(key for key, value in base.items() if key in new and new[key] != value)
 
 
-def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
+def words_join(selectors: Iterable[Selection]) -> dict[str, str]:
     """All words of these selectors; UsageError if they contradict each other."""
     joined: dict[str, str] = {}
     for selector in selectors:
@@ -46,41 +38,12 @@ def words_join(selectors: Sequence[Selection]) -> dict[str, str]:
     return joined
 
 
-def sides_opposed(selectors: Sequence[Selection]) -> WordsPair | None:
-    """The first two selectors that give one word two values, each with the words of all others."""
-    for one, two in combinations(selectors, 2):
-        if words_compared(one, two):
-            narrow = words_join([other for other in selectors if other not in (one, two)])
-            return words_join([one, narrow]), words_join([two, narrow])
-    return None
-
-
-def selectors_parse(arguments: Sequence[str], where: str) -> list[Selection]:
-    """The words of each argument; UsageError if two are the same."""
-    selectors: list[Selection] = [words_split(argument.split(), f"{where}: ")
-                                  for argument in arguments]
-    for number, selector in enumerate(selectors):
-        if selector in selectors[:number]:
-            raise UsageError(f'"{arguments[number]}" is given twice: the two sides must differ')
-    return selectors
-
-
-def sides_within(matrix: Matrix, arguments: Sequence[str], where: str) -> list[WordsPair]:
-    """The pairs of sides that the arguments select in one result, if there is anything to compare.
-    UsageError for a word or value that no cell has, and for a word with more than two values."""
-    selectors = selectors_parse(arguments, where)
-    for selector in selectors:
-        cells_select(matrix, selector)
-    opposed = sides_opposed(selectors)
-    if opposed:
-        return [opposed]
-    words = words_join(selectors)
-    base = first_system(matrix, words) or matrix.baseline
-    new = {key: words[key] for key in base if key in words}
-    narrow = {key: value for key, value in words.items() if key not in base}
-    others = [new] if new and new.keys() == base.keys() and new != base else baseline_others(
-        matrix, base, narrow)
-    return [({**base, **narrow}, {**other, **narrow}) for other in others]
+def baseline_others(matrix: Matrix, base: Selection, narrow: Selection) -> list[dict[str, str]]:
+    """The values of the baseline's words, except its own, in the cells that narrow selects."""
+    values = dict.fromkeys(tuple(cell.axes[axis] for axis in base)
+                           for cell in cells_select(matrix, narrow))
+    return [dict(zip(base, value, strict=True)) for value in values
+            if value != tuple(base.values()) and "" not in value]
 
 
 def first_system(matrix: Matrix, words: Selection) -> Selection | None:
@@ -94,12 +57,29 @@ def first_system(matrix: Matrix, words: Selection) -> Selection | None:
 
 def sides_chosen(matrices: Sequence[Matrix], arguments: Sequence[str], where: str
                  ) -> list[WordsPair]:
-    """The pairs of sides that the arguments select in one result; of two results there is one pair,
-    and two selectors that differ in a word are one for each."""
-    if len(matrices) == 1:
-        return sides_within(matrices[0], arguments, where)
-    selectors = selectors_parse(arguments, where)
-    return [sides_opposed(selectors) or (words_join(selectors), words_join(selectors))]
+    """The pairs of sides that the arguments select: within one result if there is anything to
+    compare; of two results one pair. UsageError if two arguments are the same, for a word with more
+    than two values, and within one result for a word or value that no cell has."""
+    selectors: list[Selection] = [words_split(argument.split(), f"{where}: ")
+                                  for argument in arguments]
+    for number, selector in enumerate(selectors):
+        if selector in selectors[:number]:
+            raise UsageError(f'"{arguments[number]}" is given twice: the two sides must differ')
+        if len(matrices) == 1:
+            cells_select(matrices[0], selector)
+    for one, two in combinations(selectors, 2):
+        if words_compared(one, two):
+            others = [other for other in selectors if other not in (one, two)]
+            return [(words_join([one, *others]), words_join([two, *others]))]
+    words = words_join(selectors)
+    if len(matrices) > 1:
+        return [(words, words)]
+    base = first_system(matrices[0], words) or matrices[0].baseline
+    new = {key: words[key] for key in base if key in words}
+    narrow = {key: value for key, value in words.items() if key not in base}
+    news = [new] if new and new.keys() == base.keys() and new != base else baseline_others(
+        matrices[0], base, narrow)
+    return [({**base, **narrow}, {**new, **narrow}) for new in news]
 
 
 def sides_left_out(matrix: Matrix, arguments: Sequence[str], within: bool) -> str:
