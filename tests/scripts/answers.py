@@ -36,6 +36,7 @@ from suite.contrast.verdicts import Family, Judged  # noqa: E402
 from suite.observe.frame import NO_SERIES, Matrix, matrix_build  # noqa: E402
 from suite.observe.results import result_load  # noqa: E402
 from suite.observe.runs import Runs, RunsBuilder  # noqa: E402
+from suite.observe.traits import remarks_of  # noqa: E402
 from suite.result.record import Record  # noqa: E402
 from within import uncork_call  # noqa: E402
 
@@ -79,6 +80,12 @@ def runs_of(*records: dict[str, Any]) -> Runs:
         builder.add_record(Record({"status": "ok"} | record |
                                   {"run": {"cell": "", "label": "A", "round": number}}))
     return builder.build()
+
+
+def remarks(*records: dict[str, Any]) -> tuple[str, ...]:
+    """The notes on these good runs of a cell."""
+    runs = runs_of(*records)
+    return remarks_of(runs.frame, runs.traits_counts())
 
 
 def judged_as(verdict: Verdict, ratio: stats.Estimate | None = None,

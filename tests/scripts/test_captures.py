@@ -10,14 +10,13 @@ from typing import Any
 
 import pytest
 
-from answers import runs_of
+from answers import remarks
 from conftest import Uncork, records_of
 from hosts import namespaces_refusal
 from suite.base.client import Client, client_check
 from suite.measure.runner import capture_file, capture_rename
 from suite.measure.schedule import Run
 from suite.observe.metrics import metrics_compute
-from suite.observe.remarks import remarks_of
 from suite.present.show import capture_rows, sizes_text
 from suite.result.plan import PlannedCell
 from suite.result.record import Record
@@ -67,7 +66,7 @@ def test_segments_as_captured_are_told_by_message_and_by_size(record: Document) 
             "smallest_segment": 32, "largest_segment": 100, "super_packets": 0,
             "capture_difference": 0}
     assert {name: values[name] for name in told} == told
-    assert remarks_of({}, runs_of(record)) == ()
+    assert remarks(record) == ()
 
 
 def test_the_messages_of_a_server_are_what_the_client_receives(record: Document) -> None:
@@ -80,10 +79,9 @@ def test_the_messages_of_a_server_are_what_the_client_receives(record: Document)
 
 
 @pytest.mark.parametrize("change, said", [
-    ({"dropped": 4}, "the capture lost packets in 1 of 2 runs: "
-     "these runs have no figures of the capture"),
-    ({"truncated": True}, "there were more packets than a capture stores in 1 of 2 runs: "
-                          "these runs have no figures of the capture"),
+    ({"dropped": 4}, "the capture lost packets and gives no figures in 1 of 2 runs"),
+    ({"truncated": True},
+     "there were more packets than a capture stores, so it gives no figures in 1 of 2 runs"),
 ])
 def test_a_capture_that_is_not_whole_has_no_figures(
     record: Document, change: Document, said: str,
@@ -93,7 +91,7 @@ def test_a_capture_that_is_not_whole_has_no_figures(
     values = metrics_compute(Record(part))
     assert values["captured_segments_per_message"] is None and values["super_packets"] is None
     assert values["largest_segment"] is None and values["capture_difference"] is None
-    assert remarks_of({}, runs_of(record, part)) == (said,)
+    assert remarks(record, part) == (said,)
 
 
 @pytest.mark.parametrize("name, key", [
@@ -105,8 +103,8 @@ def test_whatever_counter_contradicts_the_capture_is_a_remark(
 ) -> None:
     record[name]["threads"][0]["tcp_info"][key]["sum"] += 2
     assert metrics_compute(Record(record))["capture_difference"] == 2
-    assert remarks_of({}, runs_of(record, record)) == (
-        "capture and TCP_INFO differ in 2 of 2 runs, by 2 segments at most",)
+    assert remarks(record, record) == (
+        "capture and TCP_INFO differ by at most 2 segments",)
 
 
 def test_where_both_ends_send_only_receivers_contradict_the_capture(record: Document) -> None:

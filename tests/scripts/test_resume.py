@@ -430,12 +430,12 @@ def test_a_folder_with_a_damaged_plan_is_passed_over_in_one_line(
 
 
 @pytest.mark.parametrize(("line", "says"), [
-    (b"broken", "not JSON: "), (b"[]", "no record: is a list, not an object: "),
+    (b"broken", "not JSON: "), (b"[]", "is a list, not an object: "),
     (b'{"status": "ok", "run": 7}', "run is 7, not an object: "),
     (b'{"status": "ok", "run": "cell round label"}', "run is "),
     (b'{"status": "ok", "run": {"cell": "a", "label": "A"}}', "run has no round: "),
     (b'{"status": "ok", "run": {"cell": [], "label": "A", "round": 1}}', "run.cell is a list"),
-    (b'{"run": {"cell": "a", "label": "A", "round": 1}}', "no record: has no status: "),
+    (b'{"run": {"cell": "a", "label": "A", "round": 1}}', "has no status: "),
     (b'{"status": "failed", "run": {"cell": "a", "label": "A", "round": 1},"crc":1}',
      "its bytes are not those that were written: its crc differs: "),
 ])

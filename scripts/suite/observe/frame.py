@@ -14,28 +14,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from suite import stats
+from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
 from suite.observe.machines import cells_emulated
 from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS, SPLITS, Metric
-from suite.observe.remarks import remarks_of, uncounted_of
 from suite.observe.results import Result, result_load
 from suite.observe.runs import Runs
-from suite.observe.traits import Traits
+from suite.observe.traits import Traits, remarks_of
 from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
-TIMED = frozenset(name for name, metric in METRICS.items() if metric.timed)
-NO_NAMES = frozenset[str]()
+TIMED = tuple(name for name, metric in METRICS.items() if metric.timed)
 SPLIT_MIN_S = 1.0  # with less CPU time in a run, too few ticks tell user from system
 
 
@@ -132,22 +131,19 @@ class Series:
 
 
 NO_SERIES = Series(np.array([]), np.array([]), np.array([]))
-Rest = ParamSpec("Rest")
-Answer = TypeVar("Answer")
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def remembered(function: Callable[Concatenate[Matrix, Rest], Answer]
-               ) -> Callable[Concatenate[Matrix, Rest], Answer]:
+def remembered(function: Function) -> Function:
     """The function, which computes once for the same cells, metrics and texts of a matrix. Its
     answer must not depend on which cells are shown."""
     @wraps(function)
-    def remember(matrix: Matrix, *arguments: Rest.args, **named: Rest.kwargs) -> Answer:
+    def remember(matrix: Matrix, *arguments: Any) -> Any:
         key = (function.__qualname__, *(getattr(one, "name", one) for one in arguments))
         if key not in matrix.memo:
-            matrix.memo[key] = function(matrix, *arguments, **named)
-        answer: Answer = matrix.memo[key]
-        return answer
-    return remember
+            matrix.memo[key] = function(matrix, *arguments)
+        return matrix.memo[key]
+    return cast(Function, remember)
 
 
 @dataclass(frozen=True)
@@ -283,16 +279,14 @@ class Matrix:
         return first.join(again)
 
 
-def splits_unknown(runs: Runs) -> dict[str, frozenset[str]]:
-    """By cell, the user and system metrics whose sum is below SPLIT_MIN_S in the median run. A
-    kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
+def splits_unknown(runs: Runs) -> dict[tuple[str, ...], set[str]]:
+    """The cells by the user and system metrics whose sum is below SPLIT_MIN_S in their median run.
+    A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
     good = runs.frame.loc[runs.gives_value, ["cell", *SPLITS]]
-    found: dict[str, frozenset[str]] = {}
-    for prefix in dict.fromkeys(SPLITS.values()):
-        parts = [f"{prefix}user", f"{prefix}system"]
+    found = {}
+    for parts in grouped((prefix, name) for name, prefix in SPLITS.items()).values():
         spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
-        for cell in spent.index[spent < SPLIT_MIN_S]:
-            found[cell] = found.get(cell, NO_NAMES) | set(parts)
+        found[tuple(parts)] = set(spent.index[spent < SPLIT_MIN_S])
     return found
 
 
@@ -300,7 +294,7 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
                emulated: str) -> Cell:
     """A cell of the plan. runs: all its runs; round 0 counts only if there is no other."""
     words, good = planned.all_words, runs.take(runs.good)
-    found, counted = runs.frame["status"], runs.frame["round"] > 0
+    found, counted, traits = runs.frame["status"], runs.frame["round"] > 0, good.traits_counts()
     shown = counted if counted.any() else found != "ok"
     status = next((name for name in STATUSES if (found[shown] == name).any()), "missing")
     reasons = tuple(runs.frame.loc[shown & (found != "ok"), "reason"].unique())
@@ -309,22 +303,22 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
         reasons = (planned.unsupported or "not run yet",)
     return Cell(planned.name, words, planned.given, {axis: words.get(axis, "") for axis in axes},
                 planned.baseline, status, reasons, len(good),
-                int((found[counted] == "failed").sum()), remarks_of(words, good),
-                uncounted_of(good), unsplit, emulated)
+                int((found[counted] == "failed").sum()), remarks_of(good.frame, traits),
+                ", ".join(dict.fromkeys(layer for one in traits for layer in one.uncounted)),
+                unsplit, emulated)
 
 
 def matrix_build(result: Result) -> Matrix:
+    """A figure that means nothing becomes NaN in the frame."""
     runs, frame = result.runs, result.runs.frame.copy()
     emulated, unsplit = cells_emulated(result), splits_unknown(runs)
-    invalid = {cell: unsplit.get(cell, NO_NAMES) | (TIMED if cell in emulated else NO_NAMES)
-               for cell in emulated.keys() | unsplit.keys()}
-    for names in set(invalid.values()):  # figures that mean nothing become NaN
-        rows = [runs.rows_of(cell) for cell, found in invalid.items() if found == names]
-        frame.loc[np.concatenate(rows), sorted(names)] = np.nan
-    cells = {cell.name: cell_build(cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),
-                                   unsplit.get(cell.name, NO_NAMES), emulated.get(cell.name, ""))
-             for cell in result.plan.cells}
-    return Matrix(result, frame, cells)
+    for names, found in [(TIMED, set(emulated)), *unsplit.items()]:
+        frame.loc[frame["cell"].isin(found), list(names)] = np.nan
+    return Matrix(result, frame, {cell.name: cell_build(
+        cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),
+        frozenset(name for names, found in unsplit.items() if cell.name in found
+                  for name in names),
+        emulated.get(cell.name, "")) for cell in result.plan.cells})
 
 
 def matrix_load(folder: Path, margin: str | None = None) -> Matrix:

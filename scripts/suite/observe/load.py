@@ -22,9 +22,9 @@ from pathlib import Path
 
 from suite.base import cache_place
 from suite.base.errors import Failure
-from suite.observe.runs import Runs, RunsBuilder, record_parse
-from suite.result.checks import Damaged
-from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read
+from suite.observe.runs import Runs, RunsBuilder
+from suite.result.checks import RECORD_SHAPE, Damaged
+from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read, line_parse
 from suite.result.record import Outcomes, Record
 
 # fewer new bytes (some 50 records) are parsed as fast as a cached file is read
@@ -35,26 +35,23 @@ NAME_FROM_BYTES = 1 << 16  # the digest of the first bytes of records.jsonl name
 SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
-# The columns of the first lines of a file, the number of their bytes, and the digest of these.
-CachedColumns = tuple[RunsBuilder, int, str]
 DIGEST_BYTES = 16
-LAST: dict[Path, CachedColumns] = {}  # of the file that was read last: a run reads one repeatedly
+LAST: dict[Path, RunsBuilder] = {}  # of the file that was read last: a run reads one repeatedly
 
 
 @cache
-def program_digest() -> str:
+def program_digest() -> bytes:
     """The digest of the source of this program, because any change may change a formula."""
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     for path in sorted(SUITE.rglob("*.py")):
         digest.update(f"{path.relative_to(SUITE)}\0".encode())
         digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return digest.digest()
 
 
 def keyed_digest(data: bytes) -> bytes:
     """The digest in front of cached data: damaged or foreign data is never unpickled."""
-    key = program_digest().encode()
-    return hashlib.blake2b(data, digest_size=DIGEST_BYTES, key=key).digest()
+    return hashlib.blake2b(data, digest_size=DIGEST_BYTES, key=program_digest()).digest()
 
 
 def cache_file(records: Path) -> Path | None:
@@ -66,34 +63,30 @@ def cache_file(records: Path) -> Path | None:
         found = folder.stat()
         if found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             with open(records, "rb") as file:
-                name = hashlib.blake2b(file.read(NAME_FROM_BYTES), digest_size=16).hexdigest()
-            return folder / f"{name}.pickle"
+                name = hashlib.blake2b(file.read(NAME_FROM_BYTES), digest_size=DIGEST_BYTES)
+            return folder / f"{name.hexdigest()}.pickle"
     return None
 
 
-def folder_trim(folder: Path) -> None:
-    """Removes the least recently used files, until at most CACHE_MAX_BYTES are left."""
-    found = sorted(folder.glob("*.pickle"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    totals = accumulate([path.stat().st_size for path in found])
-    for path, total in zip(found, totals, strict=True):
-        if total > CACHE_MAX_BYTES:
-            path.unlink(missing_ok=True)
-
-
-def cache_write(records: Path, columns: CachedColumns) -> None:
-    """Caches parsed columns. Ignores errors: then the next command parses again."""
+def cache_write(records: Path, columns: RunsBuilder) -> None:
+    """Caches parsed columns, and removes the least recently used files beyond CACHE_MAX_BYTES.
+    Ignores errors: then the next command parses again."""
     if (path := cache_file(records)) is None:
         return
     data = pickle.dumps(columns, protocol=5)
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory(dir=path.parent) as fresh:
         Path(fresh, "columns").write_bytes(keyed_digest(data) + data)
         Path(fresh, "columns").replace(path)
-        folder_trim(path.parent)
+        found = sorted(path.parent.glob("*.pickle"), key=lambda one: -one.stat().st_mtime_ns)
+        totals = accumulate([one.stat().st_size for one in found])
+        for one, total in zip(found, totals, strict=True):
+            if total > CACHE_MAX_BYTES:
+                one.unlink(missing_ok=True)
 
 
-def cache_read(records: Path) -> CachedColumns | None:
+def cache_read(records: Path) -> RunsBuilder | None:
     """The cached columns; None without a file, or if another program wrote it."""
-    columns: CachedColumns | None = None
+    columns: RunsBuilder | None = None
     with contextlib.suppress(OSError):
         if path := cache_file(records):
             data = path.read_bytes()
@@ -107,25 +100,22 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
               ) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
     reader. Caches the columns if it parsed at least cache_from_bytes. OSError as open(2)."""
-    builder, cached = RunsBuilder(), LAST.pop(path, None) or cache_read(path)
+    builder = LAST.pop(path, None) or cache_read(path) or RunsBuilder()
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
-        lines = Lines(file, digest_new(), 0)
-        if cached is not None:
-            cached_builder, done_bytes, digest_text = cached
-            digest = digest_read(file, done_bytes)
-            if file.tell() == done_bytes and digest.hexdigest() == digest_text:
-                builder, lines = cached_builder, Lines(file, digest, done_bytes)
-            else:
-                file.seek(0)
-        parsed_from = lines.done_bytes
+        digest = digest_read(file, builder.done_bytes)
+        if file.tell() != builder.done_bytes or digest.hexdigest() != builder.digest:
+            builder, digest = RunsBuilder(), digest_new()  # other bytes than those of the cache
+            file.seek(0)
+        lines = Lines(file, digest, builder.done_bytes)
         for line in lines:
             builder.add_line(line)
-    runs = builder.build()
+    parsed_bytes = lines.done_bytes - builder.done_bytes
+    builder.done_bytes, builder.digest = lines.done_bytes, lines.digest.hexdigest()
     LAST.clear()
-    LAST[path] = builder, lines.done_bytes, lines.digest.hexdigest()
-    if lines.done_bytes - parsed_from >= cache_from_bytes:
-        cache_write(path, LAST[path])
-    return runs, builder, [TORN] if lines.torn else []
+    LAST[path] = builder
+    if parsed_bytes >= cache_from_bytes:
+        cache_write(path, builder)
+    return builder.build(), builder, [TORN] if lines.torn else []
 
 
 def stored_runs(folder: Path) -> tuple[Outcomes, int]:
@@ -135,12 +125,11 @@ def stored_runs(folder: Path) -> tuple[Outcomes, int]:
     if not path.exists():
         return {}, 0
     runs, builder, _ = runs_load(path)
-    if builder.problems:
-        number, why, _ = builder.problems[0]
-        raise Failure(f"{path}:{number}: {why}: it cannot be continued")
+    if builder.damaged:
+        raise Failure(f"{folder / builder.damaged[0].text}: it cannot be continued")
     rows = runs.frame[["session", "round", "cell", "label", "status", "reason"]]
     return {(session, number, cell, label): (status, reason) for session, number, cell, label,
-            status, reason in rows.itertuples(index=False, name=None)}, LAST[path][1]
+            status, reason in rows.itertuples(index=False, name=None)}, builder.done_bytes
 
 
 def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
@@ -150,7 +139,7 @@ def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record
         for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
             file.seek(offset)
             with contextlib.suppress(Damaged):
-                record = record_parse(file.read(size_bytes))
+                record = Record(line_parse(file.read(size_bytes), RECORD_SHAPE))
                 if [record.cell, record.label, record.round] == planned:
                     yield record
                     continue

@@ -3,14 +3,14 @@
 out with a note, and the rest is shown: no figure of a cell with a damaged line is used. A folder
 without a plan or a scenario is no result."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suite.base.errors import Failure, UncorkError, UsageError
+from suite.base.errors import Failure, UsageError
 from suite.base.units import counted_text
 from suite.observe.load import records_read, runs_load
-from suite.observe.runs import PROBLEMS_SHOWN, Runs, RunsBuilder
+from suite.observe.runs import Runs
 from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.machine import Machine
@@ -18,6 +18,7 @@ from suite.result.plan import Plan
 from suite.result.record import Record
 from suite.scenario.scenario import Scenario, scenario_load
 
+NOTES_SHOWN = 5  # of one kind; the others are counted
 
 @dataclass(frozen=True)
 class Result:
@@ -50,88 +51,77 @@ class Result:
         return records_read(self.folder / files.RECORDS, self.runs, rows)
 
 
-def missing_error(path: Path) -> UsageError:
-    if (path.parent / files.CLAIMS).exists():
-        return UsageError(f"{path.parent} has results of claims: name one, {path.parent}/ID")
-    return UsageError(f"{path}: no such file, so {path.parent} is no result "
-                      "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
-
-
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:
     """The machines by host id; none, with a note, if hosts.json is missing or damaged."""
     try:
         machines = files.machines_read(folder)
-        return {host: Machine((host,), facts) for host, facts in machines.items()}
-    except FileNotFoundError:
-        notes.append("hosts.json is missing: nothing is known of the machine")
-    except OSError as error:
-        notes.append(f"hosts.json: {error.strerror}: nothing is known of the machine")
-    except Damaged as damage:
-        notes.append(f"hosts.json is damaged ({damage}): nothing is known of the machine")
-    return {}
+    except (OSError, Damaged) as error:
+        why = error.strerror if isinstance(error, OSError) else f"damaged: {error}"
+        notes.append(f"hosts.json: {why}: nothing is known of the machine")
+        return {}
+    return {host: Machine((host,), facts) for host, facts in machines.items()}
+
+
+def notes_shown(notes: Sequence[str], others: str) -> list[str]:
+    """The first of these notes. others: what is said of the number of those left out."""
+    more = len(notes) - NOTES_SHOWN
+    return [*notes[:NOTES_SHOWN], *([f"{more} more {others}"] if more > 0 else [])]
 
 
 def runs_select(runs: Runs, cells: Collection[str], notes: list[str]) -> Runs:
     """The records of the plan's cells, the first of each (cell, label, round); notes on others."""
-    planned = runs.frame["cell"].isin(cells).to_numpy()
-    strange = int((~planned).sum())
-    runs = runs.take(planned) if strange else runs
     keys = runs.frame[["cell", "label", "round", "session"]]
+    planned = keys["cell"].isin(cells)
     # each session has a round 0
-    repeated = keys.assign(session=keys["session"].where(keys["round"] == 0, "")).duplicated()
-    texts = [f"{cell}, run {label} of round {number}, is there twice: the first was kept"
-             for cell, label, number, _ in keys[repeated].itertuples(index=False)]
-    notes += texts[:PROBLEMS_SHOWN]
-    if len(texts) > PROBLEMS_SHOWN:
-        notes.append(
-            f"{len(texts) - PROBLEMS_SHOWN} more records are there twice: the first was kept")
-    if strange:
-        notes.append(f"{strange} records of cells that are not in plan.json were left out")
-    return runs.take(~repeated.to_numpy()) if texts else runs
+    repeated = planned & keys.assign(
+        session=keys["session"].where(keys["round"] == 0, "")).duplicated()
+    notes += notes_shown([
+        f"{cell}, run {label} of round {number}, is there twice: the first was kept"
+        for cell, label, number, _ in keys[repeated].itertuples(index=False)],
+        "records are there twice: the first was kept")
+    if not planned.all():
+        notes.append(f"{sum(~planned)} records of cells that are not in plan.json were left out")
+    kept = (planned & ~repeated).to_numpy()
+    return runs if kept.all() else runs.take(kept)
 
 
 def runs_refuse(runs: Runs, reasons: Mapping[str, str]) -> Runs:
     """The runs of these cells count as failed, for the reason of their cell."""
     why = runs.frame["cell"].map(reasons)
     return replace(runs, frame=runs.frame.assign(
-        status=runs.frame["status"].where(why.isna(), "failed"),
-        reason=runs.frame["reason"].where(why.isna(), why))) if reasons else runs
+        status=runs.frame["status"].mask(why.notna(), "failed"),
+        reason=why.fillna(runs.frame["reason"])))
 
 
 def result_load(folder: Path) -> Result:
     """Loads a result by its path, or by its name in results/. UsageError: no such folder or file,
     no record yet, a newer plan. Failure: a damaged plan, no whole record."""
     folder = files.result_find(folder)
-    notes: list[str] = []
-    plan = files.plan_read(folder)
-    if plan is None:
-        raise missing_error(folder / files.PLAN)
-    machines, path = machines_known(folder, notes), folder / files.RECORDS
+    plan, path, notes = files.plan_read(folder), folder / files.RECORDS, list[str]()
+    if plan is None and (folder / files.CLAIMS).exists():
+        raise UsageError(f"{folder} has results of claims: name one, {folder}/ID")
+    if plan is None or not path.exists():
+        missing = folder / files.PLAN if plan is None else path
+        raise UsageError(f"{missing}: no such file, so {folder} is no result "
+                         "(a result has scenario.toml, plan.json, hosts.json, records.jsonl)")
     try:
         runs, builder, torn = runs_load(path)
-    except FileNotFoundError:
-        raise missing_error(path) from None
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
     cells = frozenset(cell.name for cell in plan.cells)
-    notes += builder.notes(cells)
+    refused = {line.cell: line.text for line in reversed(builder.damaged) if line.cell in cells}
+    unknown = [line.text for line in builder.damaged if line.cell not in cells]
+    notes += notes_shown([
+        f"{line.text}; " + (f"no figure of {line.cell} is used" if line.cell in cells else
+                            "the line was left out, and no check of this result passes")
+        for line in builder.damaged], "lines of records.jsonl are damaged and were left out")
     selected = runs_select(runs, cells, notes)
-    notes += torn
+    if not len(selected) and notes:
+        raise Failure(f"{path}: no record can be used: {notes[0]}")
     if not len(selected):
-        raise nothing_error(path, runs, builder, bool(torn))
-    reasons = {line.cell: line.text for line in reversed(builder.problems) if line.cell in cells}
-    unknown = [line.text for line in builder.problems if line.cell not in cells]
-    return Result(folder, scenario_load(folder / files.SCENARIO), plan, machines,
-                  runs_refuse(selected, reasons), tuple(notes), frozenset(reasons),
-                  unknown[0] if unknown else "")
-
-
-def nothing_error(path: Path, runs: Runs, builder: RunsBuilder, torn: bool) -> UncorkError:
-    """Why a file has no record to show."""
-    if len(runs):
-        return Failure(f"{path}: all {len(runs)} records are of cells that are not in plan.json")
-    if builder.damaged:
-        more = f", nor is any of {builder.damaged - 1} others" if builder.damaged > 1 else ""
-        return Failure(f"{path.parent / builder.problems[0].text}{more}")
-    why = ", its only line is torn" if torn else ""
-    return UsageError(f"{path}: no record yet, nothing was measured{why}")
+        raise UsageError("; ".join([f"{path}: no record yet, nothing was measured", *torn]))
+    notes += torn
+    return Result(folder, scenario_load(folder / files.SCENARIO), plan,
+                  machines_known(folder, notes),
+                  runs_refuse(selected, refused) if refused else selected, tuple(notes),
+                  frozenset(refused), unknown[0] if unknown else "")

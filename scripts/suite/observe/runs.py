@@ -7,10 +7,9 @@ from __future__ import annotations
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,13 +17,12 @@ import pandas as pd
 from suite.base.units import Beyond
 from suite.observe.metrics import METRICS, metrics_compute
 from suite.observe.traits import Traits, traits_of
-from suite.result.checks import NAMED_SHAPE, RECORD_SHAPE, Damaged, WrongShape, json_parse
-from suite.result.files import Line, line_parse
+from suite.result.checks import NAMED_SHAPE, RECORD_SHAPE, Damaged, json_parse
+from suite.result.files import Line, digest_new, line_parse
 from suite.result.record import Record
 
-TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine")
+TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine", "censored")
 NUMBERS = ("traits", "round", "offset", "size_bytes")
-PROBLEMS_SHOWN = 5  # damaged lines with a note of their own; the others are counted
 NO_ROWS, ALL_ROWS = np.array([], dtype=int), slice(None)
 
 
@@ -32,8 +30,8 @@ NO_ROWS, ALL_ROWS = np.array([], dtype=int), slice(None)
 class Runs:
     """frame: a row per record, index 0 to rows - 1. Its columns are
 
-    TEXTS: object. NUMBERS: int64; traits: the place in traits.
-    censored: the names of the metrics that are beyond this figure, a bound (stats.Beyond).
+    TEXTS: object; censored: the names of the metrics that are a lower bound only (stats.Beyond).
+    NUMBERS: int64; traits: the place in traits.
     METRICS: float64, NaN where the record does not have one.
 
     traits: the different traits of the rows; after take() perhaps more than these.
@@ -86,56 +84,36 @@ class Runs:
 
 
 class DamagedLine(NamedTuple):
-    """number: from 1. cell: the cell of its run; empty if that is not certain."""
+    """text: where and why. cell: the cell of its run; empty if that is not certain."""
 
-    number: int
-    why: str
+    text: str
     cell: str
-
-    @property
-    def text(self) -> str:
-        return f"records.jsonl:{self.number}: {self.why}"
 
 
 class RunsBuilder:
-    """Builds Runs from one record at a time. lines: the number of lines so far, damaged ones too.
-    damaged: the number of damaged lines; problems: the first PROBLEMS_SHOWN of these, and the first
-    of each other cell."""
+    """Builds Runs from one record at a time. lines: how many so far, damaged ones too. done_bytes,
+    digest: of these lines."""
 
     def __init__(self) -> None:
-        self.columns: dict[str, Any] = {
-            **{name: [] for name in TEXTS}, **{name: array("q") for name in NUMBERS},
-            "censored": [], **{name: array("d") for name in METRICS}}
+        self.texts: list[tuple[object, ...]] = []
+        self.numbers, self.figures = array("q"), array("d")
         self.traits: dict[Traits, int] = {}
-        self.lines = self.damaged = 0
-        self.problems: list[DamagedLine] = []
+        self.damaged: list[DamagedLine] = []
+        self.lines, self.done_bytes, self.digest = 0, 0, digest_new().hexdigest()
 
     def add_line(self, line: Line) -> None:
-        """Adds the record of a line; a damaged line becomes a problem."""
+        """Adds the record of a line that is not empty."""
         self.lines += 1
-        if line.data is not None and not line.data.strip():
-            return
         try:
-            self.add_record(record_parse(line.data), line.offset, line.size_bytes)
+            if line.data is None or line.data.strip():
+                self.add_record(Record(line_parse(line.data, RECORD_SHAPE)), line.offset,
+                                line.size_bytes)
         except Damaged as damage:
-            problem = DamagedLine(self.lines, str(damage), cell_of_damaged(line.data))
-            if self.damaged < PROBLEMS_SHOWN or all(problem.cell != one.cell
-                                                    for one in self.problems):
-                self.problems.append(problem)
-            self.damaged += 1
-
-    def notes(self, cells: Collection[str]) -> list[str]:
-        """Notes on the damaged lines of a plan with these cells."""
-        shown = self.problems[:PROBLEMS_SHOWN]
-        texts = [f"{one.text}; " + (f"no figure of {one.cell} is used" if one.cell in cells else
-                                    "the line was left out, and no check of this result passes")
-                 for one in shown]
-        more = self.damaged - len(shown)
-        return texts + ([f"{more} more lines of records.jsonl are damaged and were left out"]
-                        if more else [])
+            self.damaged.append(DamagedLine(f"records.jsonl:{self.lines}: {damage}",
+                                            cell_of_damaged(line.data)))
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
-        """Adds a record of record_parse(); Damaged if a formula cannot be computed from it."""
+        """Adds a record of RECORD_SHAPE; Damaged if a formula cannot be computed from it."""
         try:
             values, traits = metrics_compute(record), traits_of(record)
             figures = array("d", (np.nan if value is None else value for value in values.values()))
@@ -144,26 +122,18 @@ class RunsBuilder:
                 f"its figures contradict each other ({error or type(error).__name__})") from None
         texts = (record.status, record.reason, record.cell, record.label, record.session,
                  (record.hyperfine or {}).get("version", ""))
-        numbers = (self.traits.setdefault(traits, len(self.traits)), record.round, offset,
-                   size_bytes)
-        censored = frozenset(name for name, value in values.items() if type(value) is Beyond)
-        for column, value in zip(self.columns.values(), (
-                *map(sys.intern, texts), *numbers, censored, *figures), strict=True):
-            column.append(value)
+        self.texts.append((*map(sys.intern, texts), frozenset(
+            name for name, value in values.items() if type(value) is Beyond)))
+        self.numbers.extend((self.traits.setdefault(traits, len(self.traits)), record.round,
+                             offset, size_bytes))
+        self.figures.extend(figures)
 
     def build(self) -> Runs:
-        return Runs(pd.DataFrame({name: np.array(column, dtype=(
-            object if isinstance(column, list) else column.typecode))
-            for name, column in self.columns.items()}), tuple(self.traits))
-
-
-def record_parse(data: bytes | None) -> Record:
-    """The record of a line; Damaged says what is wrong with it."""
-    try:
-        return Record(line_parse(data, RECORD_SHAPE))
-    except WrongShape as wrong:
-        raise Damaged(f"no record: {wrong}" if str(wrong).startswith(("has", "is"))
-                      else str(wrong)) from None
+        texts = pd.DataFrame(self.texts, columns=TEXTS, dtype=object)
+        numbers, figures = (
+            pd.DataFrame(np.array(values).reshape(-1, len(names)), columns=list(names))
+            for values, names in ((self.numbers, NUMBERS), (self.figures, METRICS)))
+        return Runs(pd.concat([texts, numbers, figures], axis=1, copy=False), tuple(self.traits))
 
 
 def cell_of_damaged(data: bytes | None) -> str:

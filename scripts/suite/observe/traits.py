@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: MIT
 """The traits of a record: its texts, such as machine, library and cipher. Nearly all runs of a cell
-have the same, so columns store each different one once."""
+have the same, so columns store each different one once. And the notes on the runs of a cell, which
+become footnotes of tables and notes of `show`."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from suite.base.units import size_text
+import pandas as pd
+
+from suite.base.units import percent_text, size_text
 from suite.result.record import ENDS, Record
 
 AGREED = ("tls_version", "cipher", "key_exchange")  # options on which a handshake agrees
+STRANGERS = "unexpected connections reached a data port"
+TLS_WORDS = {"cipher": "cipher", "key_exchange": "handshake"}  # option: the word that sets it
 
 
 class End(NamedTuple):
@@ -36,30 +42,21 @@ class Program(NamedTuple):
 @dataclass(frozen=True)
 class Traits:
     """agreed: (end, option, value) of threads with TLS. uncounted: security layers that count no
-    records. clamped: sentences about buffers that did not get the size asked for. subjects: the
-    measured servers and their loads. captured, dropped, truncated: of the client's capture.
-    strangers: connections without the run's token reached a data port."""
+    records, as `security=ktls`. subjects: the measured servers and their loads. remarks: sentences
+    about that in which the run differs from its words."""
 
     ends: tuple[End, ...] = ()
     congestion: tuple[str, ...] = ()
     threads: bool = False
     agreed: tuple[tuple[str, str, str], ...] = ()
     uncounted: tuple[str, ...] = ()
-    clamped: tuple[str, ...] = ()
     subjects: tuple[Program, ...] = ()
-    captured: bool = False
-    dropped: bool = False
-    truncated: bool = False
-    strangers: bool = False
+    remarks: tuple[str, ...] = ()
 
-
-def clamp_text(name: str, word: str, clamp: Mapping[str, Any]) -> str:
-    """A sentence about a buffer of one end that did not get the size asked for."""
-    asked, given = size_text(clamp["asked_bytes"]), size_text(clamp["given_bytes"])
-    limit = "most" if clamp["given_bytes"] < clamp["asked_bytes"] else "least"
-    why = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp
-           else f"the {limit} that the system has")
-    return f"{word}={asked}: the {name} got {given}, {why}"
+    @property
+    def strangers(self) -> bool:
+        """Whether other connections than those of the run cost the machine time meanwhile."""
+        return STRANGERS in self.remarks
 
 
 def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -69,10 +66,10 @@ def distinct(values: Iterable[Any]) -> tuple[Any, ...]:
 
 def traits_of(record: Record) -> Traits:
     threads = list(record.threads())
-    options = [(name, thread.get("options", {})) for name, _, thread in threads]
     protected = [(name, end, thread) for name, end, thread in threads
                  if end.get("security", "plain") != "plain"]
-    capture = (record.end("client") or {}).get("capture")
+    agreed = distinct((name, key, thread["options"][key]) for name, _, thread in protected
+                      for key in AGREED if key in thread.get("options", {}))
     found = record.subject
     # a subject is no end of the record, but the runner knows on which host it ran
     role = "proxy" if record.words.get("workload") == "proxy" else "server"
@@ -82,19 +79,65 @@ def traits_of(record: Record) -> Traits:
                        end.get("library", ""),
                        end.get("message_bytes") if end.get("drives") else None)
                    for name in ENDS if (end := record.end(name)) is not None) + subject_ends,
-        congestion=distinct(option["congestion"] for _, option in options
-                            if option.get("congestion")),
+        congestion=distinct(thread["options"]["congestion"] for _, _, thread in threads
+                            if thread.get("options", {}).get("congestion")),
         threads=bool(threads),
-        agreed=distinct((name, key, thread["options"][key]) for name, _, thread in protected
-                    for key in AGREED if key in thread.get("options", {})),
-        uncounted=distinct(end["security"] for _, end, thread in protected
+        agreed=agreed,
+        uncounted=distinct(f"security={end['security']}" for _, end, thread in protected
                            if "records_sent" not in thread),
-        clamped=distinct(clamp_text(name, word, clamp) for name, option in options
-                         for word, clamp in option.get("clamped", {}).items()),
         subjects=tuple(Program(one["name"], re.sub(r"^\S*/", "", one.get("version", "")),
                                one["program"], one.get("sha256", "")[:16])
                        for one in (found, record.load) if one is not None),
-        captured=capture is not None,
-        dropped=capture is not None and capture["dropped"] > 0,
-        truncated=capture is not None and capture["truncated"],
-        strangers=any(end.get("strangers") for name in ENDS if (end := record.end(name))))
+        remarks=distinct((*connection_remarks(record), *choice_remarks(record.words, agreed),
+                          *clamp_remarks(record))))
+
+
+def connection_remarks(record: Record) -> Iterator[str]:
+    if any((record.end(name) or {}).get("strangers") for name in ENDS):
+        yield STRANGERS
+    capture = (record.end("client") or {}).get("capture")
+    if capture and capture["dropped"]:
+        yield "the capture lost packets and gives no figures"
+    if capture and capture["truncated"]:
+        yield "there were more packets than a capture stores, so it gives no figures"
+
+
+def choice_remarks(words: Mapping[str, str], agreed: Iterable[tuple[str, str, str]]
+                   ) -> Iterator[str]:
+    """The TLS options of a run that differ from its words."""
+    for end, option, used in agreed:
+        word = TLS_WORDS.get(option, "")
+        asked = words.get(f"{end}.{word}", words.get(word, used))
+        if asked != used != "certificate":  # a subject uses one if it does not know the key
+            yield f"{word}={asked} was asked for, {used} was used"
+
+
+def clamp_remarks(record: Record) -> Iterator[str]:
+    """The buffers of sockets that did not get the size asked for."""
+    for name, _, thread in record.threads():
+        for word, clamp in thread.get("options", {}).get("clamped", {}).items():
+            asked, given = clamp["asked_bytes"], clamp["given_bytes"]
+            limit = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp else
+                     f"the {'most' if given < asked else 'least'} that the system has")
+            yield f"{word}={size_text(asked)}: the {name} got {size_text(given)}, {limit}"
+
+
+def remarks_of(figures: pd.DataFrame, traits: Mapping[Traits, int]) -> tuple[str, ...]:
+    """Notes on the good runs of a cell. figures: their metrics. traits: with the number of runs."""
+    counts: Counter[str] = Counter()
+    for one, count in traits.items():
+        counts.update(dict.fromkeys(one.remarks, count))
+    copied, mapped, differing = (figures[name].dropna() for name in (
+        "copied_share", "mapped_share", "capture_difference"))
+    if differing.any():
+        counts[f"capture and TCP_INFO differ by at most {differing.max():.0f} segments"] = int(
+            (differing > 0).sum())
+    notes = [text if count == len(figures) else f"{text} in {count} of {len(figures)} runs"
+             for text, count in counts.items()]
+    if len(mapped) and not mapped.any():
+        notes.append("no received page could be mapped: all received bytes were copied")
+    if copied.any():
+        local = ", as it does for a receiver on the same machine" if copied.median() == 1 else ""
+        notes.append(f"the kernel copied {percent_text(copied.median())} of the zero-copy "
+                     f"sends{local}")
+    return tuple(notes)
