@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from suite.base.errors import UsageError
-from suite.places.remote.pairs import CLIENT, JOIN, PROXY, SERVER, address_usable
+from suite.places.remote.pairs import CLIENT, JOIN, PROXY, SERVER, part_parse
 from suite.result.record import ENDS as ROLES
 
 PAIRS = "pairs"
@@ -38,14 +38,13 @@ def variables_of(listing: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 def part_text(listing: Mapping[str, Any], name: str) -> str:
     """A host as a part of a value of `target`; UsageError for an unusable name or address."""
-    address = str(variables_of(listing, name).get(ADDRESS_VARIABLE, ""))
     if not HOST_NAME.fullmatch(name):
         raise UsageError(f'host "{name}": give it a name of letters, digits, ".", "_" and '
                          '"-", and its address by ansible_host')
-    if address and not address_usable(address):
-        raise UsageError(f"host {name}: {ADDRESS_VARIABLE}={address} is no IP address that other "
-                         "machines reach: write one, like 192.0.2.1 or fd00::1")
-    return f"ssh:{name}/{address}" if address else f"ssh:{name}"
+    address = variables_of(listing, name).get(ADDRESS_VARIABLE)
+    text = f"ssh:{name}/{address}" if address else f"ssh:{name}"
+    part_parse(text)
+    return text
 
 
 def pairs_by_index(listing: Mapping[str, Any]) -> list[tuple[str, ...]]:

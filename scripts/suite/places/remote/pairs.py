@@ -31,15 +31,13 @@ from suite.base.words import word_list
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.remote.hosts import (
     HERE,
-    THIS_MACHINE,
     Hosts,
-    Job,
-    Outcome,
     Reasons,
+    definitions_name,
     digest_of,
     programs_choose,
 )
-from suite.places.remote.shell import KEY_FILE, endpoint, ready_parse
+from suite.places.remote.shell import KEY_FILE, Job, Outcome, endpoint, ready_find
 from suite.places.target import Target
 from suite.result.plan import PlannedCell
 from suite.result.record import ENDS, JsonObject
@@ -107,7 +105,7 @@ class RemoteTarget(Target):
     @property
     def name(self) -> str:
         """`on h1`."""
-        return f"on {self.host(CLIENT) or THIS_MACHINE}"
+        return f"on {self.host(CLIENT)}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The command that prints here what the client there has answered (base.process.Place)."""
@@ -122,6 +120,10 @@ class RemoteTarget(Target):
         """The hosts of the client and of these ends."""
         return list(dict.fromkeys(part.host for end, part in self.parts.items()
                                   if end in (CLIENT, *ends)))
+
+    def reason(self, ends: Iterable[str], reasons: Reasons) -> str:
+        """Why it cannot run cells with these ends: of the first host with a reason; else empty."""
+        return next((reasons[host] for host in self.hosts(ends) if host in reasons), "")
 
     def ends_to_start(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The ends that the runner starts for a cell, and not its client."""
@@ -141,7 +143,7 @@ class RemoteTarget(Target):
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """transport=unix between machines: a client takes the path only from a local server."""
         ends = self.ends_to_start(words)
-        if words.get("transport") == "unix" and ends and any(self.hosts(ends)):
+        if words.get("transport") == "unix" and ends and self.hosts(ends) != [HERE]:
             return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
 
@@ -164,31 +166,30 @@ class RemoteTarget(Target):
         found = [line for line in map(line_read, outcome.lines()) if line and CLIENT in line]
         if len(found) != 1:
             why = complaint_text(outcome.stderr) or "it prints no facts"
-            raise Failure(f"{self.pairs.hosts.where}: {self.host(CLIENT)}: {why}")
+            raise Failure(f"{self.pairs.where}: {self.host(CLIENT)}: {why}")
         return found[0]
 
     def identity(self) -> dict[str, str]:
         """The digest of the programs, and by end the name and system of its machine."""
-        known = self.pairs.hosts.greetings
+        known = self.pairs.greetings
         return {"programs": build_digest(programs_choose(self.local))} | {
             end: f"{part.host} {known[part.host].system}"
             for end, part in self.parts.items() if part.host in known and part.host != HERE}
 
     def boot_ids(self) -> dict[str, str]:
-        return {host: boot for host, boot in self.pairs.hosts.boots.items()
+        return {host: boot for host, boot in self.pairs.boots.items()
                 if host in self.hosts() and host != HERE}
 
     def address(self, end: str) -> str:
         """Where an end listens: the address of its part, else the one to which it was connected;
         Failure where it is unknown."""
-        part, known = self.parts[end], self.pairs.hosts.greetings
+        part, known = self.parts[end], self.pairs.greetings
         if part.host == HERE:
-            return next((known[host].peer_address for host in self.hosts()
-                         if host in known and known[host].peer_address), "127.0.0.1")
+            seen = [known[host].peer_address for host in self.hosts() if host in known]
+            return next(filter(address_usable, seen), "127.0.0.1")
         found = part.address or (known[part.host].own_address if part.host in known else "")
-        if not found:
-            raise Failure(f"{self.pairs.hosts.where}: "
-                          f"{self.pairs.hosts.address_missing.format(part.host)}")
+        if not address_usable(found):
+            raise Failure(f"{self.pairs.where}: {self.pairs.address_missing.format(part.host)}")
         return found
 
     def server_options(self, end: str) -> tuple[str, ...]:
@@ -200,27 +201,23 @@ class RemoteTarget(Target):
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The lines to type to run a cell of these words once: server and proxy first."""
-        hosts, folder = self.pairs.hosts, self.client(given).folder
-        ends = self.ends_to_start(given)
+        ends, folder = self.ends_to_start(given), self.client(given).folder
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
         keys = ("--psk", "KEYS") if ends else ()
-        note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
-        starters = {(CLIENT, *ends)[-1], CLIENT if given.get("workload") == "command" else ""}
-        lines = [note] if ends else []
+        lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"
+                 ] if ends else []
         for end in (*ends, CLIENT):
-            host = self.host(end)
-            subjects = (("--subjects", hosts.definitions[host])
-                        if end in starters and subject_of(given) else ())
-            own = (["uncork-client", *keys, *subjects, *word_list(
-                       words_for_client(given) | addresses)] if end == CLIENT else
-                   ["uncork-server", "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
-                    *keys, *self.server_options(end), *subjects])
-            lines.append(hosts.by_hand(host, [f"{hosts.copies[host, folder]}/{own[0]}", *own[1:]]))
+            own = word_list(words_for_client(given) | addresses) if end == CLIENT else [
+                "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
+                *self.server_options(end)]
+            subjects = self.pairs.subject_options(self, end, folder) if subject_of(given) else ()
+            lines.append(self.pairs.by_hand(self.host(end), [
+                self.pairs.program(self, end, folder), *keys, *subjects, *own]))
         return lines
 
     def round_begin(self) -> None:
-        self.pairs.hosts.lost.clear()
+        self.pairs.lost.clear()
 
 
 def process_name(end: str, folder: Path) -> str:
@@ -231,73 +228,66 @@ def process_name(end: str, folder: Path) -> str:
 PairEnds = Mapping[RemoteTarget, Sequence[str]]  # pairs, and the ends that cells of each need
 
 
-class Pairs:
+class Pairs(Hosts):
     """Pairs that run their cells at the same time: one of target=ssh:HOST, or all of an inventory.
     used: those that have cells, by value. keeps_servers: whether servers stay for other cells.
     needs_definitions: whether a cell has a subject. answers: of clients, by question and host."""
 
-    def __init__(self, hosts: Hosts, keeps_servers: bool) -> None:
-        self.hosts = hosts
-        self.keeps_servers = keeps_servers
+    keeps_servers = False
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
         self.used: dict[str, RemoteTarget] = {}
         self.needs_definitions = False
         self.answers: dict[tuple[object, ...], dict[str, Outcome]] = {}
 
-    def reasons_by_pair(self, pairs: PairEnds, reasons: Reasons) -> Reasons:
-        """The reasons by value of `target`: of a pair that of its first host with a reason."""
-        found = {pair.value: [reasons[host] for host in pair.hosts(ends) if host in reasons]
-                 for pair, ends in pairs.items()}
-        return {value: first[0] for value, first in found.items() if first}
-
-    def prepare(self, pairs: PairEnds, folder: Path) -> Reasons:
-        """Makes the hosts of these ends ready to start programs. Returns failures by pair."""
-        hosts = dict.fromkeys(host for pair, ends in pairs.items() for host in pair.hosts(ends))
-        return self.reasons_by_pair(
-            pairs, self.hosts.prepare(hosts, folder, self.needs_definitions))
-
     def serve(self, pairs: PairEnds, folder: Path) -> Reasons:
-        """Starts missing servers, then missing proxies. Returns failures by pair."""
-        reasons = Reasons()
+        """Prepares the hosts of these ends, starts missing servers, then missing proxies. Returns
+        failures by host."""
+        reasons = self.prepare(dict.fromkeys(
+            host for pair, ends in pairs.items() for host in pair.hosts(ends)), folder)
         for end in (SERVER, PROXY):
             new = {pair.host(end): pair for pair, ends in pairs.items() if end in ends
-                   and (pair.host(end), process_name(end, folder)) not in self.hosts.servers
-                   and not self.reasons_by_pair({pair: ends}, reasons)}
-            started = self.hosts.step({host: self.program_job(pair, end, folder, [
+                   and (pair.host(end), process_name(end, folder)) not in self.servers
+                   and not pair.reason(ends, reasons)}
+            started = self.step({host: self.job(pair, end, folder, [
                 "--listen", endpoint(pair.address(end), 0), *KEYED, "--idle", f"{IDLE_S}s",
-                *pair.server_options(end), *self.subject_options(host)])
+                *pair.server_options(end), *self.subject_options(pair, end, folder)])
                 for host, pair in new.items()}, START_LIMIT_S)
             for host, outcome in started.items():
-                if port := ready_parse(outcome.lines()):
-                    self.hosts.servers[host, process_name(end, folder)] = endpoint(
+                if port := ready_find(outcome.lines()):
+                    self.servers[host, process_name(end, folder)] = endpoint(
                         new[host].address(end), port)
                 else:
-                    reasons[host] = outcome.reason(f"no server on {host or THIS_MACHINE}")
-        return self.reasons_by_pair(pairs, reasons)
+                    reasons[host] = outcome.reason(f"no server on {host}")
+        return reasons
 
     def servers_end(self) -> None:
         """Ends the servers of a cell, where the next cell gets new ones."""
         if not self.keeps_servers:
-            self.hosts.step({host: Job("stop", (self.hosts.run_name(host),))
-                             for host, _ in self.hosts.servers})
-            self.hosts.servers.clear()
+            self.step({host: Job("stop", (self.run_name(host),)) for host, _ in self.servers})
+            self.servers.clear()
 
-    def program_job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
-                    limit_s: float = 0.0, given: str = "") -> Job:
-        """A job that runs an end. limit_s and given: of a client."""
-        host, function = pair.host(end), "client" if end == CLIENT else "server"
-        limit = (f"{limit_s:.0f}",) if end == CLIENT else ()
-        return Job(function, (
-            self.hosts.run_name(host), process_name(end, folder), *limit,
-            f"{self.hosts.copies[host, folder]}/uncork-{function}", *arguments),
-            (self.hosts.key_path,), given)
+    def program(self, pair: RemoteTarget, end: str, folder: Path) -> str:
+        return (f"{self.programs(pair.host(end), folder)}/"
+                f"{'uncork-client' if end == CLIENT else 'uncork-server'}")
 
-    def subject_options(self, host: str) -> tuple[str, ...]:
+    def subject_options(self, pair: RemoteTarget, end: str, folder: Path) -> tuple[str, ...]:
         """The option with the definitions of subjects, for programs that run cells."""
-        return ("--subjects", self.hosts.definitions[host]) if self.needs_definitions else ()
+        path = f"{self.programs(pair.host(end), folder)}/{definitions_name()}"
+        return ("--subjects", path) if self.needs_definitions else ()
+
+    def job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
+            limit_s: float = 0.0, given: str = "") -> Job:
+        """A job that runs an end. limit_s and given: of a client."""
+        function, limit = ("client", [f"{limit_s:.0f}"]) if end == CLIENT else ("server", [])
+        return Job(function, (
+            self.run_name(pair.host(end)), process_name(end, folder), *limit,
+            self.program(pair, end, folder), *arguments), (self.key_path,), given)
 
     def addresses(self, pair: RemoteTarget, folder: Path, ends: Iterable[str]) -> dict[str, str]:
         """The words with the addresses of these ends."""
-        return {ADDRESS_WORDS[end]: self.hosts.servers[pair.host(end), process_name(end, folder)]
+        return {ADDRESS_WORDS[end]: self.servers[pair.host(end), process_name(end, folder)]
                 for end in ends}
 
     def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str = "",
@@ -306,48 +296,47 @@ class Pairs:
         key = folder, (*arguments, *ends), given
         if key not in self.answers:
             pairs = {other: () if other.one_machine else ends for other in self.used.values()}
-            reasons = (self.prepare(dict.fromkeys(pairs, ENDS), folder)
-                       or self.serve(pairs, folder))
-            if reasons:
+            hosts = dict.fromkeys(host for other in pairs for host in other.hosts())
+            if reasons := self.prepare(hosts, folder) or self.serve(pairs, folder):
                 others = len(reasons) - 1
-                more = f" (and {others} more pairs fail)" if others else ""
-                raise Failure(f"{self.hosts.where}: {next(iter(reasons.values()))}{more}")
-            self.answers[key] = self.hosts.step({
-                other.host(CLIENT): self.program_job(other, CLIENT, folder, [
+                more = f" (and {others} more hosts fail)" if others else ""
+                raise Failure(f"{self.where}: {next(iter(reasons.values()))}{more}")
+            self.answers[key] = self.step({
+                other.host(CLIENT): self.job(other, CLIENT, folder, [
                     *(KEYED if own else ()), *arguments,
                     *word_list(self.addresses(other, folder, own))], ASK_LIMIT_S, given)
                 for other, own in pairs.items()}, ASK_LIMIT_S)
             self.servers_end()
         outcome = self.answers[key][pair.host(CLIENT)]
         if outcome.why:
-            raise Failure(f"{self.hosts.where}: {outcome.why}")
+            raise Failure(f"{self.where}: {outcome.why}")
         return outcome
 
-    def lost_find(self, pairs: PairEnds) -> Reasons:
-        """The lost hosts and servers of pairs with failed runs, by pair."""
-        hosts = {host for pair, ends in pairs.items() for host in pair.hosts(ends)}
-        outcomes = self.hosts.step({
-            host: Job("alive", (self.hosts.run_name(host), *(
-                process for place, process in self.hosts.servers if place == host)))
-            for host in hosts - self.hosts.lost.keys()}, ALIVE_LIMIT_S)
-        reasons = {host: outcome.reason(f"{host or THIS_MACHINE} was lost")
+    def lost_find(self, hosts: Iterable[str]) -> Reasons:
+        """Which of these hosts, or their servers, were lost meanwhile."""
+        outcomes = self.step({
+            host: Job("alive", (self.run_name(host), *(
+                process for place, process in self.servers if place == host)))
+            for host in dict.fromkeys(hosts) if host not in self.lost}, ALIVE_LIMIT_S)
+        reasons = {host: outcome.reason(f"{host} was lost")
                    for host, outcome in outcomes.items() if outcome.failed}
-        self.hosts.lose(reasons)
-        return self.reasons_by_pair(pairs, reasons)
+        self.lose(reasons)
+        return reasons
 
     def run(self, cells: Sequence[PlannedCell]) -> Iterator[tuple[int, JsonObject]]:
-        """(number, record) of each cell, from one batch for each pair; all pairs run at once. The
-        records of failed runs name hosts that were lost."""
+        """(number, record) of each cell, from one batch for each pair; all pairs run at once, and
+        all cells have the same build. The records of failed runs name hosts that were lost."""
         numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
+        pairs = {pair: tuple(dict.fromkeys(
+            end for number in own for end in pair.ends_to_start(cells[number].words)))
+            for pair, own in numbers.items()}
         batches = {pair: [cells[number] for number in own] for pair, own in numbers.items()}
-        pairs = {pair: tuple(dict.fromkeys(end for cell in batch for end in pair.ends_to_start(
-            cell.words))) for pair, batch in batches.items()}
         records = self.batches_run(pairs, batches)
-        lost = self.lost_find({pair: pairs[pair] for pair, found in records.items() if any(
-            record["status"] == "failed" for record in found)})
+        lost = self.lost_find(host for pair, found in records.items() for host in pair.hosts(
+            pairs[pair]) if any(record["status"] == "failed" for record in found))
         self.servers_end()
         for pair, found in records.items():
-            why = lost.get(pair.value)
+            why = pair.reason(pairs[pair], lost)
             for number, record in zip(numbers[pair], found, strict=True):
                 if why and record["status"] == "failed" and why != record["reason"]:
                     record["reason"] = f"{why}; {record['reason']}"
@@ -355,26 +344,27 @@ class Pairs:
 
     def batches_run(self, pairs: PairEnds, batches: Mapping[RemoteTarget, Sequence[PlannedCell]]
                     ) -> dict[RemoteTarget, list[JsonObject]]:
-        """The records of the cells of each pair, all of which have the same build."""
+        """The records of the cells of each pair."""
         first, (cell, *_) = next(iter(batches.items()))
         folder = first.client(cell.words).folder
-        reasons = self.prepare(pairs, folder)
-        reasons |= self.serve({pair: ends for pair, ends in pairs.items()
-                               if pair.value not in reasons}, folder)
-        limits = {pair: BATCH_START_S + runs_limit(cells) for pair, cells in batches.items()
-                  if pair.value not in reasons}
-        jobs, records = {}, {}
-        for pair, limit_s in limits.items():
-            lines = [line_for_client(cell.given, self.addresses(
-                pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
-            jobs[pair.host(CLIENT)] = self.program_job(pair, CLIENT, folder, [
-                *(KEYED if pairs[pair] else ()), *self.subject_options(pair.host(CLIENT)),
-                "--batch", "-"], limit_s, "".join(f"{line}\n" for line in lines))
-        outcomes = self.hosts.step(jobs, max(limits.values(), default=0.0) + END_MARGIN_S)
+        reasons = self.serve(pairs, folder)
+        limits, jobs, records = {}, {}, {}
         for pair, cells in batches.items():
-            outcome = outcomes.get(pair.host(CLIENT), Outcome())
-            if reason := reasons.get(pair.value) or outcome.why:
-                records[pair] = [failed_record(reason) for _ in cells]
+            if pair.reason(pairs[pair], reasons):
+                continue
+            limits[pair] = BATCH_START_S + runs_limit(cells)
+            lines = [line_for_client(cell.given, self.addresses(
+                pair, folder, pair.ends_to_start(cell.words))) for cell in cells]
+            jobs[pair.host(CLIENT)] = self.job(
+                pair, CLIENT, folder, [
+                    *(KEYED if pairs[pair] else ()), *self.subject_options(pair, CLIENT, folder),
+                    "--batch", "-"], limits[pair], "".join(f"{line}\n" for line in lines))
+        outcomes = self.step(jobs, max(limits.values(), default=0.0) + END_MARGIN_S)
+        for pair, cells in batches.items():
+            outcome = outcomes.get(pair.host(CLIENT), Outcome(
+                why=pair.reason(pairs[pair], reasons)))
+            if outcome.why:
+                records[pair] = [failed_record(outcome.why) for _ in cells]
             else:
                 found = dict(batch_records(replace(outcome, limit_s=limits[pair]), cells))
                 records[pair] = [found[index] for index in range(len(cells))]
