@@ -429,8 +429,8 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Call
     done = uncork_call(["run", "target=ssh:one,ssh:one+ssh:two", "message=15x2", "-n", *SHORT],
                        uncork.environment)
     assert done.returncode == 0, done.stderr
-    alone, server, asking = (shlex.split(line.partition("  # ")[0])
-                             for line in done.stdout.splitlines() if line[0] != "#")
+    alone, server, asking = ([*words[:2], *shlex.split(words[2])] for words in (
+        shlex.split(line, comments=True) for line in done.stdout.splitlines()) if words)
     assert alone[:2] == server[:1] + ["one"] == ["ssh", "one"] and server[:2] == ["ssh", "two"]
     assert alone[2].endswith(
         "/uncork-client") and "message=15x2" in alone and "target=ssh:one" not in alone

@@ -23,7 +23,7 @@ from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import ProcessOutput, process_close
 from suite.base.text import say
 from suite.places.remote.hosts import STEP_LIMIT_S, Reasons
-from suite.places.remote.inventory import ADDRESS_VARIABLE, pairs_read
+from suite.places.remote.inventory import pairs_read
 from suite.places.remote.pairs import Pairs, RemoteTarget
 from suite.places.remote.shell import SCRIPT, Job, Outcome
 from suite.places.remote.ssh import ssh_choose
@@ -114,13 +114,13 @@ def outcome_read(folder: Path, host: str, silent: str) -> Outcome:
     if why := found.get("why"):
         lost = " cannot be reached" if found["unreachable"] else ""
         return Outcome(why=f"{host}{lost}: {PREAMBLE.sub('', ' '.join(why.split()))[-WHY_MAX:]}")
-    return Outcome(found["status"], (folder / f"{host}.out").read_bytes(), found["stderr"])
+    return Outcome(status=found["status"], stderr=found["stderr"],
+                   stdout=(folder / f"{host}.out").read_bytes())
 
 
 class Fleet(Pairs):
     """All pairs of an inventory. values: of `target`, one for each pair."""
 
-    address_missing = f"host {{}} is not reached by ssh: set its address by {ADDRESS_VARIABLE}"
     keeps_servers = True
 
     def __init__(self, path: str) -> None:

@@ -69,9 +69,7 @@ class Hosts:
     """The hosts of one target or of one inventory. where: begins messages. greetings: by host.
     boots: as first greeted. ready: (host, folder of programs here) where these have been copied.
     servers: the endpoint, by host and name of the process. lost: why hosts are not tried again in
-    this round. address_missing: `{}` is a host."""
-
-    address_missing: str
+    this round."""
 
     def __init__(self, where: str) -> None:
         self.where = where

@@ -189,7 +189,8 @@ class RemoteTarget(Target):
             return next(filter(address_usable, seen), "127.0.0.1")
         found = part.address or (known[part.host].own_address if part.host in known else "")
         if not address_usable(found):
-            raise Failure(f"{self.pairs.where}: {self.pairs.address_missing.format(part.host)}")
+            raise Failure(f"{self.pairs.where}: ssh does not tell the address of {part.host}: "
+                          f"write ssh:{part.host}/ADDRESS, in an inventory uncork_address=ADDRESS")
         return found
 
     def server_options(self, end: str) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from suite.base.client import fault_text, line_read
 from suite.base.errors import Failure
+from suite.base.process import Output
 
 GREETING = "uncork-host"
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
@@ -64,19 +65,14 @@ class Job:
 
 
 @dataclass
-class Outcome:
-    """The result of a job, an Output. why: why it did not run, with the host; empty if it ran."""
+class Outcome(Output):
+    """The result of a job. why: why it did not run, with the host; empty if it ran."""
 
-    status: int = 1
     stdout: bytes = b""
-    stderr: str = ""
     why: str = ""
-    limit_s: float = 0.0
-    torn: bytes = b""
 
-    @property
-    def overdue(self) -> bool:
-        return self.status == OVERDUE_STATUS
+    def __post_init__(self) -> None:
+        self.overdue = self.status == OVERDUE_STATUS
 
     @property
     def failed(self) -> bool:

@@ -51,8 +51,6 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 class SshPairs(Pairs):
     """masters: the process of each connection, by host. This machine has one too: a shell."""
 
-    address_missing = "ssh does not tell the address of {0}: write ssh:{0}/ADDRESS"
-
     def __init__(self, where: str, names: Sequence[str]) -> None:
         super().__init__(where)
         self.ssh = ssh_choose()
@@ -109,8 +107,8 @@ class SshPairs(Pairs):
         return {host: self.job_run(host, job, limit_s) for host, job in jobs.items()}
 
     def job_run(self, host: str, job: Job, limit_s: float) -> Outcome:
-        done, overdue = None, Outcome(OVERDUE_STATUS, limit_s=limit_s,
-                                      stderr=f"it does not answer within {limit_s:.0f} s")
+        done, overdue = None, Outcome(limit_s, OVERDUE_STATUS,
+                                      f"it does not answer within {limit_s:.0f} s")
         if self.is_connected(host):
             try:
                 done = subprocess.run(self.line(host, SESSION_OPTIONS, job.argv),
@@ -120,7 +118,8 @@ class SshPairs(Pairs):
                 return overdue
         if done is None or not self.is_connected(host):
             return Outcome(why=self.failure(host, "the connection has ended"))
-        return Outcome(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+        return Outcome(limit_s, done.returncode, done.stderr.decode(errors="replace"),
+                       stdout=done.stdout)
 
     def lose(self, reasons: Reasons) -> None:
         super().lose(reasons)
@@ -129,11 +128,7 @@ class SshPairs(Pairs):
 
     def by_hand(self, host: str, command: Sequence[str]) -> str:
         line = shlex.join(command)
-        if host == HERE:
-            return line
-        # neither the shell here nor the shell there may interpret it
-        there = shlex.quote(line) if "'" in line else line
-        return f"{shlex.join([*self.ssh, host])} {there}"
+        return line if host == HERE else shlex.join([*self.ssh, host, line])
 
     def close(self) -> None:
         """Closes the connections, which ends all that runs elsewhere."""
