@@ -10,7 +10,7 @@ and TLS encrypts the control channel.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -232,7 +232,7 @@ PairEnds = Mapping[RemoteTarget, Sequence[str]]  # pairs, and the ends that cell
 class Pairs(Hosts):
     """Pairs that run their cells at the same time: one of target=ssh:HOST, or all of an inventory.
     used: those that have cells, by value. keeps_servers: whether servers stay for other cells.
-    needs_definitions: whether a cell has a subject. answers: of clients, by question and host."""
+    needs_definitions: whether a cell has a subject. answers: of clients, by question and pair."""
 
     keeps_servers = False
 
@@ -240,7 +240,7 @@ class Pairs(Hosts):
         super().__init__(where)
         self.used: dict[str, RemoteTarget] = {}
         self.needs_definitions = False
-        self.answers: dict[tuple[object, ...], dict[str, Outcome]] = {}
+        self.answers: dict[tuple[object, ...], dict[RemoteTarget, Outcome]] = {}
 
     def serve(self, pairs: PairEnds, folder: Path) -> Reasons:
         """Prepares the hosts of these ends, starts missing servers, then missing proxies. Returns
@@ -279,8 +279,8 @@ class Pairs(Hosts):
         return ("--subjects", path) if self.needs_definitions else ()
 
     def job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
-            limit_s: float = 0.0, given: str = "") -> Job:
-        """A job that runs an end. limit_s and given: of a client."""
+            given: str = "", limit_s: float = 0.0) -> Job:
+        """A job that runs an end. given and limit_s: of a client."""
         function, limit = ("client", [f"{limit_s:.0f}"]) if end == CLIENT else ("server", [])
         return Job(function, (
             self.run_name(pair.host(end)), process_name(end, folder), *limit,
@@ -291,24 +291,38 @@ class Pairs(Hosts):
         return {ADDRESS_WORDS[end]: self.servers[pair.host(end), process_name(end, folder)]
                 for end in ends}
 
+    def clients_run(self, pairs: PairEnds, folder: Path,
+                    question: Callable[[RemoteTarget], tuple[Sequence[str], str, float]]
+                    ) -> dict[RemoteTarget, Outcome]:
+        """Starts what is missing of these ends, then all clients. question: the arguments of a
+        client, its standard input, and its limit in seconds."""
+        reasons = self.serve(pairs, folder)
+        asked = {pair: question(pair) for pair, ends in pairs.items()
+                 if not pair.reason(ends, reasons)}
+        outcomes = self.step({
+            pair.host(CLIENT): self.job(
+                pair, CLIENT, folder, [*(KEYED if pairs[pair] else ()), *arguments], given, limit_s)
+            for pair, (arguments, given, limit_s) in asked.items()},
+            END_MARGIN_S + max((limit_s for *_, limit_s in asked.values()), default=0.0))
+        return {pair: replace(outcomes[pair.host(CLIENT)], limit_s=asked[pair][2])
+                if pair in asked else Outcome(why=pair.reason(ends, reasons))
+                for pair, ends in pairs.items()}
+
     def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str = "",
             ends: Sequence[str] = ()) -> Outcome:
-        """The answer of a pair's client; the first call asks those of all pairs in one step."""
+        """The answer of a pair's client; the first call asks those of all pairs in one step.
+        Failure if a host of any pair cannot be used."""
         key = folder, (*arguments, *ends), given
         if key not in self.answers:
             pairs = {other: () if other.one_machine else ends for other in self.used.values()}
-            hosts = dict.fromkeys(host for other in pairs for host in other.hosts())
-            if reasons := self.prepare(hosts, folder) or self.serve(pairs, folder):
-                others = len(reasons) - 1
-                more = f" (and {others} more hosts fail)" if others else ""
-                raise Failure(f"{self.where}: {next(iter(reasons.values()))}{more}")
-            self.answers[key] = self.step({
-                other.host(CLIENT): self.job(other, CLIENT, folder, [
-                    *(KEYED if own else ()), *arguments,
-                    *word_list(self.addresses(other, folder, own))], ASK_LIMIT_S, given)
-                for other, own in pairs.items()}, ASK_LIMIT_S)
+            for why in self.prepare([host for other in pairs for host in other.hosts()],
+                                    folder).values():
+                raise Failure(f"{self.where}: {why}")
+            self.answers[key] = self.clients_run(pairs, folder, lambda other: (
+                [*arguments, *word_list(self.addresses(other, folder, pairs[other]))],
+                given, ASK_LIMIT_S))
             self.servers_end()
-        outcome = self.answers[key][pair.host(CLIENT)]
+        outcome = self.answers[key][pair]
         if outcome.why:
             raise Failure(f"{self.where}: {outcome.why}")
         return outcome
@@ -328,45 +342,29 @@ class Pairs(Hosts):
         """(number, record) of each cell, from one batch for each pair; all pairs run at once, and
         all cells have the same build. The records of failed runs name hosts that were lost."""
         numbers = {self.used[value]: own for value, own in cells_by_target(cells).items()}
-        pairs = {pair: tuple(dict.fromkeys(
-            end for number in own for end in pair.ends_to_start(cells[number].words)))
-            for pair, own in numbers.items()}
         batches = {pair: [cells[number] for number in own] for pair, own in numbers.items()}
-        records = self.batches_run(pairs, batches)
-        lost = self.lost_find(host for pair, found in records.items() for host in pair.hosts(
-            pairs[pair]) if any(record["status"] == "failed" for record in found))
-        self.servers_end()
-        for pair, found in records.items():
-            why = pair.reason(pairs[pair], lost)
-            for number, record in zip(numbers[pair], found, strict=True):
-                if why and record["status"] == "failed" and why != record["reason"]:
-                    record["reason"] = f"{why}; {record['reason']}"
-                yield number, record
+        pairs = {pair: tuple(dict.fromkeys(end for cell in batch
+                                           for end in pair.ends_to_start(cell.words)))
+                 for pair, batch in batches.items()}
+        folder = next(iter(batches)).client(cells[0].words).folder
 
-    def batches_run(self, pairs: PairEnds, batches: Mapping[RemoteTarget, Sequence[PlannedCell]]
-                    ) -> dict[RemoteTarget, list[JsonObject]]:
-        """The records of the cells of each pair."""
-        first, (cell, *_) = next(iter(batches.items()))
-        folder = first.client(cell.words).folder
-        reasons = self.serve(pairs, folder)
-        limits, jobs, records = {}, {}, {}
-        for pair, cells in batches.items():
-            if pair.reason(pairs[pair], reasons):
-                continue
-            limits[pair] = BATCH_START_S + runs_limit(cells)
+        def question(pair: RemoteTarget) -> tuple[Sequence[str], str, float]:
             lines = [line_for_client(cell.given, self.addresses(
-                pair, folder, pair.ends_to_start(cell.words))) for cell in cells]
-            jobs[pair.host(CLIENT)] = self.job(
-                pair, CLIENT, folder, [
-                    *(KEYED if pairs[pair] else ()), *self.subject_options(pair, CLIENT, folder),
-                    "--batch", "-"], limits[pair], "".join(f"{line}\n" for line in lines))
-        outcomes = self.step(jobs, max(limits.values(), default=0.0) + END_MARGIN_S)
-        for pair, cells in batches.items():
-            outcome = outcomes.get(pair.host(CLIENT), Outcome(
-                why=pair.reason(pairs[pair], reasons)))
-            if outcome.why:
-                records[pair] = [failed_record(outcome.why) for _ in cells]
-            else:
-                found = dict(batch_records(replace(outcome, limit_s=limits[pair]), cells))
-                records[pair] = [found[index] for index in range(len(cells))]
-        return records
+                pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
+            return ([*self.subject_options(pair, CLIENT, folder), "--batch", "-"],
+                    "".join(f"{line}\n" for line in lines),
+                    BATCH_START_S + runs_limit(batches[pair]))
+
+        records = []
+        for pair, outcome in self.clients_run(pairs, folder, question).items():
+            found = [(index, failed_record(outcome.why)) for index, _ in enumerate(batches[pair])
+                     ] if outcome.why else batch_records(outcome, batches[pair])
+            records += [(pair, numbers[pair][index], record) for index, record in found]
+        lost = self.lost_find([host for pair, _, record in records if record["status"] == "failed"
+                               for host in pair.hosts(pairs[pair])])
+        self.servers_end()
+        for pair, number, record in records:
+            why = pair.reason(pairs[pair], lost)
+            if why and record["status"] == "failed" and why != record["reason"]:
+                record["reason"] = f"{why}; {record['reason']}"
+            yield number, record
