@@ -15,27 +15,17 @@ import subprocess
 import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
-from suite.base import ROOT
-from suite.base.client import BINARIES, LIBRARY, Client, build_digest, client_require
+from suite.base.client import BINARIES, LIBRARY, Client, build_digest
 from suite.base.installation import STATIC_HINT
 from suite.places.remote.shell import KEY_BYTES, Greeting, Job, Outcome, greeting_find
 from suite.scenario.subject import definitions_file
 
 STEP_LIMIT_S = 30.0
 COPY_LIMIT_S = 600.0  # for 20 MB over a slow line
-STATIC = ROOT / "build" / "static"
 HERE = "this machine"  # its name as a host: ssh(1) takes no blank
 Reasons = dict[str, str]  # by host: why something failed
-
-
-def programs_choose(client: Client) -> Client:
-    """The static build, if it has been configured and the user has chosen no other build."""
-    if client.built is None or not (STATIC / "CMakeCache.txt").exists():
-        return client
-    return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
 
 
 def checksum(path: Path) -> str:
@@ -86,10 +76,6 @@ class Hosts:
         self.servers: dict[tuple[str, str], str] = {}
         self.lost: Reasons = {}
 
-    def connect(self, hosts: Sequence[str]) -> Reasons:
-        """Connects to hosts, where connections last. Returns why that fails, by host."""
-        return {}
-
     @abstractmethod
     def step(self, jobs: Mapping[str, Job], limit_s: float = STEP_LIMIT_S) -> dict[str, Outcome]:
         """Runs all jobs, by host; ends those that take longer than limit_s."""
@@ -98,19 +84,15 @@ class Hosts:
         """The name of the folder of this run; several hosts may share one home."""
         return f"{self.run_id}-{host}"
 
-    def is_ready(self, host: str, folder: Path) -> bool:
-        """Whether a host is reached and has these programs."""
-        return (host, folder) in self.ready
-
     def programs(self, host: str, folder: Path) -> str:
         """The folder there with copies of the programs in a folder here."""
         return f"{self.greetings[host].cache}/bin/{digest_of(folder)}"
 
     def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
         """Greets hosts. Returns why some of them cannot be used."""
-        own, reasons = f"{platform.system()} {platform.machine()}", self.connect(hosts)
+        own, reasons = f"{platform.system()} {platform.machine()}", Reasons()
         outcomes = self.step({host: Job("greet", (digest_of(folder), *files_of(folder)))
-                              for host in hosts if host not in reasons})
+                              for host in hosts})
         for host, outcome in outcomes.items():
             greeting = greeting_find(outcome.lines())
             if outcome.why:
@@ -146,7 +128,7 @@ class Hosts:
     def prepare(self, hosts: Iterable[str], folder: Path) -> Reasons:
         """Brings the programs in a folder and the definitions of subjects to these hosts. Returns
         why others failed; those that cannot be used are not tried again in this round."""
-        new = [host for host in hosts if host not in self.lost and not self.is_ready(host, folder)]
+        new = [host for host in hosts if host not in self.lost and (host, folder) not in self.ready]
         if not new:
             return dict(self.lost)
         self.lose(self.greet(new, folder))

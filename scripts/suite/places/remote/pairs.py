@@ -13,35 +13,20 @@ import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from suite.base.client import Client, build_digest, complaint_text, line_read
+from suite.base import ROOT, runner_words
+from suite.base.client import Client, client_require, line_read
 from suite.base.errors import Failure, UsageError
-from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place, PlacedCommand
-from suite.base.runner_words import (
-    LOCAL,
-    OWN_ENDS,
-    line_for_client,
-    serving_ends,
-    subject_of,
-    words_for_client,
-)
-from suite.base.words import word_list
+from suite.base.words import word_list, words_split
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
-from suite.places.remote.hosts import (
-    HERE,
-    Hosts,
-    Reasons,
-    definitions_name,
-    digest_of,
-    programs_choose,
-)
-from suite.places.remote.shell import KEY_FILE, Job, Outcome, endpoint, ready_find
+from suite.places.remote.hosts import HERE, Hosts, Reasons, definitions_name, digest_of
+from suite.places.remote.shell import KEY_FILE, Job, Outcome, endpoint
 from suite.places.target import Target
 from suite.result.plan import PlannedCell
 from suite.result.record import ENDS, JsonObject
 
+STATIC = ROOT / "build" / "static"
 JOIN = "+"  # between the parts, which are in the order of ENDS
 CLIENT, SERVER, PROXY = ENDS
 ADDRESS_WORDS = {SERVER: "server", PROXY: "via"}  # the word with the address of each end
@@ -55,6 +40,13 @@ END_MARGIN_S = 15.0  # a client ends itself when its time is over; its step ends
 IDLE_S = 4 * 3600  # a server waits so long for its client while other pairs finish their round
 KEYED = ("--psk", KEY_FILE)
 ANSWER = 'cat; printf %s "$1" >&2; exit "$2"'  # prints again what a client has printed there
+
+
+def programs_choose(client: Client) -> Client:
+    """The static build, if it has been configured and the user has chosen no other build."""
+    if client.built is None or not (STATIC / "CMakeCache.txt").exists():
+        return client
+    return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,7 @@ def address_usable(text: str) -> bool:
 
 def part_parse(text: str) -> Part:
     """`local`, `ssh:HOST` or `ssh:HOST/ADDRESS`; UsageError for anything else."""
-    if text == LOCAL:
+    if text == runner_words.LOCAL:
         return Part(HERE)
     kind, _, rest = text.partition(":")
     host, slash, address = rest.partition("/")
@@ -108,8 +100,10 @@ class RemoteTarget(Target):
         return f"on {self.host(CLIENT)}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """The command that prints here what the client there has answered (base.process.Place)."""
-        outcome = self.pairs.ask(self, program.parent, arguments, given)
+        """The command that prints here what the client there has answered (base.process.Place).
+        Facts are those of the machines of all ends."""
+        ends = self.ends_to_start(words_split(arguments[1:])) if arguments[0] == "--facts" else ()
+        outcome = self.pairs.ask(self, program.parent, arguments, given, ends)
         return PlacedCommand(("sh", "-c", ANSWER, "answer", outcome.stderr, str(outcome.status)),
                              outcome.stdout.decode(errors="replace"))
 
@@ -127,18 +121,18 @@ class RemoteTarget(Target):
 
     def ends_to_start(self, words: Mapping[str, str]) -> tuple[str, ...]:
         """The ends that the runner starts for a cell, and not its client."""
-        return () if self.one_machine else serving_ends(words)
+        return () if self.one_machine else runner_words.serving_ends(words)
 
     def words_check(self, words: Mapping[str, str]) -> None:
         """UsageError for a word with the address of an end, and for a proxy that has no part."""
-        for word, own in OWN_ENDS.items():
+        for word, own in runner_words.OWN_ENDS.items():
             if words.get(word, own) != own:
                 raise UsageError(
                     f"target={self.value} starts the ends itself: leave out {word}={words[word]}")
         if PROXY in self.ends_to_start(words) and PROXY not in self.parts:
             raise UsageError(
                 f"target={self.value}: workload=proxy has three ends: write client+server+proxy")
-        self.pairs.needs_definitions |= bool(subject_of(words))
+        self.pairs.needs_definitions |= bool(runner_words.subject_of(words))
 
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """transport=unix between machines: a client takes the path only from a local server."""
@@ -158,21 +152,10 @@ class RemoteTarget(Target):
         """Words for the ends elsewhere. What these ends support, they report in the run."""
         return {ADDRESS_WORDS[end]: PLANNED for end in self.ends_to_start(words)}
 
-    def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
-        given = words_for_client({key: value for key, value in words.items()
-                                  if key not in LAB_WORDS})
-        outcome = self.pairs.ask(self, self.client(words).folder, ["--facts", *word_list(given)],
-                                 ends=self.ends_to_start(words))
-        found = [line for line in map(line_read, outcome.lines()) if line and CLIENT in line]
-        if len(found) != 1:
-            why = complaint_text(outcome.stderr) or "it prints no facts"
-            raise Failure(f"{self.pairs.where}: {self.host(CLIENT)}: {why}")
-        return found[0]
-
     def identity(self) -> dict[str, str]:
         """The digest of the programs, and by end the name and system of its machine."""
         known = self.pairs.greetings
-        return {"programs": build_digest(programs_choose(self.local))} | {
+        return {"programs": digest_of(programs_choose(self.local).folder)} | {
             end: f"{part.host} {known[part.host].system}"
             for end, part in self.parts.items() if part.host in known and part.host != HERE}
 
@@ -205,16 +188,17 @@ class RemoteTarget(Target):
         ends, folder = self.ends_to_start(given), self.client(given).folder
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
-        keys = ("--psk", "KEYS") if ends else ()
-        lines = ["# KEYS: a file with the same key on each machine, as psktool(1) writes it"
-                 ] if ends else []
+        note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
+        lines = [note] if ends else []
         for end in (*ends, CLIENT):
-            own = word_list(words_for_client(given) | addresses) if end == CLIENT else [
-                "--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
-                *self.server_options(end)]
-            subjects = self.pairs.subject_options(self, end, folder) if subject_of(given) else ()
-            lines.append(self.pairs.by_hand(self.host(end), [
-                self.pairs.program(self, end, folder), *keys, *subjects, *own]))
+            options = ["--psk", "KEYS"] if ends else []
+            if runner_words.subject_of(given):
+                options += self.pairs.subject_options(self, end, folder)
+            options += word_list(runner_words.words_for_client(given) | addresses) if (
+                end == CLIENT) else ["--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
+                                     *self.server_options(end)]
+            lines.append(self.pairs.by_hand(
+                self.host(end), [self.pairs.program(self, end, folder), *options]))
         return lines
 
     def round_begin(self) -> None:
@@ -256,9 +240,11 @@ class Pairs(Hosts):
                 *pair.server_options(end), *self.subject_options(pair, end, folder)])
                 for host, pair in new.items()}, START_LIMIT_S)
             for host, outcome in started.items():
-                if port := ready_find(outcome.lines()):
+                ready = [line["ready"] for line in map(line_read, outcome.lines())
+                         if line and "ready" in line]
+                if ready:
                     self.servers[host, process_name(end, folder)] = endpoint(
-                        new[host].address(end), port)
+                        new[host].address(end), ready[0]["port"])
                 else:
                     reasons[host] = outcome.reason(f"no server on {host}")
         return reasons
@@ -308,8 +294,8 @@ class Pairs(Hosts):
                 if pair in asked else Outcome(why=pair.reason(ends, reasons))
                 for pair, ends in pairs.items()}
 
-    def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str = "",
-            ends: Sequence[str] = ()) -> Outcome:
+    def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str,
+            ends: Sequence[str]) -> Outcome:
         """The answer of a pair's client; the first call asks those of all pairs in one step.
         Failure if a host of any pair cannot be used."""
         key = folder, (*arguments, *ends), given
@@ -349,7 +335,7 @@ class Pairs(Hosts):
         folder = next(iter(batches)).client(cells[0].words).folder
 
         def question(pair: RemoteTarget) -> tuple[Sequence[str], str, float]:
-            lines = [line_for_client(cell.given, self.addresses(
+            lines = [runner_words.line_for_client(cell.given, self.addresses(
                 pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
             return ([*self.subject_options(pair, CLIENT, folder), "--batch", "-"],
                     "".join(f"{line}\n" for line in lines),

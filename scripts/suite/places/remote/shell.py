@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from suite.base.client import fault_text, line_read
+from suite.base.client import fault_text
 from suite.base.errors import Failure
 from suite.base.process import Output
 
@@ -107,13 +107,4 @@ def greeting_find(lines: Iterable[bytes]) -> Greeting | None:
         if words[0] == GREETING and len(words) == 7:
             _, system, boot, cache, sums, peer_address, own_address = words
             return Greeting(system, boot, cache, sums.split(","), peer_address, own_address)
-    return None
-
-
-def ready_find(lines: Iterable[bytes]) -> int | None:
-    """The port in the ready line of a server; None without such a line."""
-    for line in lines:
-        ready = (line_read(line) or {}).get("ready")
-        if isinstance(ready, dict) and type(ready.get("port")) is int:
-            return ready["port"]
     return None

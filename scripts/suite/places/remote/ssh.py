@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -66,17 +66,19 @@ class SshPairs(Pairs):
     def is_connected(self, host: str) -> bool:
         return host in self.masters and self.masters[host].poll() is None
 
-    def is_ready(self, host: str, folder: Path) -> bool:
-        return super().is_ready(host, folder) and self.is_connected(host)
+    def prepare(self, hosts: Iterable[str], folder: Path) -> Reasons:
+        self.ready = {key for key in self.ready if self.is_connected(key[0])}
+        return super().prepare(hosts, folder)
+
+    def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
+        reasons = {host: why for host in hosts
+                   if not self.is_connected(host) and (why := self.master_start(host))}
+        return reasons | super().greet([host for host in hosts if host not in reasons], folder)
 
     def failure(self, host: str, why: str = "") -> str:
         log = self.paths[host].with_suffix(".log").read_text(errors="replace")
         what = "was lost" if host in self.boots else f"cannot be reached by {shlex.join(self.ssh)}"
         return f"{host} {what}: {complaint_text(log) or why}"
-
-    def connect(self, hosts: Sequence[str]) -> Reasons:
-        return {host: why for host in hosts
-                if not self.is_connected(host) and (why := self.master_start(host))}
 
     def master_start(self, host: str) -> str:
         """Connects to a host. Returns why that fails; empty if it does not."""
