@@ -25,15 +25,9 @@ from suite.measure.plan import Plan, plan_make
 from suite.measure.runner import runs_seconds
 from suite.measure.schedule import batches_make, concurrent_round
 from suite.places.remote import ansible
-from suite.places.remote.ansible import (
-    AnsibleHosts,
-    Fleet,
-    inventory_list,
-    outcome_read,
-    programs_find,
-)
-from suite.places.remote.hosts import Job
+from suite.places.remote.ansible import Fleet, inventory_list, outcome_read, programs_find
 from suite.places.remote.inventory import pairs_read
+from suite.places.remote.shell import Job
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
@@ -45,6 +39,7 @@ UNREACHABLE = (
     "over ssh: ssh: "
     "connect to\r\nhost b: No route to host\r\n"
 )  # as Ansible says it
+LISTING = listing_make({"client": ["a"], "server": ["b"]})
 KEY = b"uncork:00112233445566778899aabbccddeeff\n"
 
 
@@ -213,10 +208,10 @@ def test_a_host_of_which_nothing_is_said_has_failed(tmp_path: Path) -> None:
 
 
 def test_an_ansible_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = ansible_pretend(tmp_path / "ansible", {})
+    programs = ansible_pretend(tmp_path / "ansible", LISTING)
     monkeypatch.setenv("UNCORK_ANSIBLE", str(programs))
     (programs / "ansible").write_text("#!/bin/sh\necho '[ERROR]: no such option' >&2; exit 2\n")
-    hosts = AnsibleHosts(str(programs / PATH))
+    hosts = Fleet(str(programs / PATH))
     outcome = hosts.step({"a": Job("stop", ("x",))})["a"]
     assert outcome.why == "a: Ansible reports nothing about it (no such option)"
     hosts.close()
@@ -227,16 +222,17 @@ def test_an_ansible_that_fails_says_why(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_runner_that_is_killed_stops_its_step_then_all_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ends: str,
 ) -> None:
-    programs = ansible_pretend(tmp_path / "ansible", {})
+    programs = ansible_pretend(tmp_path / "ansible", LISTING)
     (programs / "ansible").write_text(
         f"#!/bin/sh\ncd {tmp_path}; echo begun >>log; [ -e last ] || exec sleep 600\n"
         "echo stopped >>log\n")
     script = f"""
 import os, threading, time
-from suite.places.remote.ansible import AnsibleHosts
-from suite.places.remote.hosts import Job
-hosts = AnsibleHosts({str(programs / PATH)!r})
-hosts.guard_instruct({{"a": Job("stop", ("x",))}})
+from suite.places.remote.ansible import Fleet
+from suite.places.remote.shell import Job
+hosts = Fleet({str(programs / PATH)!r})
+hosts.boots["a"] = "first"
+hosts.guard_instruct()
 print(hosts.folder, flush=True)
 if {ends == "is killed in a step"}:
     threading.Thread(target=hosts.step, args=({{"a": Job("stop", ("x",))}},), daemon=True).start()
@@ -400,7 +396,7 @@ def test_a_host_that_goes_away_costs_the_runs_of_its_pair(
     uncork: Uncork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     programs = fleet_of(tmp_path, monkeypatch)
-    (programs / "lost").write_text("c2 10\n")  # eight steps prepare the first round, which warms up
+    (programs / "lost").write_text("c2 11\n")  # nine steps prepare the first round, which warms up
     done = uncork.run("run", f"hosts={programs}/{PATH}", *CELLS, "rounds=2", "place=free")
     assert done.returncode == 1 and "not all cells were measured" in done.stderr  # but the warm-up
     (folder,) = uncork.results.iterdir()

@@ -22,7 +22,7 @@ from conftest import Uncork, records_of
 from hosts import namespaces_refusal
 from processes import children_of, is_gone, until
 from suite.base.errors import Failure
-from suite.places.lab import Lab, lab_make, lab_of, sysctl_read
+from suite.places.lab import Lab, lab_make, lab_of, namespace_inside, sysctl_read
 
 SHORT = ("duration=20ms", "warmup=0s", "place=free")
 PLAIN = {"link_rate": "none", "link_mtu": "1500", "link_delay": "0s", "link_loss": "0%",
@@ -257,13 +257,13 @@ def test_a_server_that_others_reach_takes_nobody_without_its_key(
     program = str(uncork.bin / "uncork-client")
 
     def ask(*options: str) -> subprocess.CompletedProcess[str]:
-        with held.inside("a"):
+        with namespace_inside(held.namespaces["a"]):
             return subprocess.run([program, *options, "messages=5", "warmup=0s", "place=free"],
                                   capture_output=True, text=True, timeout=60)
 
     with lab_open() as held:
         command = [uncork.bin / "uncork-server", "--listen", "198.18.2.3:0"]
-        with held.inside("c"):
+        with namespace_inside(held.namespaces["c"]):
             refused = subprocess.run(command, capture_output=True, text=True, timeout=60)
             server = subprocess.Popen([*command, "--psk", files["keys"]], text=True,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -26,16 +26,9 @@ from suite.measure.host_facts import cells_sample
 from suite.measure.plan import plan_make
 from suite.measure.runner import batch_run
 from suite.places.remote import pairs, ssh
-from suite.places.remote.hosts import checksum
+from suite.places.remote.hosts import HERE, checksum, definitions_name
 from suite.places.remote.pairs import Part, part_parse
-from suite.places.remote.shell import (
-    SCRIPT,
-    Greeting,
-    exec_line,
-    greeting_parse,
-    script_argv,
-    word_quote,
-)
+from suite.places.remote.shell import SCRIPT, Greeting, Job, exec_line, greeting_find, word_quote
 from suite.places.remote.ssh import Ssh
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
@@ -73,6 +66,7 @@ def hosts(faked: Faked, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None
     for name in ("one", "two", "three", "four"):
         (faked.folder / name).mkdir()
     monkeypatch.delenv("UNCORK_SSH", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(faked.folder / "cache"))  # of `local`
 
     def make(script: str = LOGIN) -> None:
         faked.program("ssh", SSH + script)
@@ -93,7 +87,7 @@ def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("text", "part"), [
-    ("local", Part("")), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")),
+    ("local", Part(HERE)), ("ssh:h1", Part("h1")), ("ssh:me@h1", Part("me@h1")),
     ("ssh:h1/10.0.0.1", Part("h1", "10.0.0.1")),
     ("ssh:h1/fd00::1", Part("h1", "fd00::1")),
 ])
@@ -111,13 +105,12 @@ def test_a_part_that_is_none_is_refused(text: str):
 
 
 def test_a_greeting_is_no_hello():
-    assert greeting_parse(b"Welcome to h1 | have a nice day") is None
-    assert greeting_parse(
-        b"uncork-host|Linux riscv64|b007|/home/me/.cache|10.0.0.9 5000 10.0.0.1 22\r") == Greeting(
-        "Linux riscv64", "b007", "/home/me/.cache", "10.0.0.9", "10.0.0.1")
-    unknown = greeting_parse(
-        b"uncork-host|Linux riscv64|b007|/home/me/.cache|UNKNOWN 65535 UNKNOWN 65535")
-    assert unknown and unknown.own_address == ""
+    hello = b"Welcome to h1 | have a nice day"
+    assert greeting_find([hello]) is None
+    assert greeting_find([
+        hello, b"uncork-host|Linux riscv64|b007|/home/me/.cache|12 3,,|10.0.0.9|10.0.0.1\r",
+    ]) == Greeting("Linux riscv64", "b007", "/home/me/.cache", ["12 3", "", ""], "10.0.0.9",
+                   "10.0.0.1")
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -126,7 +119,7 @@ def test_every_shell_understands_what_it_is_told(shell: str):
            "[::1]:80", "%d", "^x^", "|"]
     assert "\\" not in SCRIPT, "echo(1) of some shells interprets it"
     script = """read -r line\necho "it's of $line"; for word; do echo "$word"; done\n#end\n"""
-    done = subprocess.run([shell, "-c", exec_line(script_argv("show", odd))],
+    done = subprocess.run([shell, "-c", exec_line(Job("show", tuple(odd)).argv)],
                           input=f"{script}first\n", capture_output=True, text=True, timeout=60)
     assert done.stdout.splitlines() == ["it's of first", *odd], done.stderr
 
@@ -146,7 +139,8 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
     asked = faked.asked()
     assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
     assert sorted(path.name
-                  for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted((*BINARIES, LIBRARY))
+                  for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(
+                      (*BINARIES, LIBRARY, definitions_name()))
 
 
 def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
@@ -156,7 +150,7 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
         for cell in cells_of(targets, THREE, "workload=proxy", "security=gnutls"):
             ((_, record),) = batch_run(targets, [cell])
             target = targets.target(cell.words)
-        key = target.pairs.hosts.key_path.read_text().strip().removeprefix("uncork:")
+        key = target.pairs.key_path.read_text().strip().removeprefix("uncork:")
     assert record["status"] == "ok", record
     assert record["words"] | {"target": "", "server": "own",
                               "via": "own"} == record["words"] | {"target": ""}
@@ -166,7 +160,7 @@ def test_three_ends_are_each_where_it_is_said_and_nobody_sees_their_key(
     for host, program, many in (("one", "client", 2), ("two", "server", 1), ("three", "server", 1)):
         assert asked.count(
             f"/{host}/.cache/uncork/bin/{target.identity()['programs']}/uncork-{program}'") >= many
-    assert not target.pairs.hosts.folder.exists(), "the folder of its sockets is gone"
+    assert not target.pairs.folder.exists(), "the folder of its sockets is gone"
 
 
 def test_one_end_can_be_here(client: Client, hosts: Callable[[str], None]):
@@ -180,14 +174,15 @@ def test_programs_are_copied_once_and_mended_where_they_are_damaged(
     def copies() -> int:
         return "\n".join(faked.asked()).count("'copy'")
 
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 3
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 4
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 4
     (server,) = faked.folder.glob("one/.cache/uncork/bin/*/uncork-server")
     with open(server, "r+b") as file:
         file.write(b"#!")
-    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 4
+    assert records_in(client, "target=ssh:one")[0]["status"] == "ok" and copies() == 5
     assert checksum(server) == checksum(client.folder / "uncork-server")
-    assert {path.name for path in server.parent.iterdir()} == {*BINARIES, LIBRARY}
+    assert {path.name for path in server.parent.iterdir()} == {
+        *BINARIES, LIBRARY, definitions_name()}
 
 
 @pytest.mark.parametrize(("script", "says"), [
@@ -205,13 +200,13 @@ def test_programs_that_cannot_be_there_are_said_before_anything_runs(
     hosts(script)
     with Targets(client) as targets, pytest.raises(Failure, match=re.escape(says)):
         cells_of(targets, "target=ssh:one")
-    left = faked.folder.glob("one/.cache/uncork/bin/*/*.*")
-    assert {path.name for path in left} <= {LIBRARY}, "nothing half-written stays"
+    left = faked.folder.glob("one/.cache/uncork/bin/*/uncork-*.*")
+    assert not [*left], "nothing half-written stays"
 
 
 def test_a_machine_of_another_kind_is_said(client: Client, hosts: Callable[[str], None]):
     hosts(
-        f'case "$*" in {GREET}) echo "uncork-host|FreeBSD arm64|b|/c|1.1.1.1 1 1.1.1.2 22"; '
+        f'case "$*" in {GREET}) echo "uncork-host|FreeBSD arm64|b|/c||1.1.1.1|1.1.1.2"; '
         f'exit ;; esac\n{LOGIN}')
     with (
         Targets(client) as targets,
@@ -351,7 +346,7 @@ def test_a_server_that_does_not_start_fails_its_runs_with_its_own_words(
 
 def master_kill(target: Any, host: str) -> None:
     """Kills the connection to a host."""
-    master = target.pairs.hosts.masters[host]
+    master = target.pairs.masters[host]
     os.killpg(master.pid, signal.SIGKILL)
     master.wait()
 
@@ -434,8 +429,8 @@ def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, hosts: Call
     done = uncork_call(["run", "target=ssh:one,ssh:one+ssh:two", "message=15x2", "-n", *SHORT],
                        uncork.environment)
     assert done.returncode == 0, done.stderr
-    alone, server, asking = (shlex.split(line.partition("  # ")[0])
-                             for line in done.stdout.splitlines() if line[0] != "#")
+    alone, server, asking = ([*words[:2], *shlex.split(words[2])] for words in (
+        shlex.split(line, comments=True) for line in done.stdout.splitlines()) if words)
     assert alone[:2] == server[:1] + ["one"] == ["ssh", "one"] and server[:2] == ["ssh", "two"]
     assert alone[2].endswith(
         "/uncork-client") and "message=15x2" in alone and "target=ssh:one" not in alone

@@ -755,7 +755,7 @@ def test_a_load_runs_on_the_machine_of_the_client(
         ((_, record),) = batch_run(targets, [cell])
     assert record["status"] == "ok", record.get("reason")
     assert record["load"]["moved_bytes"] > 1 << 20
-    assert [*(faked.folder / "one").glob(".cache/uncork/subjects/*.json")]
+    assert [*(faked.folder / "one").glob(".cache/uncork/bin/*/subjects-*.json")]
 
 
 @pytest.mark.parametrize("target", ["ssh:one", "ssh:one+ssh:two"])
@@ -768,5 +768,5 @@ def test_a_subject_runs_on_the_machine_of_the_server(
     assert record["status"] == "ok", record.get("reason")
     assert record["subject"]["name"] == "qemu-nbd" and record["words"]["target"] == target
     serving = faked.folder / target.rpartition("ssh:")[2]
-    (copied,) = serving.glob(".cache/uncork/subjects/*.json")
+    (copied,) = serving.glob(".cache/uncork/bin/*/subjects-*.json")
     assert sorted(json.loads(copied.read_text())) == sorted(NAMES + LOADS)

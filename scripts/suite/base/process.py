@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,11 +49,6 @@ class Place(Protocol):
         input. Failure if nothing can be started there now."""
 
 
-def group_kill(child: subprocess.Popen[Any]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-
-
 def process_close(child: subprocess.Popen[Any], grace_s: float) -> None:
     """Closes the child's standard input and waits for its end; kills its group after grace_s."""
     with contextlib.suppress(BrokenPipeError):
@@ -61,7 +57,8 @@ def process_close(child: subprocess.Popen[Any], grace_s: float) -> None:
     try:
         child.wait(grace_s)
     except subprocess.TimeoutExpired:
-        group_kill(child)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
         child.wait()
     if child.stdout:
         child.stdout.close()
@@ -127,23 +124,24 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
     return lines[0].strip() if lines and (failing or done.returncode == 0) else None
 
 
-class Output(Protocol):
-    """The output of a program. The other attributes are set after the last of `lines()`, each of
-    which is whole. torn: the bytes after that. status: its exit status, as in subprocess. overdue:
-    whether the program was ended because limit_s was over."""
+@dataclass
+class Output:
+    """The output of a program. The attributes are set after the last of lines(). status: its exit
+    status, as in subprocess. torn: the bytes after the last whole line. overdue: whether the
+    program was ended because limit_s was over."""
 
-    torn: bytes
-    stderr: str
-    status: int
-    limit_s: float
+    limit_s: float = 0.0
+    status: int = 0
+    stderr: str = ""
+    torn: bytes = b""
+    overdue: bool = False
 
-    @property
-    def overdue(self) -> bool: ...
+    @abstractmethod
+    def lines(self) -> Iterator[bytes]:
+        """Each whole line."""
 
-    def lines(self) -> Iterator[bytes]: ...
 
-
-class ProcessOutput:
+class ProcessOutput(Output):
     """The Output of a program, which starts now in a process group of its own and is ended after
     limit_s; with boot_s that limit counts from the first output. given: the first of its standard
     input, which then stays open. options: of Popen. OSError if the program does not start."""
@@ -153,9 +151,9 @@ class ProcessOutput:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lines() closes it
         self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=self.errors, bufsize=0, process_group=0, **options)
-        self.running_s, self.limit_s = limit_s, boot_s or limit_s
+        super().__init__(boot_s or limit_s)
+        self.running_s = limit_s
         self.until = time.monotonic() + self.limit_s
-        self.torn, self.stderr, self.status, self.overdue = b"", "", 0, False
         # a thread, because the program may print more than a pipe holds before it reads
         threading.Thread(target=self.input_write, args=(given.encode(),), daemon=True).start()
 

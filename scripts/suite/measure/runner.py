@@ -7,7 +7,6 @@ starts the client, which writes its record into a file. A run that hangs, crashe
 record gets a record of status `failed`.
 """
 
-import contextlib
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 from suite.base.by_hand import TIMER
 from suite.base.client import Client, client_batch
 from suite.base.errors import Signalled, Unreachable
+from suite.base.lab_words import CLIENT_HOST, place_arguments
 from suite.base.runner_words import LOCAL, boot_of, line_for_client, subject_of, target_of
 from suite.measure.host_facts import host_facts
 from suite.measure.hyperfine import hyperfine_run
@@ -24,7 +24,7 @@ from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
-from suite.places.lab import Lab, lab_of
+from suite.places.lab import Lab, lab_of, namespace_inside
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
 from suite.result.plan import PlannedCell
@@ -46,7 +46,7 @@ def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab:
     """Runs each cell once by one client, which is ended after limit_s. others: for
     batch_records()."""
     lines = [line_for_client(cell.given) for cell in cells]
-    with lab.inside() if lab else contextlib.nullcontext():
+    with namespace_inside(lab.namespaces[CLIENT_HOST] if lab else None):
         output = client_batch(client, lines, limit_s, options)
     yield from batch_records(output, cells, **others)
 
@@ -84,7 +84,7 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "clie
         # a boot has several cells, and one of them may have a subject
         subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
         client = target.client(words)
-        options = (*(lab.arguments(words) if lab else ()), *options,
+        options = (*(place_arguments(words, lab.namespaces) if lab else ()), *options,
                    *target.subject_options(subject_words))
         records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
                    else cells_retry(client, cells, lab=lab, options=options, **others))

@@ -24,31 +24,16 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
+from suite.base import lab_words
 from suite.base.client import fault_text
 from suite.base.errors import Failure, Unreachable
 from suite.base.installation import setup_hint
-from suite.base.lab_words import (
-    CLIENT_HOST,
-    LAB_HOSTS,
-    NAMED,
-    NAMES,
-    PROXY_ADDRESS,
-    RATE_UNITS,
-    ROUTER_HOST,
-    SERVER_ADDRESS,
-    SERVER_HOST,
-    SYSCTL_WORD,
-    facts_rows,
-    lab_text,
-    lab_wanted,
-    place_arguments,
-)
+from suite.base.lab_words import CLIENT_HOST, NAMED, NAMES, ROUTER_HOST, SERVER_HOST, lab_text
 from suite.base.words import words_split
 
 CLONE_NEWNET = 0x40000000
@@ -58,8 +43,10 @@ PACKET_LIMIT_S = 45.0  # a packet takes up to 20 s through the longest delay, an
 
 CABLES = ("ip link add name to-b netns {a} type veth peer name to-a netns {b}",
           "ip link add name to-c netns {b} type veth peer name to-b netns {c}")
-ADDRESSES = {"a": {"to-b": "198.18.1.1"}, "b": {"to-a": PROXY_ADDRESS, "to-c": "198.18.2.2"},
-             "c": {"to-b": SERVER_ADDRESS}}  # by host and device
+ADDRESSES = {  # by host and device
+    "a": {"to-b": "198.18.1.1"},
+    "b": {"to-a": lab_words.PROXY_ADDRESS, "to-c": "198.18.2.2"},
+    "c": {"to-b": lab_words.SERVER_ADDRESS}}
 GATEWAYS = {"a": "198.18.1.2", "c": "198.18.2.2"}
 PREFIX_BITS = 24
 LATENCY = "10ms"  # a packet that waits longer for a shaped link is dropped
@@ -104,7 +91,8 @@ def namespace_enter(path: str) -> None:
 
 @contextlib.contextmanager
 def namespace_inside(path: str | None) -> Iterator[None]:
-    """Puts the calling thread into a namespace while the context is open; None: it stays."""
+    """Puts the calling thread, and what it starts, into a namespace while the context is open;
+    None: it stays."""
     if path is None:
         yield
         return
@@ -141,26 +129,21 @@ def sysctl_read(name: str, namespace: str | None = None) -> str:
                       f"{error.strerror}") from None
 
 
-def sysctl_write(name: str, value: str, namespace: str | None = None) -> None:
-    """Sets a sysctl; Failure where the kernel refuses the value or changes it."""
+def sysctl_write(name: str, value: str, namespace: str) -> None:
+    """Sets a sysctl of a namespace; Failure where the kernel refuses the value, changes it, or sets
+    that of the machine."""
+    path, outside = Path("/proc/sys", *name.split(".")), sysctl_read(name)
     try:
         with namespace_inside(namespace):
-            Path("/proc/sys", *name.split(".")).write_text(f"{value}\n")
+            path.write_text(f"{value}\n")
     except OSError as error:
         raise Failure(f"sysctl {name} does not take {value} in a network namespace: "
                       f"{error.strerror}") from None
-    found = sysctl_read(name, namespace)
-    if found != value:
-        raise Failure(f"sysctl {name} was set to {value} and is {found}")
-
-
-def sysctl_apply(name: str, value: str, namespace: str) -> None:
-    """Sets a sysctl of a namespace; Failure where that sets the machine's."""
-    outside = sysctl_read(name)
-    sysctl_write(name, value, namespace)
     if sysctl_read(name) != outside:
-        sysctl_write(name, outside)
+        path.write_text(f"{outside}\n")
         raise Failure(f"sysctl {name} is of the whole machine, not of a network namespace")
+    if (found := sysctl_read(name, namespace)) != value:
+        raise Failure(f"sysctl {name} was set to {value} and is {found}")
 
 
 def sysctl_split(text: str) -> tuple[str, str] | None:
@@ -179,19 +162,11 @@ class Lab:
     facts: dict[str, Any]
     held: contextlib.ExitStack
 
-    def inside(self, host: str = CLIENT_HOST) -> AbstractContextManager[None]:
-        """Puts the calling thread, and what it starts, into a host while the context is open."""
-        return namespace_inside(self.namespaces[host])
-
-    def arguments(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The options of a client that uses the lab."""
-        return place_arguments(words, self.namespaces)
-
 
 def burst_bytes(rate: str, mtu: str) -> int:
     """The bytes that a shaped link sends at once, for tbf: at least two packets."""
     unit = rate.lstrip("0123456789")
-    bits = int(rate.removesuffix(unit)) * RATE_UNITS[unit]
+    bits = int(rate.removesuffix(unit)) * lab_words.RATE_UNITS[unit]
     return max(int(bits // 8 * BURST_S), BURST_LEAST_BYTES, 2 * int(mtu))
 
 
@@ -232,7 +207,7 @@ def packet_await(namespaces: Mapping[str, str]) -> None:
     """Waits until a packet has arrived from A through B at C; Failure where none does."""
     with udp_socket(namespaces[SERVER_HOST]) as server, \
             udp_socket(namespaces[CLIENT_HOST]) as client:
-        server.bind((SERVER_ADDRESS, 0))
+        server.bind((lab_words.SERVER_ADDRESS, 0))
         server.settimeout(0.05)
         until = time.monotonic() + PACKET_LIMIT_S
         while time.monotonic() < until:
@@ -259,9 +234,9 @@ def devices_read(namespace: str) -> list[dict[str, Any]]:
 
 def facts_read(namespaces: Mapping[str, str], words: Mapping[str, str]) -> dict[str, Any]:
     facts: dict[str, Any] = {host: devices_read(path) for host, path in namespaces.items()}
-    if sysctl := sysctl_split(words.get(SYSCTL_WORD, "")):
+    if sysctl := sysctl_split(words.get(lab_words.SYSCTL_WORD, "")):
         name, _ = sysctl
-        facts[SYSCTL_WORD] = {"name": name} | {
+        facts[lab_words.SYSCTL_WORD] = {"name": name} | {
             host: sysctl_read(name, path) for host, path in namespaces.items()}
     return facts
 
@@ -269,10 +244,10 @@ def facts_read(namespaces: Mapping[str, str], words: Mapping[str, str]) -> dict[
 def lab_make(text: str) -> Lab:
     """A lab with the links and the sysctl of these words, which has carried a packet. Failure."""
     words = words_split(text.split())
-    sysctl = sysctl_split(words[SYSCTL_WORD])
+    sysctl = sysctl_split(words[lab_words.SYSCTL_WORD])
     with contextlib.ExitStack() as held:
         namespaces = {host: namespace_path(held.enter_context(namespace_make()))
-                      for host in LAB_HOSTS}
+                      for host in lab_words.LAB_HOSTS}
         for line in CABLES:
             command_run(line.format(**namespaces), namespaces[ROUTER_HOST])
         for host, path in namespaces.items():
@@ -282,7 +257,7 @@ def lab_make(text: str) -> Lab:
         packet_await(namespaces)
         if sysctl:
             for path in namespaces.values():
-                sysctl_apply(*sysctl, path)
+                sysctl_write(*sysctl, path)
         return Lab(namespaces, facts_read(namespaces, words), held.pop_all())
 
 
@@ -297,13 +272,13 @@ def lab_try(text: str) -> Lab | str:
 
 def lab_refusal(words: Mapping[str, str]) -> str | None:
     """Why the lab of a cell cannot be had here; None also where the cell needs no lab."""
-    tried = lab_try(lab_text(words)) if lab_wanted(words) else None
+    tried = lab_try(lab_text(words)) if lab_words.lab_wanted(words) else None
     return tried if isinstance(tried, str) else None
 
 
 def lab_of(words: Mapping[str, str]) -> Lab | None:
     """The lab of a cell; None where it needs none. Unreachable where it cannot be had."""
-    tried = lab_try(lab_text(words)) if lab_wanted(words) else None
+    tried = lab_try(lab_text(words)) if lab_words.lab_wanted(words) else None
     if isinstance(tried, str):
         raise Unreachable(tried)
     return tried
@@ -375,9 +350,9 @@ def lab_status() -> list[str]:
         return [NONE]
     facts = facts_read(standing, words_split(text.split()))
     return [f"lab: {text}",
-            *(f"  {where:<8} {what}" for where, what in facts_rows(facts)),
+            *(f"  {where:<8} {what}" for where, what in lab_words.facts_rows(facts)),
             *(f"  {host} is missing: uncork lab down, then up again"
-              for host in LAB_HOSTS if host not in standing)]
+              for host in lab_words.LAB_HOSTS if host not in standing)]
 
 
 def host_enter(host: str) -> None:

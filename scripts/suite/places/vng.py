@@ -15,7 +15,6 @@ import platform
 import re
 import shlex
 import shutil
-import struct
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
 MODULES = Path("/sys/module")
 HARDWARE = ("kvm_intel", "kvm_amd")  # without these a /dev/kvm may be unable to run a kernel
-SMOKE_LIMIT_S = 30
+SMOKE_LIMIT_S = KERNELS_LIMIT_S = 30
 # for a boot, by whether the processor runs guests; a boot takes 2 s, or emulated up to 30 s
 BOOT_LIMIT_S = {True: 60.0, False: 180.0}
 MEMORY = "1G"
@@ -48,11 +47,7 @@ TAKE_SUBJECTS = f"""IFS= read -r line && printf '%s\\n' "$line" >{SUBJECTS}; """
 # The guest must end with the runner: when standard input ends, this kills all of virtme-ng.
 KILL_AT_EOF = 'exec "$@" < <(exec 2>/dev/null; cat; kill -TERM -- -$$)'
 KERNELS = ROOT / "scripts" / "setup" / "kernels"
-KERNELS_LIMIT_S = 30
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
-# at 0x202 of a bzImage: "HdrS", and the offset of the release text from 0x200
-HEADER = struct.Struct("<4s8xH")
-HEADER_AT, RELEASE_FROM = 0x202, 0x200
 # file systems that share this machine's files with a guest
 SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
 say_once = functools.cache(say)
@@ -82,55 +77,44 @@ def image_find(value: str, where: str) -> Image:
         data = path.read_bytes()
     except OSError as error:
         raise Failure(f"{where}: {path}: {error.strerror}") from None
-    release = release_read(data)
-    if release is None:
+    # in the header of a bzImage, 0x200 bytes from its start: the offset of the text of its release
+    release = re.match(rb"[!-~]*", data[0x200 + int.from_bytes(data[0x20E:0x210], "little"):])
+    if data[0x202:0x206] != b"HdrS" or not release or not release[0]:
         raise Failure(
             f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
     # The rule of virtme-ng: the first folder above with lib/modules, else the image's own folder.
     root = path.parents[3] if path.parts[-4:] == IN_TREE.parts else next(
-        (folder for folder in path.parents if modules_folders(folder)), path.parent)
-    return Image(path, release, hashlib.sha256(data).hexdigest()[:16], root,
-                 shares_read(root, release))
+        (folder for folder in path.parents if any(modules_files(folder, ""))), path.parent)
+    return Image(path, release[0].decode(), hashlib.sha256(data).hexdigest()[:16], root,
+                 shares_read(root, release[0].decode()))
 
 
 def image_path(value: str, where: str) -> Path:
     """The path of an image: in a folder of sources, that path, or one that was fetched."""
-    path = Path(value).expanduser()
+    path = Path(value).expanduser().absolute()
     if path.is_dir():
-        image = path.absolute() / IN_TREE
-        if not image.exists():
+        if not (path / IN_TREE).exists():
             raise UsageError(f"{where}: there is no {IN_TREE} in {path}: run make bzImage there")
-        return image
+        return path / IN_TREE
     if path.exists() or "/" in value:
-        return path.absolute()
-    done = subprocess.run([str(KERNELS), "--kept", value], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, errors="replace", timeout=KERNELS_LIMIT_S)
-    if done.returncode != 0:
-        raise UsageError(f"{where}: {complaint_text(done.stderr)}")
-    return Path(done.stdout.strip())
+        return path
+    kept = process_require([str(KERNELS), "--kept", value], KERNELS_LIMIT_S, where)
+    if kept.returncode != 0:
+        raise UsageError(f"{where}: {complaint_text(kept.stderr)}")
+    return Path(kept.stdout.strip())
 
 
-def release_read(data: bytes) -> str | None:
-    """`6.1.0-50-amd64`, from the header of a bzImage; None for any other file."""
-    try:
-        magic, offset = HEADER.unpack_from(data, HEADER_AT)
-    except struct.error:
-        return None
-    found = re.match(rb"[!-~]+", data[RELEASE_FROM + offset:][:256])
-    return found[0].decode() if magic == b"HdrS" and offset and found else None
-
-
-def modules_folders(root: Path) -> list[Path]:
-    return [folder for folder in (root / "lib/modules", root / "usr/lib/modules")
-            if folder.is_dir()]
+def modules_files(root: Path, name: str) -> list[Path]:
+    """The files of this name in the folders of modules below root that are there."""
+    return [path for folder in ("lib/modules", "usr/lib/modules")
+            if (path := root / folder / name).exists()]
 
 
 def shares_read(root: Path, release: str) -> frozenset[str]:
     """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
-    config = root / ".config"
-    lists = [folder / release / name for folder in modules_folders(root)
-             for name in ("modules.dep", "modules.builtin")]
-    files = [config] if config.exists() else [path for path in lists if path.exists()]
+    files = [root / ".config"] if (root / ".config").exists() else [
+        *modules_files(root, f"{release}/modules.dep"),
+        *modules_files(root, f"{release}/modules.builtin")]
     text = "\n".join(path.read_text(errors="replace") for path in files)
     return frozenset(name for name, option in SHARES.items() if re.search(
         rf"^{option}=[ym]|/{name}\.ko", text, re.MULTILINE)) if files else frozenset({"9p"})
@@ -219,26 +203,22 @@ def hardware_works(guest: Guest) -> bool:
         return False
 
 
-def guest_open(value: str) -> Guest:
-    where = f"target={value}"
-    image, path = image_find(value.partition(":")[2], where), search_path()
-    printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
-    version = (printed.stdout.split() or ["unknown"])[-1]
-    guest = Guest(image, path, version, share_options(image, where))
-    if hardware_works(guest):
-        return guest
-    say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated: "
-             f"{EXACT_ONLY}")
-    return replace(guest, options=("--disable-kvm", *guest.options), hardware=False)
-
-
 class Vng(Target):
     isolated = "a guest"
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.require(value)
-        self.guest = guest_open(value)
+        where, path = f"target={value}", search_path()
+        image = image_find(value.partition(":")[2], where)
+        printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
+        version = (printed.stdout.split() or ["unknown"])[-1]
+        self.guest = Guest(image, path, version, share_options(image, where))
+        if not hardware_works(self.guest):
+            say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated: "
+                     f"{EXACT_ONLY}")
+            self.guest = replace(self.guest, options=("--disable-kvm", *self.guest.options),
+                                 hardware=False)
         self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
         # -v: the kernel's messages go to standard error
         self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))

@@ -18,14 +18,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.base.client import ROOT, Client, complaint_text, line_read
-from suite.base.errors import Failure, UsageError
+from suite.base.errors import Failure, UsageError, error_in
 from suite.base.installation import pypi_find, setup_hint
 from suite.base.process import ProcessOutput, process_close
 from suite.base.text import say
-from suite.places.remote.hosts import STEP_LIMIT_S, Hosts, Job, Outcome, Reasons
-from suite.places.remote.inventory import ADDRESS_VARIABLE, pairs_read
+from suite.places.remote.hosts import STEP_LIMIT_S, Reasons
+from suite.places.remote.inventory import pairs_read
 from suite.places.remote.pairs import Pairs, RemoteTarget
-from suite.places.remote.shell import SCRIPT, SCRIPT_END
+from suite.places.remote.shell import SCRIPT, Job, Outcome
 from suite.places.remote.ssh import ssh_choose
 from suite.places.target import Target
 from suite.result.record import JsonObject
@@ -91,18 +91,17 @@ def complaint_find(stderr: str) -> str:
 def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
-        raise UsageError(f"hosts={path}: there is no such file")
+        raise UsageError("there is no such file")
     environment = environment_make()
     try:
-        done = subprocess.run(
-            [programs_find() / "ansible-inventory", "-i", Path(path).absolute(), "--list"],
-            env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=LIST_LIMIT_S)
+        done = subprocess.run(["ansible-inventory", "-i", Path(path).absolute(), "--list"],
+                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=LIST_LIMIT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"hosts={path}: ansible-inventory: {error}") from None
     found = line_read(done.stdout) if done.returncode == 0 else None
     if found is None:
-        raise UsageError(f"hosts={path}: Ansible cannot read it: {complaint_find(done.stderr)}")
+        raise UsageError(f"Ansible cannot read it: {complaint_find(done.stderr)}")
     return found
 
 
@@ -115,21 +114,22 @@ def outcome_read(folder: Path, host: str, silent: str) -> Outcome:
     if why := found.get("why"):
         lost = " cannot be reached" if found["unreachable"] else ""
         return Outcome(why=f"{host}{lost}: {PREAMBLE.sub('', ' '.join(why.split()))[-WHY_MAX:]}")
-    return Outcome(found["status"], (folder / f"{host}.out").read_bytes(), found["stderr"])
+    return Outcome(status=found["status"], stderr=found["stderr"],
+                   stdout=(folder / f"{host}.out").read_bytes())
 
 
-class AnsibleHosts(Hosts):
-    """greeted: all hosts that have greeted, on which the guard stops programs."""
+class Fleet(Pairs):
+    """All pairs of an inventory. values: of `target`, one for each pair."""
 
-    address_missing = f"host {{}} is not reached by ssh: set its address by {ADDRESS_VARIABLE}"
+    keeps_servers = True
 
     def __init__(self, path: str) -> None:
+        with error_in(f"hosts={path}: "):
+            self.values = pairs_read(inventory_list(path))
         super().__init__(f"hosts={path}")
         self.path = path
-        self.programs = programs_find()
         self.environment = environment_make() | {
             "ANSIBLE_SSH_CONTROL_PATH_DIR": str(self.folder / "ssh")}
-        self.greeted: dict[str, Job] = {}
         self.guard = subprocess.Popen(
             ["sh", "-c", GUARD, "guard", self.folder, *ssh_choose(),
              *shlex.split(self.environment["ANSIBLE_SSH_COMMON_ARGS"])],
@@ -142,10 +142,10 @@ class AnsibleHosts(Hosts):
         (folder / "hosts").write_text("".join(f"{host}\n" for host in jobs))
         for host, job in jobs.items():
             (folder / f"{host}.json").write_text(json.dumps({
-                "command": shlex.join(job.argv), "script": SCRIPT + SCRIPT_END,
+                "command": shlex.join(job.argv), "script": SCRIPT,
                 "files": [str(path) for path in job.files], "given": job.given}))
         return folder, [
-            str(self.programs / "ansible"), "all", "-i", str(Path(self.path).absolute()),
+            "ansible", "all", "-i", str(Path(self.path).absolute()),
             "--limit", f"@{folder}/hosts", "--forks", str(min(len(jobs), FORKS_MAX)),
             "--task-timeout", f"{limit_s:.0f}",
             "-m", ACTION, "-a", json.dumps({"folder": str(folder)})]
@@ -168,17 +168,18 @@ class AnsibleHosts(Hosts):
         shutil.rmtree(folder)
         return outcomes
 
-    def greet(self, hosts: Sequence[str], folder: Path) -> tuple[dict[str, list[str]], Reasons]:
-        missing, reasons = super().greet(hosts, folder)
-        new = missing.keys() - self.greeted.keys()
-        self.greeted |= {host: Job("stop", (self.run_name(host),)) for host in new}
-        if new:
-            self.guard_instruct(self.greeted)
-        return missing, reasons
+    def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
+        reasons = super().greet(hosts, folder)
+        self.guard_instruct()
+        return reasons
 
-    def guard_instruct(self, jobs: Mapping[str, Job]) -> None:
+    def stops(self) -> dict[str, Job]:
+        """The jobs that stop all programs, on all hosts that have ever greeted."""
+        return {host: Job("stop", (self.run_name(host),)) for host in self.boots}
+
+    def guard_instruct(self) -> None:
         """Gives the guard its step, in place of the previous one."""
-        folder, command = self.step_write(jobs, STEP_LIMIT_S)
+        folder, command = self.step_write(self.stops(), STEP_LIMIT_S)
         (folder / "command").write_text(f"{shlex.join(command)}\n")
         (folder / "command").replace(self.folder / "last")
 
@@ -189,7 +190,7 @@ class AnsibleHosts(Hosts):
     def close(self) -> None:
         """Stops all programs on all hosts; prints a line for each host where that failed."""
         try:
-            for host, outcome in self.step(self.greeted).items():
+            for host, outcome in self.step(self.stops()).items():
                 if outcome.failed:
                     why = outcome.reason(host).partition(": ")[2]
                     say(f"programs on {host} could not be stopped, and end by themselves: {why}")
@@ -198,20 +199,5 @@ class AnsibleHosts(Hosts):
             process_close(self.guard, ANSIBLE_END_LIMIT_S)
             super().close()
 
-
-class Fleet(Pairs):
-    """All pairs of an inventory. values: of `target`, one for each pair."""
-
-    def __init__(self, path: str) -> None:
-        listing = inventory_list(path)
-        try:
-            self.values = pairs_read(listing)
-        except UsageError as error:
-            raise UsageError(f"hosts={path}: {error}") from None
-        super().__init__(AnsibleHosts(path), True)
-
     def target(self, value: str, client: Client) -> Target:
         return RemoteTarget(value, client, self)
-
-    def close(self) -> None:
-        self.hosts.close()

@@ -9,14 +9,17 @@
 
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/uncork
 
-# greet DIGEST NAME...: prints who the host is, and the checksums of its copies of these programs.
-# The boot is the id that the client reports too, else the name of the host.
+# greet DIGEST NAME...: prints who the host is, the checksums of its copies of these files, and the
+# addresses of the connection. The boot is the id that the client reports too, else the name of the
+# host.
 greet() {
     boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null) || boot=$(hostname)
-    echo "uncork-host|$(uname -s) $(uname -m)|$boot|$CACHE|${SSH_CONNECTION:-}"
-    cd "$CACHE/bin/$1" 2>/dev/null || return 0
+    folder=$CACHE/bin/$1 sums=
     shift
-    for name; do cksum <"$name" 2>/dev/null || echo none; done
+    for name; do sums="$sums$(cksum 2>/dev/null <"$folder/$name"),"; done
+    # shellcheck disable=SC2086 # four words: address and port of both ends
+    set -- ${SSH_CONNECTION:-}
+    echo "uncork-host|$(uname -s) $(uname -m)|$boot|$CACHE|$sums|${1:-}|${3:-}"
 }
 
 # copy FOLDER NAME CHECKSUM: copies the rest of standard input to that file. It is written under

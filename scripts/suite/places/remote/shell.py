@@ -7,16 +7,18 @@ has only such text, and standard input begins with the script: the functions of 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from suite.base.client import line_read
+from suite.base.client import fault_text
 from suite.base.errors import Failure
+from suite.base.process import Output
 
 GREETING = "uncork-host"
 UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
-SCRIPT, SCRIPT_END = Path(__file__).with_name("host.sh").read_text(), "#end\n"
+SCRIPT = Path(__file__).with_name("host.sh").read_text() + "#end\n"
 READ_SCRIPT = ('script=$(while IFS= read -r line; do [ "$line" = "#end" ] && break; '
                'echo "$line"; done); eval "$script"')
 KEY_BYTES = 32
@@ -37,45 +39,72 @@ def exec_line(argv: Sequence[str]) -> str:
     return " ".join(["exec", *map(word_quote, argv)])
 
 
-def script_argv(function: str, arguments: Sequence[str]) -> tuple[str, ...]:
-    """The command that reads the script and calls a function of it."""
-    return "sh", "-c", READ_SCRIPT, function, *arguments
-
-
-def key_line(key: str) -> str:
-    """A line of a key file. key: hexadecimal digits."""
-    return f"uncork:{key}\n"
-
-
 def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 @dataclass(frozen=True)
-class Greeting:
-    """What a host says about itself. Addresses: of the connection, as that machine sees them."""
+class Job:
+    """A function of host.sh that a host runs. Its standard input: files of this machine, then the
+    text given."""
+
+    function: str
+    arguments: tuple[str, ...]
+    files: tuple[Path, ...] = ()
+    given: str = ""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command that reads the script and calls the function."""
+        return "sh", "-c", READ_SCRIPT, self.function, *self.arguments
+
+    @property
+    def input(self) -> bytes:
+        return b"".join([SCRIPT.encode(), *(path.read_bytes() for path in self.files),
+                         self.given.encode()])
+
+
+@dataclass
+class Outcome(Output):
+    """The result of a job. why: why it did not run, with the host; empty if it ran."""
+
+    stdout: bytes = b""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        self.overdue = self.status == OVERDUE_STATUS
+
+    @property
+    def failed(self) -> bool:
+        return bool(self.why) or self.status != 0
+
+    def reason(self, what: str) -> str:
+        """Why it did not run, else why it failed. what: what did not succeed, with the host."""
+        fault = fault_text(self.stderr, self.status).removeprefix("uncork-server: ")
+        return self.why or f"{what}: {fault}"
+
+    def lines(self) -> Iterator[bytes]:
+        *whole, self.torn = self.stdout.split(b"\n")
+        yield from whole
+
+
+class Greeting(NamedTuple):
+    """What a host says about itself. sums: the checksums of its copies, by commas. Addresses: of
+    the connection, as that machine sees them."""
 
     system: str
     boot: str
     cache: str
+    sums: list[str]
     peer_address: str
     own_address: str
 
 
-def greeting_parse(line: bytes) -> Greeting | None:
-    """The line that `greet` prints; None for any other line of a login shell."""
-    words = line.decode(errors="replace").strip().split("|")
-    if len(words) != 5 or words[0] != GREETING:
-        return None
-    seen = words.pop().split()
-    known = len(seen) == 4 and "UNKNOWN" not in seen
-    return Greeting(*words[1:], *(seen[::2] if known else ("", "")))
-
-
-def ready_parse(lines: Iterable[bytes]) -> int | None:
-    """The port in the ready line of a server; None without such a line."""
+def greeting_find(lines: Iterable[bytes]) -> Greeting | None:
+    """From the line that `greet` prints; None without it: a login shell may print others."""
     for line in lines:
-        ready = (line_read(line) or {}).get("ready")
-        if isinstance(ready, dict) and type(ready.get("port")) is int:
-            return ready["port"]
+        words = line.decode(errors="replace").strip().split("|")
+        if words[0] == GREETING and len(words) == 7:
+            _, system, boot, cache, sums, peer_address, own_address = words
+            return Greeting(system, boot, cache, sums.split(","), peer_address, own_address)
     return None

@@ -9,23 +9,21 @@ three missing answers.
 """
 
 import os
-import selectors
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from suite.base.client import Client, complaint_text
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
-from suite.base.process import PIECE_BYTES, process_close
-from suite.places.remote import shell
-from suite.places.remote.hosts import HERE, STEP_LIMIT_S, Hosts, Job, Outcome, Reasons
+from suite.base.process import process_close
+from suite.places.remote.hosts import HERE, STEP_LIMIT_S, Reasons
 from suite.places.remote.pairs import Pairs, RemoteTarget, parts_parse
+from suite.places.remote.shell import GREETING, OVERDUE_STATUS, Job, Outcome, exec_line
 
 SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
 OPTIONS = tuple(word for option in (
@@ -36,6 +34,7 @@ OPTIONS = tuple(word for option in (
 # A session that the master refuses must fail, and not open a connection of its own.
 SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
 CONNECT_LIMIT_S = 30.0
+POLL_S = 0.01
 SSH_END_LIMIT_S = 8.0  # programs there are killed after 3 s
 
 
@@ -49,23 +48,8 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
         raise UsageError(f"{SSH_CHOICE}={chosen}: {reason}: write it as for a shell") from None
 
 
-def lines_read(stream: IO[bytes], limit_s: float) -> Iterator[bytes]:
-    """Each whole line of a stream as it arrives, until it ends or after limit_s."""
-    until, rest = time.monotonic() + limit_s, b""
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        while selector.select(max(0.0, until - time.monotonic())):
-            piece = os.read(stream.fileno(), PIECE_BYTES)
-            if not piece:
-                return
-            *whole, rest = (rest + piece).split(b"\n")
-            yield from whole
-
-
-class SshHosts(Hosts):
+class SshPairs(Pairs):
     """masters: the process of each connection, by host. This machine has one too: a shell."""
-
-    address_missing = "ssh does not tell the address of {0}: write ssh:{0}/ADDRESS"
 
     def __init__(self, where: str, names: Sequence[str]) -> None:
         super().__init__(where)
@@ -73,52 +57,51 @@ class SshHosts(Hosts):
         self.paths = {host: self.folder / str(number) for number, host in enumerate(names)}
         self.masters: dict[str, subprocess.Popen[bytes]] = {}
 
-    def command(self, host: str, options: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
+    def line(self, host: str, options: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
         if host == HERE:
             return tuple(argv)
         return (*self.ssh, *OPTIONS, *options, "-S", str(self.paths[host]), "--", host,
-                shell.exec_line(argv))
+                exec_line(argv))
 
     def is_connected(self, host: str) -> bool:
         return host in self.masters and self.masters[host].poll() is None
 
-    def is_ready(self, host: str, folder: Path) -> bool:
-        return super().is_ready(host, folder) and self.is_connected(host)
+    def prepare(self, hosts: Iterable[str], folder: Path) -> Reasons:
+        self.ready = {key for key in self.ready if self.is_connected(key[0])}
+        return super().prepare(hosts, folder)
+
+    def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
+        reasons = {host: why for host in hosts
+                   if not self.is_connected(host) and (why := self.master_start(host))}
+        return reasons | super().greet([host for host in hosts if host not in reasons], folder)
 
     def failure(self, host: str, why: str = "") -> str:
         log = self.paths[host].with_suffix(".log").read_text(errors="replace")
         what = "was lost" if host in self.boots else f"cannot be reached by {shlex.join(self.ssh)}"
         return f"{host} {what}: {complaint_text(log) or why}"
 
-    def connect(self, hosts: Sequence[str]) -> Reasons:
-        return {host: why for host in hosts
-                if not self.is_connected(host) and (why := self.master_start(host))}
-
     def master_start(self, host: str) -> str:
         """Connects to a host. Returns why that fails; empty if it does not."""
-        hold = Job("hold", (self.run_name(host),))
-        self.paths[host].unlink(missing_ok=True)
+        hold, path = Job("hold", (self.run_name(host),)), self.paths[host]
+        path.unlink(missing_ok=True)
+        printed = path.with_suffix(".out")
         try:
-            with open(self.paths[host].with_suffix(".log"), "wb") as log:
-                master = subprocess.Popen(
-                    self.command(host, ["-M"], hold.argv), stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE, stderr=log, process_group=0)
+            with open(path.with_suffix(".log"), "wb") as log, open(printed, "wb") as out:
+                master = subprocess.Popen(self.line(host, ["-M"], hold.argv), process_group=0,
+                                          stdin=subprocess.PIPE, stdout=out, stderr=log)
         except OSError as error:
             return f"{self.ssh[0]} does not start ({error.strerror}): {setup_hint('ssh')}"
-        assert master.stdin and master.stdout
-        try:
-            with suppress(BrokenPipeError):
-                master.stdin.write(hold.input)
-                master.stdin.flush()
-            reached = any(line.strip() == shell.GREETING.encode()
-                          for line in lines_read(master.stdout, CONNECT_LIMIT_S))
-        except BaseException:
-            process_close(master, SSH_END_LIMIT_S)
-            raise
-        if reached:
-            self.masters[host] = master
-            return ""
-        process_close(master, 0)
+        self.masters[host] = master
+        assert master.stdin
+        with suppress(BrokenPipeError):
+            master.stdin.write(hold.input)
+            master.stdin.flush()
+        until = time.monotonic() + CONNECT_LIMIT_S
+        while self.is_connected(host) and time.monotonic() < until:
+            if GREETING.encode() in map(bytes.strip, printed.read_bytes().splitlines()):
+                return ""
+            time.sleep(POLL_S)
+        process_close(self.masters.pop(host), 0)
         return self.failure(host, f"it did not run sh within {CONNECT_LIMIT_S:.0f} s")
 
     def step(self, jobs: Mapping[str, Job], limit_s: float = STEP_LIMIT_S) -> dict[str, Outcome]:
@@ -126,18 +109,19 @@ class SshHosts(Hosts):
         return {host: self.job_run(host, job, limit_s) for host, job in jobs.items()}
 
     def job_run(self, host: str, job: Job, limit_s: float) -> Outcome:
-        done, overdue = None, Outcome(shell.OVERDUE_STATUS, limit_s=limit_s,
-                                      stderr=f"it does not answer within {limit_s:.0f} s")
+        done, overdue = None, Outcome(limit_s, OVERDUE_STATUS,
+                                      f"it does not answer within {limit_s:.0f} s")
         if self.is_connected(host):
             try:
-                done = subprocess.run(self.command(host, SESSION_OPTIONS, job.argv),
+                done = subprocess.run(self.line(host, SESSION_OPTIONS, job.argv),
                                       input=job.input, capture_output=True, timeout=limit_s,
                                       process_group=0)
             except subprocess.TimeoutExpired:
                 return overdue
         if done is None or not self.is_connected(host):
             return Outcome(why=self.failure(host, "the connection has ended"))
-        return Outcome(done.returncode, done.stdout, done.stderr.decode(errors="replace"))
+        return Outcome(limit_s, done.returncode, done.stderr.decode(errors="replace"),
+                       stdout=done.stdout)
 
     def lose(self, reasons: Reasons) -> None:
         super().lose(reasons)
@@ -146,11 +130,7 @@ class SshHosts(Hosts):
 
     def by_hand(self, host: str, command: Sequence[str]) -> str:
         line = shlex.join(command)
-        if host == HERE:
-            return line
-        # neither the shell here nor the shell there may interpret it
-        there = shlex.quote(line) if "'" in line else line
-        return f"{shlex.join([*self.ssh, host])} {there}"
+        return line if host == HERE else shlex.join([*self.ssh, host, line])
 
     def close(self) -> None:
         """Closes the connections, which ends all that runs elsewhere."""
@@ -164,7 +144,7 @@ class Ssh(RemoteTarget):
 
     def __init__(self, value: str, client: Client) -> None:
         hosts = list(dict.fromkeys(part.host for part in parts_parse(value)))
-        super().__init__(value, client, Pairs(SshHosts(f"target={value}", hosts), False))
+        super().__init__(value, client, SshPairs(f"target={value}", hosts))
 
     @classmethod
     def require(cls, value: str) -> None:
@@ -172,4 +152,4 @@ class Ssh(RemoteTarget):
             raise Failure(f"target=ssh: {program} is missing: {setup_hint('ssh')}")
 
     def close(self) -> None:
-        self.pairs.hosts.close()
+        self.pairs.close()
