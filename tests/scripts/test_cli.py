@@ -297,9 +297,12 @@ def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> 
     assert COMMANDS[name].help in " ".join(texts[0].stdout.split())
 
 
-def test_each_command_has_a_file_and_each_file_is_a_command() -> None:
+def test_each_command_has_a_function_and_each_module_a_command() -> None:
     files = {path.stem for path in (ROOT / "scripts/suite/commands").glob("*.py")} - {"__init__"}
-    assert files == set(COMMANDS)
+    assert files == {command.module or name for name, command in COMMANDS.items()}
+    assert all(f"\ndef uncork_{name}(options" in (
+        ROOT / f"scripts/suite/commands/{command.module or name}.py").read_text()
+        for name, command in COMMANDS.items())
 
 
 def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:

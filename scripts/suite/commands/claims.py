@@ -175,7 +175,7 @@ def report_print(sources: Sequence[Path], style: str | None) -> int:
     return replays_status(verdicts_of(systems))
 
 
-def main(options: argparse.Namespace) -> int:
+def uncork_claims(options: argparse.Namespace) -> int:
     if options.part == "list":
         return list_main(options)
     if options.part == "run":

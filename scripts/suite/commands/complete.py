@@ -249,7 +249,7 @@ def candidates_of(line: str) -> Candidates:
     return {name: means for name, means in found.items() if name.startswith(last)}
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_complete(options: argparse.Namespace) -> None:
     """Prints the candidates. It prints no error: the command itself reports what is wrong."""
     try:
         found = candidates_of(options.line)

@@ -81,7 +81,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
                      forest_drawn([comparison]))
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_report(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, pair=True)
     path = Path(options.output) if options.output else (
         output_folder(result_find(asked.folders[-1])) / NAME)

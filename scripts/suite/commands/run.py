@@ -221,7 +221,7 @@ def full_disk_explained() -> Iterator[None]:
                       f"space, to go on: {resume_command()}") from None
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_run(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:
