@@ -10,7 +10,7 @@ from answers import NO_CONTRAST
 from suite import stats
 from suite.base.words import arguments_sort, words_text
 from suite.commands import parser_make
-from suite.commands.results import uncork_verify
+from suite.commands.compare import uncork_verify
 from suite.contrast.contrast import Contrast, Status, Unit, Verdict
 from suite.contrast.verdicts import Family, Judged
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side

@@ -234,11 +234,12 @@ def test_sources_that_are_newer_are_said_and_nothing_is_built(
         path.touch(mode=0o755)
     monkeypatch.setattr(base_client, "ROOT", tmp_path)
     monkeypatch.setattr(base_client, "RELEASE", tmp_path / "build")
+    monkeypatch.delenv("UNCORK_BIN", raising=False)
     for seconds, said in ((-2, ""), (2, f"uncork: the sources are newer than {binaries}: "
                                         f"cmake --build {tmp_path / 'build'}\n")):
         later = time.time_ns() + seconds * 10**9
         os.utime(source, ns=(later, later))
-        assert client_open({}).folder == binaries
+        assert client_open().folder == binaries
         assert capsys.readouterr().err == said
 
 

@@ -17,9 +17,9 @@ import pytest
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from mails import ODD, command_run, comparison_random, pasted, verified
 from suite.base.errors import UsageError
-from suite.commands.results import block_verify
-from suite.commands.results import uncork_paste as paste
-from suite.commands.results import uncork_verify as verify
+from suite.commands.compare import block_verify
+from suite.commands.compare import uncork_paste as paste
+from suite.commands.compare import uncork_verify as verify
 from suite.present.mail.block import comparison_block
 from suite.present.mail.parse import blocks_read, deviations_find
 from suite.present.mail.rules import rules_broken

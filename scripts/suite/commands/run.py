@@ -295,7 +295,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     programs = Programs(vocabulary.version, vocabulary.revision,
                         client.build_digest(targets.local),
                         builds_read(targets.local, builds_named(planned.plan)),
-                        targets.identities(), vocabulary.homepage, programs_used(
+                        targets.identities(), vocabulary.document.get("homepage"), programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),
