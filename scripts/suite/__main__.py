@@ -45,7 +45,8 @@ def command_run(arguments: list[str]) -> int:
     parse = parser.parse_args if command.in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it
     module = importlib.import_module(f"suite.commands.{command.module or name}")
-    return int(getattr(module, f"uncork_{name}")(options) or 0)
+    function = "_".join(["uncork", name, *([options.part] if command.parts else [])])
+    return int(getattr(module, function)(options) or 0)
 
 
 def main(arguments: list[str]) -> int:

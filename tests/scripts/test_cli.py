@@ -301,9 +301,10 @@ def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> 
 def test_each_command_has_a_function_and_each_module_a_command() -> None:
     files = {path.stem for path in (ROOT / "scripts/suite/commands").glob("*.py")} - {"__init__"}
     assert files == {command.module or name for name, command in COMMANDS.items()}
-    assert all(f"\ndef uncork_{name}(options" in (
-        ROOT / f"scripts/suite/commands/{command.module or name}.py").read_text()
-        for name, command in COMMANDS.items())
+    for name, command in COMMANDS.items():
+        text = (ROOT / f"scripts/suite/commands/{command.module or name}.py").read_text()
+        functions = [f"{name}_{part}" for part in command.parts] or [name]
+        assert all(f"\ndef uncork_{function}(options" in text for function in functions)
 
 
 def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The subcommands of `uncork`: `uncork NAME` is an entry of commands.toml and a function
-`uncork_NAME(options)`, which returns an exit status, or None for 0.
+`uncork_NAME(options)`, or one for each part, which returns an exit status, or None for 0.
 
 A module of commands may import every package; no module imports it. It is imported after its
 arguments are parsed, so that help and errors in arguments do not wait for pandas. For the same

@@ -84,14 +84,14 @@ def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = F
         return [claim_plan(targets, name, words, quick) for name in names]
 
 
-def list_main(options: argparse.Namespace) -> int:
+def uncork_claims_list(options: argparse.Namespace) -> None:
     planned = claims_plan(options.names or claim_names())
     if options.json:
         print(files.json_text([claim_head(one.scenario) | {
             "name": one.scenario.name, "seconds": round(one.seconds), "able": one.able,
             "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
         } for one in planned]), end="")
-        return 0
+        return
     for one in planned:
         origin = one.scenario.origin
         rows = [("asks", one.scenario.question),
@@ -105,7 +105,6 @@ def list_main(options: argparse.Namespace) -> int:
     able = [one for one in planned if one.able]
     print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in "
           f"{time_text(able)}")
-    return 0
 
 
 def result_check(result: Path, planned: Planned) -> None:
@@ -136,7 +135,7 @@ def claim_run(arguments: Sequence[str], kept: str) -> int:
     return status
 
 
-def run_main(options: argparse.Namespace) -> int:
+def uncork_claims_run(options: argparse.Namespace) -> int:
     """Replays the claims, then prints the report and returns its status."""
     words = [text for text in options.names if "=" in text]
     names = [text for text in options.names if "=" not in text]
@@ -166,18 +165,14 @@ def run_main(options: argparse.Namespace) -> int:
             index[result.name] = f"uncork run ended with status {status}"
             files.file_write(folder / files.CLAIMS, files.json_text(index))
     print(folder)
-    return report_print([folder], None)
+    return report_print([folder])
 
 
-def report_print(sources: Sequence[Path], style: str | None) -> int:
+def report_print(sources: Sequence[Path], style: str | None = None) -> int:
     systems = [system for source in sources for system in systems_read(source)]
     print(document_text(claims_document(systems), style), end="")
     return replays_status(verdicts_of(systems))
 
 
-def uncork_claims(options: argparse.Namespace) -> int:
-    if options.part == "list":
-        return list_main(options)
-    if options.part == "run":
-        return run_main(options)
+def uncork_claims_report(options: argparse.Namespace) -> int:
     return report_print([Path(text) for text in options.results], options.format)

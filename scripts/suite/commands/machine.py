@@ -75,33 +75,38 @@ def uncork_setup(options: argparse.Namespace) -> int:
 
 # ---- uncork lab ----
 
-def lab_run(host: str, command: Sequence[str]) -> None:
+def uncork_lab_up(options: argparse.Namespace) -> None:
+    """Makes a lab that stays up until `uncork lab down`."""
+    known = (*LINK_WORDS, SYSCTL_WORD)
+    for key in words_split(options.words):
+        if key not in known:
+            raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')
+    # the client adds the defaults
+    (checked,) = client_check(client_open(), [" ".join(["lab=on", *options.words])])
+    if reason := lab_refusal(checked.words):
+        raise Failure(reason)
+    lab_up(checked.words)
+    uncork_lab_status(options)
+
+
+def uncork_lab_status(options: argparse.Namespace) -> None:
+    print(*lab_status(), sep="\n")
+
+
+def uncork_lab_run(options: argparse.Namespace) -> None:
     """Replaces this process by the command on a host; PATH gets the folder of the binaries."""
-    if not command:
+    if not (command := options.command):
         raise UsageError("nothing to run: uncork lab run CMD ...")
-    host_enter(host)
+    host_enter(options.on)
     path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(client_place().folder)])
     try:
-        os.execvpe(command[0], list(command), os.environ | {"PATH": path})
+        os.execvpe(command[0], command, os.environ | {"PATH": path})
     except OSError as error:
         raise Failure(f"{command[0]}: {error.strerror}") from None
 
 
-def uncork_lab(options: argparse.Namespace) -> None:
-    """A lab that stays up until `uncork lab down`."""
-    if options.part == "run":
-        lab_run(options.on, options.command)
-    if options.part == "up":
-        known = (*LINK_WORDS, SYSCTL_WORD)
-        for key in words_split(options.words):
-            if key not in known:
-                raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')
-        # the client adds the defaults
-        (checked,) = client_check(client_open(), [" ".join(["lab=on", *options.words])])
-        if reason := lab_refusal(checked.words):
-            raise Failure(reason)
-        lab_up(checked.words)
-    for line in lab_down() if options.part == "down" else lab_status():
+def uncork_lab_down(options: argparse.Namespace) -> None:
+    for line in lab_down():
         print(line)
 
 

@@ -266,25 +266,20 @@ def uncork_run(options: argparse.Namespace) -> None:
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
-    """A line for each target whose kernel is none of those of the earlier sessions of a result.
-    hosts: the machines of the new session."""
-    def kernels(machines: Mapping[str, Facts]) -> dict[str, list[str]]:
-        return grouped((facts.get(TARGET, ""), facts["kernel"]) for facts in machines.values()
-                       if "kernel" in facts)
+    """A line if a target has a kernel that it had in no earlier session of a result. hosts: the
+    machines of the new session."""
+    def kernels(machines: Mapping[str, Facts]) -> set[str]:
+        return {f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
+                for facts in machines.values() if "kernel" in facts}
 
     try:
         before = kernels(files.machines_read(folder))
     except (OSError, Damaged):
         return []
-    lines = []
-    for target, found in kernels(hosts).items():
-        old = before.get(target, found)
-        if others := sorted({*found} - {*old}):
-            where = f" {TARGET}={target}" if target else ""
-            lines.append(f"another kernel{where}: {', '.join(others)}, in sessions before "
-                         f"{', '.join(sorted({*old}))}; a table joins their rounds, -o DIR keeps "
-                         "them apart")
-    return lines
+    others = kernels(hosts) - before
+    return [f"another kernel: {', '.join(sorted(others))}, in sessions before "
+            f"{', '.join(sorted(before))}; a table joins their rounds, -o DIR keeps them apart"
+            ] if before and others else []
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
