@@ -169,23 +169,15 @@ def outcome_check(journal: files.Journal) -> None:
                                        if dict(counted[cell]).keys() == {"failed"}})
 
 
-def result_named(words: Sequence[str], more: bool) -> Path | None:
-    """The folder of a result in place of a scenario. With --more only a result is possible."""
-    if len(words) != 1 or "=" in words[0] or words[0] in client.scenario_names():
-        return None
-    try:
-        folder = files.result_find(Path(words[0]))
-    except UsageError:
-        if more and not words[0].endswith(".toml"):
-            raise
-        return None
-    return folder if more or files.plan_read(folder) else None
-
-
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """The result to resume, and its plan; None if a new result is asked for."""
-    if not options.output and (named := result_named(options.words, options.more)):
-        options.output, options.words = named, []
+    """The result to resume, and its plan; None if a new result is asked for. A word that names a
+    result is taken for -o; with --more it must name one."""
+    name = options.words[0] if len(options.words) == 1 and not options.output else "="
+    if "=" not in name and not name.endswith(".toml") and name not in client.scenario_names():
+        with contextlib.nullcontext() if options.more else contextlib.suppress(UsageError):
+            folder = files.result_find(Path(name))
+            if options.more or files.plan_read(folder):
+                options.output, options.words = folder, []
     if not options.output or (options.words and not options.more):
         return None
     folder = Path(options.output)
