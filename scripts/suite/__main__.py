@@ -41,10 +41,12 @@ def command_run(arguments: list[str]) -> int:
         return 0
     if name not in COMMANDS:
         raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *NO_COMMANDS])}')
-    parser = parser_make(name)
-    parse = parser.parse_args if COMMANDS[name].in_order else parser.parse_intermixed_args
+    parser, command = parser_make(name), COMMANDS[name]
+    parse = parser.parse_args if command.in_order else parser.parse_intermixed_args
     options = parse(rest)  # before the command is imported, and pandas with it
-    return int(importlib.import_module(f"suite.commands.{name}").main(options) or 0)
+    module = importlib.import_module(f"suite.commands.{command.module or name}")
+    function = "_".join(["uncork", name, *([options.part] if command.parts else [])])
+    return int(getattr(module, function)(options) or 0)
 
 
 def main(arguments: list[str]) -> int:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from answers import NO_CONTRAST
 from suite import stats
 from suite.base.words import arguments_sort, words_text
-from suite.commands import parser_make, verify
+from suite.commands import parser_make
+from suite.commands.compare import uncork_verify
 from suite.contrast.contrast import Contrast, Status, Unit, Verdict
 from suite.contrast.verdicts import Family, Judged
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
@@ -19,17 +20,17 @@ from suite.present.mail.block import blocks_build
 from suite.present.tables.mail import block_lines
 
 
-def command_run(module, capsys, *arguments):
+def command_run(function, capsys, *arguments):
     """(exit status, standard output) of a command, in this process."""
-    parser = parser_make(module.__name__.rpartition(".")[2])
-    status = module.main(parser.parse_args([str(argument) for argument in arguments]))
+    parser = parser_make(function.__name__.removeprefix("uncork_"))
+    status = function(parser.parse_args([str(argument) for argument in arguments]))
     return status or 0, capsys.readouterr().out
 
 
 def verified(capsys, folder, text, *results):
     """command_run() of `uncork verify` on a mail of this text, or of these bytes."""
     (folder / "mail").write_bytes(text if isinstance(text, bytes) else text.encode())
-    return command_run(verify, capsys, folder / "mail", *results)
+    return command_run(uncork_verify, capsys, folder / "mail", *results)
 
 
 def pasted(matrix, *words, style="plain", utf8=False):

@@ -233,11 +233,12 @@ def test_sources_that_are_newer_are_said_and_nothing_is_built(
         path.touch(mode=0o755)
     monkeypatch.setattr(base_client, "ROOT", tmp_path)
     monkeypatch.setattr(base_client, "RELEASE", tmp_path / "build")
+    monkeypatch.delenv("UNCORK_BIN", raising=False)
     for seconds, said in ((-2, ""), (2, f"uncork: the sources are newer than {binaries}: "
                                         f"cmake --build {tmp_path / 'build'}\n")):
         later = time.time_ns() + seconds * 10**9
         os.utime(source, ns=(later, later))
-        assert client_open({}).folder == binaries
+        assert client_open().folder == binaries
         assert capsys.readouterr().err == said
 
 
@@ -296,9 +297,13 @@ def test_help_of_a_command_says_its_exit_statuses(uncork: Uncork, name: str) -> 
     assert COMMANDS[name].help in " ".join(texts[0].stdout.split())
 
 
-def test_each_command_has_a_file_and_each_file_is_a_command() -> None:
+def test_each_command_has_a_function_and_each_module_a_command() -> None:
     files = {path.stem for path in (ROOT / "scripts/suite/commands").glob("*.py")} - {"__init__"}
-    assert files == set(COMMANDS)
+    assert files == {command.module or name for name, command in COMMANDS.items()}
+    for name, command in COMMANDS.items():
+        text = (ROOT / f"scripts/suite/commands/{command.module or name}.py").read_text()
+        functions = [f"{name}_{part}" for part in command.parts] or [name]
+        assert all(f"\ndef uncork_{function}(options" in text for function in functions)
 
 
 def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:

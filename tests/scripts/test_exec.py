@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from conftest import ROOT, Uncork
+from suite.commands import machine
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has overrides")
 
@@ -52,15 +53,10 @@ def test_a_command_is_required_and_words_are_checked(uncork: Uncork):
     assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: write none")
 
 
-def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):
-    from suite.commands import exec as command
-    (tmp_path / "scenarios/subjects").mkdir(parents=True)
-    for name in ("redis", "qemu-nbd"):
-        (tmp_path / f"scenarios/subjects/{name}.toml").touch()
-    monkeypatch.setattr(command, "ROOT", tmp_path)
-    assert command.subject_name(["/usr/bin/redis-server", "x"]) == "redis"
-    assert command.subject_name(["qemu-nbd"]) == "qemu-nbd"
-    assert command.subject_name(["sh"]) is None
+def test_a_subject_is_measured_by_its_name():
+    assert machine.subject_name(["/usr/bin/redis-server", "x"]) == "redis"
+    assert machine.subject_name(["qemu-nbd"]) == "qemu-nbd"
+    assert machine.subject_name(["sh"]) is None
 
 
 @pytest.mark.parametrize("command, words", [
@@ -68,8 +64,7 @@ def test_a_subject_is_measured_by_its_name(monkeypatch, tmp_path):
     (("qemu-nbd", "--tls-creds", "t"), "qemu-nbd protocol=nbd op=read:4K security=gnutls"),
     (("nbdkit", "--tls=require"), "nbdkit protocol=nbd op=read:4K security=gnutls")])
 def test_the_command_that_measures_a_subject_is_a_plan(uncork: Uncork, command, words):
-    from suite.commands import exec as module
-    assert module.subject_words(command[0], command) == words
+    assert machine.subject_words(command[0], command) == words
     done = uncork.run("run", "-n", f"subject={words.split()[0]}", *words.split()[1:],
                       "override=none,more:64")
     assert "override=off" in done.stdout or "varies: override" in done.stdout

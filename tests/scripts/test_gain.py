@@ -12,7 +12,7 @@ from answers import matrix_of, result_make
 from rendered import table_text
 from suite.base.errors import UsageError
 from suite.base.words import words_split
-from suite.commands.table import table_asked
+from suite.commands.results import table_asked
 from suite.decide.summary import gain_build, summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import layout_choose

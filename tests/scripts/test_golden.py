@@ -75,7 +75,7 @@ def test_the_result_has_what_these_files_are_for(doubted):
 def test_each_format_of_each_command(doubted, name, monkeypatch):
     command, *words = COMMANDS[name]
     if command == "report":  # what gnuplot draws differs between its versions
-        monkeypatch.setattr("suite.commands.report.drawings_draw", lambda drawings: ())
+        monkeypatch.setattr("suite.commands.compare.drawings_draw", lambda drawings: ())
     done = uncork(command, doubted, *words)
     assert done.returncode == (1 if command == "check" else 0), done.stderr
     text = done.stdout.replace(str(doubted), "RESULTS")

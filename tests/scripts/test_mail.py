@@ -16,7 +16,7 @@ from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_
 from mails import ODD, Forged, command_run, comparison_random, pasted, verified
 from suite import stats
 from suite.base.errors import Failure, UsageError
-from suite.commands import paste
+from suite.commands.compare import uncork_paste as paste
 from suite.contrast.contrast import Unit, Verdict
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.decide.summary import Figure

@@ -13,7 +13,7 @@ from rendered import table_rendered, table_text
 from suite import stats
 from suite.base.errors import UsageError
 from suite.base.words import words_split
-from suite.commands.table import table_asked
+from suite.commands.results import table_asked
 from suite.contrast.contrast import Verdict
 from suite.decide.optimum import (
     ALIKE,

@@ -18,7 +18,7 @@ from result_make import Recipe, recipe_nodelay, recipe_sizes, result_write
 from sessions_make import recipe_sessions, sessions_write
 
 from answers import NODELAY, emulated, golden_check, matrix_of, page_body, refused, uncork
-from suite.commands.report import baseline_comparisons, forest_drawn
+from suite.commands.compare import baseline_comparisons, forest_drawn
 from suite.decide.claims import claims_decide
 from suite.decide.comparison.build import compare_baseline
 from suite.decide.summary import summary_build

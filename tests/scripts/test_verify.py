@@ -17,7 +17,9 @@ import pytest
 from answers import NODELAY, matrix_of, refused, result_make, uncork
 from mails import ODD, command_run, comparison_random, pasted, verified
 from suite.base.errors import UsageError
-from suite.commands import paste, verify
+from suite.commands.compare import block_verify
+from suite.commands.compare import uncork_paste as paste
+from suite.commands.compare import uncork_verify as verify
 from suite.present.mail.block import comparison_block
 from suite.present.mail.parse import blocks_read, deviations_find
 from suite.present.mail.rules import rules_broken
@@ -150,7 +152,7 @@ def test_a_damaged_block_is_never_the_same_and_never_an_error(nodelay, style, ca
     end = len(block) - (style == "md")  # what stands behind its command is no part of a block
     for seed in range(60):
         lines = damaged(block[:end], random.Random(f"{style} {seed}"))
-        same = [verify.block_verify(posted, [nodelay]) for posted in blocks_read("\n".join(lines))]
+        same = [block_verify(posted, [nodelay]) for posted in blocks_read("\n".join(lines))]
         assert same != [True] or words_of(lines) == words_of(block[:end]), lines
     assert "Traceback" not in capsys.readouterr().out
 

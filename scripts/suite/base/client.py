@@ -86,11 +86,6 @@ class Vocabulary:
         return str(self.document.get("revision", "unknown"))
 
     @property
-    def homepage(self) -> str | None:
-        """The address that these sources were cloned from; None if it is not public."""
-        return self.document.get("homepage")
-
-    @property
     def run_words(self) -> tuple[str, ...]:
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
 
@@ -111,10 +106,9 @@ class Checked:
     unsupported: str | None
 
 
-def client_place(environ: Mapping[str, str] = os.environ) -> Client:
+def client_place() -> Client:
     """Where the binaries should be: $UNCORK_BIN, else in the installation or in build/release."""
-    chosen = environ.get("UNCORK_BIN")
-    if chosen:
+    if chosen := os.environ.get("UNCORK_BIN"):
         return Client(Path(chosen).expanduser().absolute(), None)
     return Client(PROGRAMS, None) if PROGRAMS else Client(RELEASE / "bin", RELEASE)
 
@@ -132,9 +126,9 @@ def binary_missing(folder: Path) -> str | None:
     return next((name for name in BINARIES if shutil.which(folder / name) is None), None)
 
 
-def client_open(environ: Mapping[str, str] = os.environ) -> Client:
+def client_open() -> Client:
     """Finds the binaries. If sources are newer, one line on standard error says so."""
-    client = client_require(client_place(environ))
+    client = client_require(client_place())
     if client.built is not None:
         linked = max((client.folder / name).stat().st_mtime_ns for name in BINARIES)
         if any(path.stat().st_mtime_ns > linked for folder in ("common", "client", "server")
@@ -159,8 +153,7 @@ def build_client(client: Client, value: str) -> Client:
             return replace(client, folder=place, built=None)
     raise UsageError(
         f"build={value}: {' and '.join(BINARIES)} are not in {folder}, nor in its "
-        f"{' or '.join(BUILD_FOLDERS)}: give a checkout that is built, or the folder of a build"
-    )
+        f"{' or '.join(BUILD_FOLDERS)}: give a checkout that is built, or the folder of a build")
 
 
 def exit_text(status: int) -> str:
@@ -210,11 +203,7 @@ def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> lis
         complaint = complaint_text(done.stderr)
         raised = UsageError if done.returncode == 2 and complaint else Failure
         raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
-    answers = [line_read(line) for line in done.stdout.splitlines() if line.strip()]
-    if not client.place and None in answers:
-        raise Failure(f"{client.name} {arguments[0]} printed a line that is not JSON: "
-                      "is it of another version?")
-    return [answer for answer in answers if answer is not None]
+    return [answer for answer in map(line_read, done.stdout.splitlines()) if answer is not None]
 
 
 def line_read(line: str | bytes) -> dict[str, Any] | None:
@@ -265,12 +254,10 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
                     answer.get("unsupported")) for answer in answers]
 
 
-def client_facts(client: Client, words: Iterable[str],
-                 options: Sequence[str] = ()) -> dict[str, Any]:
-    """Facts about the machines of both ends: `--facts`. options: for ends that words name."""
-    asked = list(words)
-    own = options_for_server(client.server_options, asked)
-    return client_ask_object(client, ["--facts", *own, *options, *asked], "client")
+def client_facts(client: Client, words: Sequence[str]) -> dict[str, Any]:
+    """Facts about the machines of both ends: `--facts`."""
+    options = options_for_server(client.server_options, words)
+    return client_ask_object(client, ["--facts", *options, *words], "client")
 
 
 def client_batch(client: Client, lines: Sequence[str], limit_s: float,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The subcommands of `uncork`: each is an entry of commands.toml and a module with `main(options)`.
-It returns an exit status, or None for 0.
+"""The subcommands of `uncork`: `uncork NAME` is an entry of commands.toml and a function
+`uncork_NAME(options)`, or one for each part, which returns an exit status, or None for 0.
 
-A module of a command may import every package; no module imports it. It is imported after its
+A module of commands may import every package; no module imports it. It is imported after its
 arguments are parsed, so that help and errors in arguments do not wait for pandas. For the same
 reason a function here imports what it alone needs.
 """
@@ -42,6 +42,7 @@ class Command(NamedTuple):
     """A table of commands.toml, which explains it."""
 
     help: str
+    module: str = ""
     exit: str = ""
     examples: str = ""
     arguments: Mapping[str, Mapping[str, Any]] = {}

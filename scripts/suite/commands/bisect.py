@@ -174,7 +174,7 @@ def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
     return log
 
 
-def main(options: argparse.Namespace) -> int:
+def uncork_bisect(options: argparse.Namespace) -> int:
     signals_handle()
     gates = gates_parse([text for text in options.fail_if if text != UNSUPPORTED])
     named = " ".join(options.words).count(TREE)

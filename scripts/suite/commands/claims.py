@@ -6,14 +6,13 @@ asked for, and why one could not run. It starts `uncork run` for each, which res
 """
 
 import argparse
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, Interrupted, UsageError
-from suite.base.process import SUITE, signals_blocked, signals_unblock
+from suite.base.process import SUITE, process_run
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
 from suite.decide.expressions import claim_parse, claims_check
@@ -39,20 +38,20 @@ from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
+FOREVER_S = 1e6
 
 
 class Planned(NamedTuple):
     """A claim with its plan on this machine. lacking: why some of its cells cannot run, or empty.
-    plan: None if there is no such target."""
+    plan: None if there is no such target. seconds: how long its replay takes, without this number
+    of programs of unknown time."""
 
     path: Path
     scenario: Scenario
     lacking: str
     plan: Plan | None = None
-
-    @property
-    def name(self) -> str:
-        return self.scenario.name
+    seconds: float = 0.0
+    programs: int = 0
 
     @property
     def able(self) -> bool:
@@ -60,22 +59,15 @@ class Planned(NamedTuple):
         return self.plan is not None and bool(self.plan.runnable)
 
     @property
-    def estimate(self) -> tuple[float, int]:
-        """How long its replay takes in seconds, without this number of runs of unknown time."""
-        if self.plan is None:
-            return 0.0, 0
-        seconds, unknown = runs_seconds(round_order(self.plan.runnable, 0, 1))
-        return seconds * (self.plan.rounds + 1), unknown * (self.plan.rounds + 1)
-
-    @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        return time_text(*self.estimate) if self.able else f"{CANNOT_RUN}: {self.lacking}"
+        return time_text([self]) if self.able else f"{CANNOT_RUN}: {self.lacking}"
 
 
-def time_text(seconds: float, programs: int) -> str:
+def time_text(claims: Sequence[Planned]) -> str:
+    programs = sum(one.programs for one in claims)
     more = f", and {counted_text(programs, 'whole program')}" if programs else ""
-    return f"about {clock_text(seconds)}{more}"
+    return f"about {clock_text(sum(one.seconds for one in claims))}{more}"
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -88,7 +80,9 @@ def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -
         return Planned(path, scenario, str(error))
     claims_check(scenario, path, plan, bool(words))
     lacking = next((cell.unsupported for cell in plan.cells if cell.unsupported), "")
-    return Planned(path, scenario, lacking, plan)
+    seconds, programs = runs_seconds(round_order(plan.runnable, 0, 1))
+    return Planned(path, scenario, lacking, plan, seconds * (plan.rounds + 1),
+                   programs * (plan.rounds + 1))
 
 
 def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = False
@@ -97,14 +91,14 @@ def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = F
         return [claim_plan(targets, name, words, quick) for name in names]
 
 
-def list_main(options: argparse.Namespace) -> int:
+def uncork_claims_list(options: argparse.Namespace) -> None:
     planned = claims_plan(options.names or claim_names())
     if options.json:
         print(files.json_text([claim_head(one.scenario) | {
-            "name": one.name, "seconds": round(one.estimate[0]), "able": one.able,
+            "name": one.scenario.name, "seconds": round(one.seconds), "able": one.able,
             "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
         } for one in planned]), end="")
-        return 0
+        return
     for one in planned:
         origin = one.scenario.origin
         rows = [("asks", one.scenario.question),
@@ -113,21 +107,19 @@ def list_main(options: argparse.Namespace) -> int:
                                      for claim in one.scenario.claims)),
                 ("here", one.text),
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
-        print("\n".join([one.name, *labelled_lines(rows, terminal_width(100), "  "), ""]))
-    able = [one.estimate for one in planned if one.able]
-    time = time_text(sum(seconds for seconds, _ in able), sum(programs for _, programs in able))
-    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in {time}")
-    return 0
-
-
-def as_published(scenario: Scenario) -> Scenario:
-    """The parts of a claim that neither words of the shell nor --quick can change."""
-    return Scenario(scenario.name, origin=scenario.origin, arms=scenario.arms,
-                    claims=scenario.claims)
+        lines = labelled_lines(rows, terminal_width(100), "  ")
+        print(one.scenario.name, *lines, "", sep="\n")
+    able = [one for one in planned if one.able]
+    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in "
+          f"{time_text(able)}")
 
 
 def result_check(result: Path, planned: Planned) -> None:
     """UsageError if the stored result of a claim is of another claim or of other words."""
+    def as_published(one: Scenario) -> object:
+        """What neither words of the shell nor --quick can change."""
+        return one.name, one.origin, one.arms, one.claims
+
     if not (plan := files.plan_read(result)):
         return
     if as_published(scenario_load(result / files.SCENARIO)) != as_published(planned.scenario):
@@ -141,64 +133,53 @@ def result_check(result: Path, planned: Planned) -> None:
 def claim_run(arguments: Sequence[str], kept: str) -> int:
     """Runs `uncork run` and returns its exit status. A signal to this program or to that one ends
     both; the error then has the text kept."""
-    child = None
     try:
-        with signals_blocked():
-            child = subprocess.Popen([*SUITE, "run", *arguments], stdout=subprocess.DEVNULL,
-                                     preexec_fn=signals_unblock)
-        status = child.wait()
+        status = process_run([*SUITE, "run", *arguments], "", FOREVER_S, stderr=None).returncode
     except KeyboardInterrupt as signalled:
-        if child:
-            child.terminate()
-            child.wait()
         raise Interrupted(signalled, f": {kept}") from None
     if not 0 <= status < 128:  # a signal ended it, or its shell
         raise Failure(kept)
     return status
 
 
-def run_main(options: argparse.Namespace) -> int:
+def uncork_claims_run(options: argparse.Namespace) -> int:
     """Replays the claims, then prints the report and returns its status."""
     words = [text for text in options.names if "=" in text]
     names = [text for text in options.names if "=" not in text]
     if not names:
         raise UsageError(f"claims run: which claims? ID, or {ALL}")
     planned = claims_plan(claim_names() if names == [ALL] else names, words, options.quick)
-    folder = (Path(options.output) if options.output
-              else folder_name(files.results_folder(), "claims"))
+    folder = Path(options.output or folder_name(files.results_folder(), "claims"))
     for one in planned:
-        result_check(folder / one.name, one)
+        result_check(folder / one.scenario.name, one)
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
     files.writable_check(folder / files.CLAIMS)  # a pipe would never be read to its end
     index = index_read(folder)
     for number, one in enumerate(planned, 1):
-        index[one.name] = "" if one.able else one.lacking
+        result = folder / one.scenario.name
+        index[result.name] = "" if one.able else one.lacking
         files.file_write(folder / files.CLAIMS, files.json_text(index))
-        say(f"claim {number} of {len(planned)}: {one.name}: {one.text}")
+        say(f"claim {number} of {len(planned)}: {result.name}: {one.text}")
         if not one.able:
-            (folder / one.name).mkdir(exist_ok=True)
-            files.file_write(folder / one.name / files.SCENARIO, scenario_text(one.scenario))
+            result.mkdir(exist_ok=True)
+            files.file_write(result / files.SCENARIO, scenario_text(one.scenario))
             continue
         quick = ["--quick"] if options.quick else []
-        status = claim_run([str(one.path), *words, *quick, "-o", str(folder / one.name)],
+        status = claim_run([str(one.path), *words, *quick, "-o", str(result)],
                            f"{folder} keeps what was measured so far; the same command resumes it")
-        if not (folder / one.name / files.PLAN).exists():
-            index[one.name] = f"uncork run ended with status {status}"
+        if not (result / files.PLAN).exists():
+            index[result.name] = f"uncork run ended with status {status}"
             files.file_write(folder / files.CLAIMS, files.json_text(index))
     print(folder)
-    return report_print([folder], None)
+    return report_print([folder])
 
 
-def report_print(sources: Sequence[Path], style: str | None) -> int:
+def report_print(sources: Sequence[Path], style: str | None = None) -> int:
     systems = [system for source in sources for system in systems_read(source)]
     print(document_text(claims_document(systems), style), end="")
     return replays_status(verdicts_of(systems))
 
 
-def main(options: argparse.Namespace) -> int:
-    if options.part == "list":
-        return list_main(options)
-    if options.part == "run":
-        return run_main(options)
+def uncork_claims_report(options: argparse.Namespace) -> int:
     return report_print([Path(text) for text in options.results], options.format)

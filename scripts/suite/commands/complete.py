@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from suite.base import ROOT, client
+from suite.base import ROOT, client, grouped
 from suite.base.errors import UncorkError
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, OVERRIDE, SUBJECT
@@ -76,10 +76,6 @@ class Line:
             if word["scope"] == "cell" or self.command in COMMANDS]
         return client.Vocabulary(listed.document, {key: listed.words[key] for key in keys})
 
-    @property
-    def changes(self) -> dict[str, Variant]:
-        return {one["name"]: one for one in self.vocabulary.document.get("changes", ())}
-
     @cached_property
     def scenario(self) -> Mapping[str, Any]:
         files = [client.scenario_path(text) for text in self.before
@@ -87,46 +83,36 @@ class Line:
         return tomllib.loads(files[0].read_text()) if files else {}
 
     @cached_property
-    def parameters(self) -> dict[str, str]:
-        """The parameters of the subjects and loads in the line, with their defaults."""
-        names = [name for text in self.before if text.startswith((f"{SUBJECT}=", f"{LOAD}="))
-                 for name in text.partition("=")[2].split(",")]
-        return {f"{name}.{key}": value for name, one in programs_read().items() if name in names
-                for key, value in one.defaults.items()} if names else {}
-
-    @cached_property
-    def cells(self) -> list[Mapping[str, str]]:
-        folders = [result_find(Path(text)) for text in self.before if "=" not in text]
-        return [cell["words"] for folder in folders
-                for cell in json.loads((folder / PLAN).read_text())["cells"]]
+    def known(self) -> dict[str, tuple[str, Candidates]]:
+        """The words that may stand here, each with its meaning and its values."""
+        if self.reads_result:
+            return {key: ("of this command", self.offered(*kinds.split()))
+                    for key, kinds in self.own.items()} | {
+                        key: ("", named(values)) for key, values in self.axes.items()}
+        found = {ARM: ("words of the scenario, by name", named(arm["name"] for arm in arms))
+                 } if (arms := self.scenario.get(ARM)) else {}
+        programs = [name for text in self.before if text.startswith((f"{SUBJECT}=", f"{LOAD}="))
+                    for name in text.partition("=")[2].split(",") if name in programs_read()]
+        found |= {f"{name}.{key}": (f"{value} by default", named([value])) for name in programs
+                  for key, value in programs_read()[name].defaults.items()}
+        end, dot, _ = self.last.partition("=")[0].rpartition(".")
+        return found | {f"{end}{dot}{key}": (word["help"], self.values(word))
+                        for key, word in self.vocabulary.words.items()
+                        if not dot or (word["ends"] and end in ENDS)}
 
     @property
-    def axes(self) -> list[str]:
-        return [key for key in dict.fromkeys(key for cell in self.cells for key in cell)
-                if len({cell.get(key) for cell in self.cells}) > 1]
+    def axes(self) -> dict[str, list[str]]:
+        """The words that vary in the results of the line, each with its values."""
+        folders = [result_find(Path(text)) for text in self.before if "=" not in text]
+        cells = [cell["words"] for folder in folders
+                 for cell in json.loads((folder / PLAN).read_text())["cells"]]
+        values = grouped(pair for cell in cells for pair in cell.items())
+        return {key: found for key, found in values.items()
+                if len({cell.get(key) for cell in cells}) > 1}
 
-    def words(self) -> Candidates:
-        """`key=` of the words of a run, without those that the line has already."""
-        end, dot, _ = self.last.rpartition(".")
-        found = named([ARM] if self.scenario.get(ARM) else [], "words of the scenario, by name")
-        found |= {key: f"{value} by default" for key, value in self.parameters.items()}
-        found |= {f"{end}{dot}{key}": word["help"] for key, word in self.vocabulary.words.items()
-                  if not dot or (word["ends"] and end in ENDS)}
-        given = {text.partition("=")[0] for text in self.before} - {"not"}
-        return {f"{key}=": means for key, means in found.items() if key not in given}
-
-    def values(self, key: str) -> Candidates:
-        if key in self.own:
-            return self.offered(*self.own[key].split())
-        if self.reads_result:
-            return named(cell[key] for cell in self.cells if key in cell)
-        if key == ARM:
-            return named(arm["name"] for arm in self.scenario.get(ARM, ()))
-        if key in self.parameters:
-            return named([self.parameters[key]])
-        word = self.vocabulary.words.get(key.rpartition(".")[2])
-        if word is None:
-            return {}
+    def values(self, word: Mapping[str, Any]) -> Candidates:
+        """The values of a word: those of the scenario first."""
+        key = word["key"]
         here = (self.scenario.get("fixed", {}) | self.scenario.get("sweep", {})).get(key, [])
         names = [*map(str, here if isinstance(here, list) else [here]),
                  *word.get("choices", ()), *word.get("names", ()), word["default"] or ""]
@@ -136,6 +122,15 @@ class Line:
                         if one.kind == key}
         return typed({name: variants.get(name, {}) for name in (*names, *variants) if name})
 
+    @property
+    def changes(self) -> dict[str, Variant]:
+        return {one["name"]: one for one in self.vocabulary.document.get("changes", ())}
+
+    def words(self) -> Candidates:
+        """`key=` of the known words, without those that the line has already."""
+        given = {text.partition("=")[0] for text in self.before} - {"not"}
+        return {f"{key}=": means for key, (means, _) in self.known.items() if key not in given}
+
     def values_of_last(self) -> Candidates:
         """Candidates for the last word, `key=value`, where value may be a list, or words."""
         key, _, value = self.last.partition("=")
@@ -144,7 +139,7 @@ class Line:
             found = inner.values_of_last() if "=" in value else inner.words()
             return {f"{key}={name}": means for name, means in found.items()}
         head, comma, _ = value.rpartition(",")
-        return {f"{key}={head}{comma}{name}": means for name, means in self.values(key).items()
+        return {f"{key}={head}{comma}{name}": means for name, means in self.known[key][1].items()
                 if name not in head.split(",")}
 
     def offered(self, *kinds: str) -> Candidates:
@@ -153,7 +148,7 @@ class Line:
         of_kind: Mapping[str, Callable[[], Candidates]] = {
             "SCENARIO": lambda: named(client.scenario_names(), "scenario"),
             "RESULT": results, "RESULTS": results,
-            "WORD": self.selectors if self.reads_result else self.explained,
+            "WORD": self.words if self.reads_result else self.explained,
             "WORD=VALUE": self.words,
             "ID": lambda: named(client.claim_names()),
             "NAME": installable,
@@ -171,11 +166,6 @@ class Line:
             elif kind.islower():
                 found[kind] = ""
         return found
-
-    def selectors(self) -> Candidates:
-        """The words of a command that reads results: its own, and those that select cells."""
-        return named((f"{key}=" for key in self.own), "of this command") | named(
-            f"{key}=" for key in self.axes)
 
     def explained(self) -> Candidates:
         """What `uncork list` explains."""
@@ -249,7 +239,7 @@ def candidates_of(line: str) -> Candidates:
     return {name: means for name, means in found.items() if name.startswith(last)}
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_complete(options: argparse.Namespace) -> None:
     """Prints the candidates. It prints no error: the command itself reports what is wrong."""
     try:
         found = candidates_of(options.line)

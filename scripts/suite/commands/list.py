@@ -245,7 +245,7 @@ def name_text(name: str, vocabulary: client.Vocabulary, programs: client.Client)
     return "\n\n".join(filter(None, texts))
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_list(options: argparse.Namespace) -> None:
     programs = client.client_open()
     vocabulary = client.client_list(programs)
     if options.name and options.json:

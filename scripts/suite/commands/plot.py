@@ -45,7 +45,7 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
     return pictures
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_plot(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a picture is several files: give a folder")
     asked = arguments_sort(options.results, options.words, PLOT_WORDS)

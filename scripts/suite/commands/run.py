@@ -169,23 +169,15 @@ def outcome_check(journal: files.Journal) -> None:
                                        if dict(counted[cell]).keys() == {"failed"}})
 
 
-def result_named(words: Sequence[str], more: bool) -> Path | None:
-    """The folder of a result in place of a scenario. With --more only a result is possible."""
-    if len(words) != 1 or "=" in words[0] or words[0] in client.scenario_names():
-        return None
-    try:
-        folder = files.result_find(Path(words[0]))
-    except UsageError:
-        if more and not words[0].endswith(".toml"):
-            raise
-        return None
-    return folder if more or files.plan_read(folder) else None
-
-
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
-    """The result to resume, and its plan; None if a new result is asked for."""
-    if not options.output and (named := result_named(options.words, options.more)):
-        options.output, options.words = named, []
+    """The result to resume, and its plan; None if a new result is asked for. A word that names a
+    result is taken for -o; with --more it must name one."""
+    name = options.words[0] if len(options.words) == 1 and not options.output else "="
+    if "=" not in name and not name.endswith(".toml") and name not in client.scenario_names():
+        with contextlib.nullcontext() if options.more else contextlib.suppress(UsageError):
+            folder = files.result_find(Path(name))
+            if options.more or files.plan_read(folder):
+                options.output, options.words = folder, []
     if not options.output or (options.words and not options.more):
         return None
     folder = Path(options.output)
@@ -221,7 +213,7 @@ def full_disk_explained() -> Iterator[None]:
                       f"space, to go on: {resume_command()}") from None
 
 
-def main(options: argparse.Namespace) -> None:
+def uncork_run(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
     if options.fail_if and not options.dry_run:
@@ -266,25 +258,20 @@ def main(options: argparse.Namespace) -> None:
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
-    """A line for each target whose kernel is none of those of the earlier sessions of a result.
-    hosts: the machines of the new session."""
-    def kernels(machines: Mapping[str, Facts]) -> dict[str, list[str]]:
-        return grouped((facts.get(TARGET, ""), facts["kernel"]) for facts in machines.values()
-                       if "kernel" in facts)
+    """A line if a target has a kernel that it had in no earlier session of a result. hosts: the
+    machines of the new session."""
+    def kernels(machines: Mapping[str, Facts]) -> set[str]:
+        return {f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
+                for facts in machines.values() if "kernel" in facts}
 
     try:
         before = kernels(files.machines_read(folder))
     except (OSError, Damaged):
         return []
-    lines = []
-    for target, found in kernels(hosts).items():
-        old = before.get(target, found)
-        if others := sorted({*found} - {*old}):
-            where = f" {TARGET}={target}" if target else ""
-            lines.append(f"another kernel{where}: {', '.join(others)}, in sessions before "
-                         f"{', '.join(sorted({*old}))}; a table joins their rounds, -o DIR keeps "
-                         "them apart")
-    return lines
+    others = kernels(hosts) - before
+    return [f"another kernel: {', '.join(sorted(others))}, in sessions before "
+            f"{', '.join(sorted(before))}; a table joins their rounds, -o DIR keeps them apart"
+            ] if before and others else []
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
@@ -293,7 +280,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
     programs = Programs(builds_read(targets.local, builds_named(planned.plan)),
-                        targets.identities(), vocabulary.homepage, programs_used(
+                        targets.identities(), vocabulary.document.get("homepage"), programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""The commands about this machine and its programs: `uncork doctor`, `subjects`, `setup`, `lab` and
+`exec`."""
+
+import argparse
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from suite.base import ROOT
+from suite.base.client import client_check, client_open, client_place
+from suite.base.errors import Failure, UsageError, nearest_hint
+from suite.base.installation import BUILD_HINT
+from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
+from suite.base.runner_words import TARGET, target_of
+from suite.base.text import labelled_lines, terminal_width
+from suite.base.words import words_split, words_text
+from suite.doctor.checks import findings_collect
+from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
+from suite.measure.plan import plan_make
+from suite.measure.words import scenario_choose
+from suite.places.lab import host_enter, lab_down, lab_status, lab_up
+from suite.places.targets import LocalTargets, targets_require
+from suite.scenario import subject
+
+WATCH_S = 0.5  # some 50 clock ticks of each CPU, enough to measure its load in percent
+
+
+def uncork_doctor(options: argparse.Namespace) -> None:
+    words = CellWords()
+    if options.words:
+        planned = plan_make(LocalTargets(client_open()), *scenario_choose(options.words))
+        words = CellWords(tuple(cell.words for cell in planned.plan.cells))
+    findings = findings_collect(words, WATCH_S)
+    try:
+        targets_require(map(target_of, words.cells or ()))
+    except (Failure, UsageError) as error:
+        lacks = Finding(Status.DISTURBS, str(error), "the run does not begin")
+        findings = {TARGET: lacks} | findings
+    if options.json:
+        documents = [finding_document(name, finding) for name, finding in findings.items()]
+        print(json.dumps({"findings": documents}, indent=1))
+    else:
+        print(findings_text(findings, options.all, terminal_width(100)), end="")
+
+
+def program_rows(program: subject.Program) -> list[tuple[str, str]]:
+    """What is known of a subject or a load, with its version here or what is missing."""
+    words = {f"{program.name}.{key}": value for key, value in program.defaults.items()}
+    tls = ", TLS" if program.arguments_tls is not None else ""
+    moves = [("moves", program.moves)] if isinstance(program, subject.Load) else []
+    return [("is", program.says),
+            ("here", subject.version_read(program) or subject.missing_text(program)),
+            ("speaks", f"{', '.join(program.protocols)}; {', '.join(program.transports)}{tls}"),
+            *moves, ("words", words_text(words)),
+            ("packages", "none" if program.apt == subject.NO_PACKAGE
+             else f"apt {program.apt}, dnf {program.dnf}")]
+
+
+def uncork_subjects(options: argparse.Namespace) -> None:
+    programs, width = subject.programs_read(), terminal_width(100)
+    print(subject.definitions_text(programs) if options.json else
+          "\n\n".join("\n".join([f"{one.kind}={name}", *labelled_lines(
+              program_rows(one), width, "  ")]) for name, one in programs.items()))
+
+
+def uncork_setup(options: argparse.Namespace) -> int:
+    listed = None if options.names else subprocess.PIPE  # a shell prints a line per failed write
+    done = subprocess.run([ROOT / "scripts/setup/target", *options.names], stdout=listed, text=True)
+    print(done.stdout or "", end="")
+    return done.returncode
+
+
+# ---- uncork lab ----
+
+def uncork_lab_up(options: argparse.Namespace) -> None:
+    """Makes a lab that stays up until `uncork lab down`."""
+    known = (*LINK_WORDS, SYSCTL_WORD)
+    for key in words_split(options.words):
+        if key not in known:
+            raise UsageError(f'"{key}" is no word of a lab{nearest_hint(key, known)}')
+    # the client adds the defaults
+    (checked,) = client_check(client_open(), [" ".join(["lab=on", *options.words])])
+    lab_up(checked.words)
+    uncork_lab_status(options)
+
+
+def uncork_lab_status(options: argparse.Namespace) -> None:
+    print(*lab_status(), sep="\n")
+
+
+def uncork_lab_run(options: argparse.Namespace) -> None:
+    """Replaces this process by the command on a host; PATH gets the folder of the binaries."""
+    if not (command := options.command):
+        raise UsageError("nothing to run: uncork lab run CMD ...")
+    host_enter(options.on)
+    path = os.pathsep.join([os.environ.get("PATH", os.defpath), str(client_place().folder)])
+    try:
+        os.execvpe(command[0], command, os.environ | {"PATH": path})
+    except OSError as error:
+        raise Failure(f"{command[0]}: {error.strerror}") from None
+
+
+def uncork_lab_down(options: argparse.Namespace) -> None:
+    for line in lab_down():
+        print(line)
+
+
+# ---- uncork exec ----
+
+def subject_name(command: Sequence[str]) -> str | None:
+    """The subject of `uncork run` that a command starts; None if it starts no subject."""
+    name = Path(command[0]).name
+    return next((known for known in (name, name.removesuffix("-server"))
+                 if isinstance(subject.programs_read().get(known), subject.Subject)), None)
+
+
+def subject_words(name: str, command: Sequence[str]) -> str:
+    """The value of `subject=` and more words, for a run like the use of this server."""
+    server = subject.programs_read()[name]
+    protocol = server.protocols[0]
+    operation = "read" if protocol.startswith("nbd") else "get"
+    tls = server.arguments_tls is not None and any("tls" in argument for argument in command)
+    return f"{name} protocol={protocol} op={operation}:4K{' security=gnutls' if tls else ''}"
+
+
+def words_and_command(texts: Sequence[str]) -> tuple[list[str], list[str]]:
+    count = 0
+    while count < len(texts) and texts[count] != "--" and (
+            "=" in texts[count] or texts[count].startswith("-")
+            or texts[count - 1:count] == ["--json"]):
+        count += 1
+    command = list(texts[count:])
+    command = command[1:] if command[:1] == ["--"] else command
+    if not command:
+        raise UsageError("nothing to run: uncork exec [override=more:64] -- COMMAND")
+    return list(texts[:count]), command
+
+
+def environment_of_user() -> dict[str, str]:
+    """The environment without the folder that scripts/uncork adds to PYTHONPATH."""
+    kept = dict(os.environ)
+    paths = kept.pop("PYTHONPATH", "").split(os.pathsep)
+    if others := [path for path in paths if path and Path(path) != ROOT / "scripts"]:
+        kept["PYTHONPATH"] = os.pathsep.join(others)
+    return kept
+
+
+def uncork_exec(options: argparse.Namespace) -> None:
+    """Becomes uncork-exec, which runs COMMAND: the exit status is that of COMMAND."""
+    words, command = words_and_command(options.command)
+    if options.json is not None:
+        words += ["--json", *filter(None, [options.json])]
+    if name := subject_name(command):
+        words += ["--subject", subject_words(name, command)]
+    program = client_place().folder / "uncork-exec"
+    try:
+        os.execve(program, [program.name, *words, "--", *command], environment_of_user())
+    except OSError as error:
+        raise Failure(f"{program}: {error.strerror}: {BUILD_HINT}") from None

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""The commands that print what is in one result: `uncork table`, `show`, `check` and `export`."""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from suite.base import grouped
+from suite.base.errors import UsageError
+from suite.base.text import say, terminal_width
+from suite.base.words import Arguments, arguments_sort, names_split, words_text
+from suite.commands import COMMANDS
+from suite.decide.claims import claims_decide, claims_status
+from suite.observe.frame import Cell, Matrix, matrix_load
+from suite.observe.histogram import Histogram
+from suite.observe.machines import TIMES_INVALID
+from suite.observe.measured import histogram_of
+from suite.observe.selection import left_out_text, matrix_narrow
+from suite.present.claims import tap_text
+from suite.present.hgrm import hgrm_text
+from suite.present.pictures.parts import name_safe
+from suite.present.show import cell_choose, cells_text, show_text
+from suite.present.table import table_document
+from suite.present.tables import document_text
+from suite.result.files import file_write, output_folder
+from suite.scenario.scenario import TableLayout
+
+
+def matrix_asked(command: str, options: argparse.Namespace) -> tuple[Matrix, Arguments]:
+    """The selected cells of one result, and the arguments that ask for them."""
+    own = COMMANDS[command].own
+    asked = arguments_sort(options.results, options.words, own)
+    matrix = matrix_load(options.results, asked.own.get("margin"))
+    return matrix_narrow(matrix, asked.words, own), asked
+
+
+# ---- uncork table ----
+
+def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
+    """The layout of the shell, which replaces that of the scenario; gain= replaces best=, too."""
+    names = {key: names_split(key, value) for key, value in own.items() if key != "margin"}
+    given = {key: own[key] for key in ("gain", "best") if key in own}
+    asked = {key: name for key, name in given.items() if name != "off"}
+    if len(asked) > 1:
+        raise UsageError("a table has gain=... or best=..., not both")
+    kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best")
+                             if key not in given}
+    return TableLayout(names.get("rows", default.rows), names.get("columns", default.columns),
+                       **(kept | asked))
+
+
+def uncork_table(options: argparse.Namespace) -> None:
+    matrix, asked = matrix_asked("table", options)
+    layout = table_asked(asked.own, matrix.result.scenario.table)
+    text = document_text(table_document(matrix, layout), options.format)
+    say(left_out_text(matrix, asked.words))
+    print(text, end="")
+
+
+# ---- uncork show and check ----
+
+def uncork_show(options: argparse.Namespace) -> None:
+    matrix = matrix_load(options.results)
+    print(show_text(matrix, cell_choose(matrix, options.words), terminal_width()), end="")
+
+
+def uncork_check(options: argparse.Namespace) -> int:
+    matrix, asked = matrix_asked("check", options)
+    verdicts = claims_decide(matrix)
+    if matrix.result.scenario.claims and not verdicts:
+        raise UsageError(
+            f'no claim of {matrix.result.name} is only about "{words_text(asked.words)}"')
+    say(left_out_text(matrix, asked.words))
+    print(tap_text(verdicts), end="")
+    return claims_status(verdicts)
+
+
+# ---- uncork export ----
+
+def missing_text(cells: Sequence[Cell], histogram: str) -> str:
+    """Why these cells have no histogram, each with its reason if it has no good run."""
+    named = grouped((
+        TIMES_INVALID if cell.emulated else
+        f"{cell.status} ({cell.reasons[0]})" if cell.reasons and not cell.runs_ok else
+        f"no run has {histogram}", cell)
+        for cell in sorted(cells, key=lambda cell: not cell.emulated))
+    return "; ".join(f"{why}: {cells_text(found)}" for why, found in named.items())
+
+
+def histograms_find(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Histogram]:
+    """The histogram of each cell, by name. Prints which cells have none; UsageError if all."""
+    found = {cell.name: histogram_of(matrix.runs_good(cell.name), histogram) for cell in cells}
+    missing = [cell for cell in cells if found[cell.name] is None]
+    if len(missing) == len(cells):
+        raise UsageError(f"{matrix.result.folder}: {missing_text(missing, histogram)}")
+    if missing:
+        say(f"left out, {missing_text(missing, histogram)}")
+    return {name: merged for name, merged in found.items() if merged}
+
+
+def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[str, Cell]:
+    """The cells by the names of their files: the values of the words that vary, then the histogram
+    unless it is latency. UsageError if two cells have the same name."""
+    files: dict[str, Cell] = {}
+    what = [] if histogram == "latency" else [histogram]
+    for cell in cells:
+        values = [value or "none" for value in cell.axes.values()] or [matrix.result.name]
+        name = name_safe("-".join(values + what)) + ".hgrm"
+        if name in files:
+            raise UsageError(f"{files[name].text} and {cell.text} would both be "
+                             f"{name}: export them one by one")
+        files[name] = cell
+    return files
+
+
+def uncork_export(options: argparse.Namespace) -> None:
+    if options.output == "-":
+        whole = matrix_load(options.results)
+        cell = cell_choose(whole, options.words, "export -o -")
+        found = histograms_find(whole, [cell], options.of)
+        print(hgrm_text(found[cell.name], options.unit), end="")
+        return
+    matrix, asked = matrix_asked("export", options)
+    cells = [*matrix.cells.values()]
+    histograms = histograms_find(matrix, cells, options.of)
+    say(left_out_text(matrix, asked.words))
+    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
+    folder = Path(options.output) if options.output else output_folder(options.results) / "hgrm"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, cell in files.items():
+        file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))
+        print(folder / name)
