@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
 
-import contextlib
 import functools
 import sys
 import textwrap
 import tomllib
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
@@ -63,15 +61,6 @@ fine = partial(Finding, Status.FINE)
 
 class Unknown(Exception):
     """A fact that a check needs is missing. The text is the reason, in one line."""
-
-
-@contextlib.contextmanager
-def question(name: str) -> Iterator[None]:
-    """Makes an error of the system Unknown, with the name of what was asked. Also a decorator."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        raise Unknown(f"{name}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def finding_document(name: str, finding: Finding) -> dict[str, Any]:

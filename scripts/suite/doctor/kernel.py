@@ -2,7 +2,7 @@
 """Checks of the kernel: debugging options, tracers, BPF programs, filters, CPU accounting."""
 
 from suite.base.units import counted_text
-from suite.doctor.facts import SystemFacts, fields_read
+from suite.doctor.facts import SystemFacts
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 # Kconfig options: HEAVY slow every path down, some of them several times; LIGHT cost a little
@@ -79,7 +79,7 @@ def ftrace_tracers(facts: SystemFacts) -> list[tuple[str, str, str]]:
 
 def tracers(facts: SystemFacts) -> Finding:
     """All tracers: ptrace(2) of this process, strace(1), perf(1) and others, ftrace."""
-    tracer, running = facts.field("proc/self/status", "TracerPid"), facts.processes()
+    tracer, running = facts.fields("proc/self/status")["TracerPid"], facts.processes()
     found = [(f"this process is traced by {tracer}", "", "")] if tracer != "0" else []
     found += [(name, "", "") for name in TRACER_PROCESSES if name in running]
     try:
@@ -96,7 +96,7 @@ def tracers(facts: SystemFacts) -> Finding:
 
 def bpf_programs(facts: SystemFacts) -> Finding:
     """BPF programs that trace the kernel or inspect packets: bpf(2)."""
-    found = facts.probes.programs
+    found = facts.programs
     tracing, packets = ([f"{found[kind]} {name}" for kind, name in names.items() if kind in found]
                         for names in (TRACING_PROGRAMS, PACKET_PROGRAMS))
     seen = f"BPF programs: {', '.join(tracing + packets)}"
@@ -119,7 +119,7 @@ def realtime_throttle(facts: SystemFacts) -> Finding:
 
 def seccomp(facts: SystemFacts) -> Finding:
     """Filters that every system call passes: seccomp(2), proc_pid_status(5)."""
-    status = fields_read(facts.text("proc/self/status"))
+    status = facts.fields("proc/self/status")
     if status["Seccomp"] == "0":
         return fine("no seccomp filter")
     count = int(status.get("Seccomp_filters", "1"))
@@ -128,7 +128,7 @@ def seccomp(facts: SystemFacts) -> Finding:
 
 def preload(facts: SystemFacts) -> Finding:
     """Libraries that are loaded before all others: ld.so(8)."""
-    now = facts.probes.preload
+    now = facts.preload
     return disturbs("preload", f"LD_PRELOAD={now}", now != "", now=now)
 
 

@@ -20,21 +20,21 @@ FILES_LEAST = 4096
 def io_uring(facts: SystemFacts) -> Finding:
     """Whether io_uring_setup(2) is permitted; the sysctl: admin-guide/sysctl/kernel.rst."""
     sysctl = "kernel.io_uring_disabled"
-    refusal, setting = facts.probes.ring_refusal, facts.find(sysctl_path(sysctl)) or "0"
+    refusal, setting = facts.ring_refusal, facts.find(sysctl_path(sysctl)) or "0"
     if not refusal:
         return fine("io_uring is permitted")
     if setting != "0":
         return disturbs("io_uring.off", f"io_uring is off ({sysctl}={setting})", now=setting)
-    if facts.field("proc/self/status", "Seccomp") == "0":
+    if facts.fields("proc/self/status")["Seccomp"] == "0":
         return disturbs("io_uring.missing", f"io_uring is refused by the kernel ({refusal})")
     return disturbs("io_uring.filtered", f"io_uring is refused by a seccomp filter ({refusal})")
 
 
 def memlock(facts: SystemFacts) -> Finding:
     """The limit of pinned memory, without CAP_IPC_LOCK: getrlimit(2), mm_account_pinned_pages()."""
-    limit = facts.probes.hard_limit(resource.RLIMIT_MEMLOCK)
+    limit = facts.hard_limit(resource.RLIMIT_MEMLOCK)
     if (limit is None
-            or int(facts.field("proc/self/status", "CapEff"), 16) >> CAPABILITY_IPC_LOCK & 1):
+            or int(facts.fields("proc/self/status")["CapEff"], 16) >> CAPABILITY_IPC_LOCK & 1):
         return fine("memory may be locked without limit")
     return disturbs("memlock", f"{size_text(limit)} may be locked", limit < MEMLOCK_LEAST_BYTES,
                     now=limit)
@@ -42,7 +42,7 @@ def memlock(facts: SystemFacts) -> Finding:
 
 def open_files(facts: SystemFacts) -> Finding:
     """Descriptors of one process: getrlimit(2). uncork raises the soft limit to the hard one."""
-    limit, words = facts.probes.hard_limit(resource.RLIMIT_NOFILE), facts.words
+    limit, words = facts.hard_limit(resource.RLIMIT_NOFILE), facts.words
     needed = FILES_LEAST if words.unplanned else 2 * words.largest("connections") + FILES_SPARE
     if limit is None:
         return fine("open files without limit")

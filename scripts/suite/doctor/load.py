@@ -39,7 +39,7 @@ def ticks_in_watch(facts: SystemFacts) -> list[int]:
 
 def load(facts: SystemFacts) -> Finding:
     """The load average of the last minute (proc_loadavg(5)), and the CPU use during the watch."""
-    average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
+    average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.cpus
     times = ticks_in_watch(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)
     watched = sum(times) > TICKS_LEAST
@@ -95,7 +95,7 @@ def cpu_quota(facts: SystemFacts) -> Finding:
 
 def swap(facts: SystemFacts) -> Finding:
     """Pages moved during the watch (pswpin, pswpout of /proc/vmstat), and memory swapped out."""
-    memory = fields_read(facts.text("proc/meminfo"))
+    memory = facts.fields("proc/meminfo")
     now = fields_read(facts.text("proc/vmstat"), " ")
     before = now | fields_read(facts.before.get("proc/vmstat", ""), " ")
     moved = sum(int(now[key]) - int(before[key]) for key in ("pswpin", "pswpout") if key in now)
@@ -117,5 +117,5 @@ def irqbalance(facts: SystemFacts) -> Finding:
 
 def priority(facts: SystemFacts) -> Finding:
     """nice(2) of this process, which every run inherits."""
-    nice = facts.probes.nice
+    nice = facts.nice
     return disturbs("priority", f"nice {nice}", nice > 0, now=nice)

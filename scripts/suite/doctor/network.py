@@ -25,23 +25,23 @@ def congestion(facts: SystemFacts) -> Finding:
 
 def loopback_queue(facts: SystemFacts) -> Finding:
     """A queueing discipline on lo, which has none by default: tc(8)."""
-    kind = facts.probes.loopback["qdisc"]
+    kind = facts.loopback["qdisc"]
     return disturbs("loopback_queue", f"{kind} on lo", kind != "noqueue", kind=kind)
 
 
 def loopback_mtu(facts: SystemFacts) -> Finding:
     """The MTU of lo, which decides into how many segments a message is cut."""
-    mtu = facts.probes.loopback["mtu"]
+    mtu = facts.loopback["mtu"]
     return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", mtu != LOOPBACK_MTU_BYTES,
                     wanted=LOOPBACK_MTU_BYTES, now=mtu)
 
 
 def loopback_offloads(facts: SystemFacts) -> Finding:
     """Offloads of lo, which delay segmentation: ethtool(8), segmentation-offloads.rst of Linux."""
-    off = [name for name, on in facts.probes.offloads.items() if not on]
+    off = [name for name, on in facts.offloads.items() if not on]
     if not set(off) - {"gro"}:  # packets on lo are never merged: nothing has cut them
         return fine("lo has segmentation offload")
-    return (note if facts.probes.loopback["mtu"] >= LOOPBACK_MTU_BYTES else disturbs)(
+    return (note if facts.loopback["mtu"] >= LOOPBACK_MTU_BYTES else disturbs)(
         "loopback_offloads", f"{', '.join(off)} off on lo",
         all_on=" ".join(f"{name} on" for name in off),
         all_off=" ".join(f"{name} off" for name in off))
@@ -58,7 +58,7 @@ def rules_number(facts: SystemFacts) -> int:
                           "the kernel's options cannot be read") from None
         if not built_in:
             return 0
-    return facts.probes.rules
+    return facts.rules
 
 
 def firewall(facts: SystemFacts) -> Finding:

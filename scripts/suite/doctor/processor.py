@@ -5,7 +5,7 @@ from collections import Counter
 
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import counted_text
-from suite.doctor.facts import SystemFacts, fields_read
+from suite.doctor.facts import SystemFacts
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 HIDDEN = "in a virtual machine the host controls this"
@@ -23,7 +23,7 @@ TURBO_SWITCHES = ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/b
 
 def is_virtual(facts: SystemFacts) -> bool:
     """Whether the CPU reports a hypervisor (x86: a flag)."""
-    return "hypervisor" in fields_read(facts.text("proc/cpuinfo")).get("flags", "").split()
+    return "hypervisor" in facts.fields("proc/cpuinfo").get("flags", "").split()
 
 
 def clocks_available(facts: SystemFacts) -> list[str]:
@@ -31,24 +31,18 @@ def clocks_available(facts: SystemFacts) -> list[str]:
     return (facts.find(f"{CLOCKSOURCE}/available_clocksource") or "").split()
 
 
-def emulator(facts: SystemFacts) -> str:
-    """The program that emulates this machine's CPU or kernel; empty where none is found. The CPU
-    models of QEMU have its name. One without the clock source of KVM runs without KVM."""
-    if "gVisor" in facts.text("proc/version"):
-        return "gVisor"
-    model = fields_read(facts.text("proc/cpuinfo")).get("model name", "")
-    if "TCG" in model:
-        return f"QEMU without KVM ({model})"
-    if model.startswith("QEMU Virtual CPU") and "kvm-clock" not in clocks_available(facts):
-        return f"QEMU, it seems without KVM ({model})"
-    return ""
-
-
 def emulation(facts: SystemFacts) -> Finding:
-    """A program that executes instructions or system calls: QEMU's TCG, gVisor."""
-    if name := emulator(facts):
-        return disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY)
-    return fine(("a hypervisor, " if is_virtual(facts) else "") + "no emulation seen")
+    """A program that executes instructions or system calls: QEMU's TCG, gVisor. The CPU models of
+    QEMU have its name. One without the clock source of KVM runs without KVM."""
+    model, name = facts.fields("proc/cpuinfo").get("model name", ""), ""
+    if "gVisor" in facts.text("proc/version"):
+        name = "gVisor"
+    elif "TCG" in model:
+        name = f"QEMU without KVM ({model})"
+    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in clocks_available(facts):
+        name = f"QEMU, it seems without KVM ({model})"
+    return (disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY) if name
+            else fine("no emulation seen"))
 
 
 def governor(facts: SystemFacts) -> Finding:
@@ -134,5 +128,5 @@ def thermal(facts: SystemFacts) -> Finding:
 
 def cpus(facts: SystemFacts) -> Finding:
     """How many CPUs this process may use: sched_getaffinity(2)."""
-    count = facts.probes.cpus
+    count = facts.cpus
     return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", count < 2)
