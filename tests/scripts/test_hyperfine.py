@@ -169,9 +169,9 @@ def test_a_run_that_fails_tells_why_in_its_own_record(fake: Fake) -> None:
 
 def test_what_hyperfine_says_is_told_only_where_the_client_said_nothing() -> None:
     told = "Error: Command terminated with non-zero exit code: 1. Use the '-i'/'--ignore-failure'"
-    assert timer_complaint(["uncork-client: no luck", told]) == "no luck"
-    assert timer_complaint([told]) == "Command terminated with non-zero exit code: 1"
-    assert timer_complaint([]) == ""
+    assert timer_complaint(f"uncork-client: no luck\n{told}\n") == "no luck"
+    assert timer_complaint(told) == "Error: Command terminated with non-zero exit code: 1"
+    assert timer_complaint("") == ""
 
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(fake: Fake) -> None:

@@ -95,15 +95,6 @@ def test_a_shipped_scenario_has_the_rounds_that_its_rows_need(path: Path, binari
     assert deciding_lines(plan, plan.rounds) == []
 
 
-def test_a_quick_look_says_how_many_changes_it_can_decide(binaries: Client) -> None:
-    scene = replace(SCENE, run=SCENE.run | {"rounds": "20"})
-    strategies = "write=nodelay,nagle,cork,more,writev,coalesce"
-    plan = plan_make(Targets(binaries), scene, None, [strategies, "depth=1,2,3,4"], True).plan
-    assert deciding_lines(plan, plan.rounds) == [
-        "10 rounds can decide a single change in a table of 25 rows; for the 40 rows here it takes "
-        "rounds=11, or a change of at least 2 of them"]
-
-
 def test_a_range_doubles_and_spellings_become_canonical(binaries: Client) -> None:
     plan = plan_of(binaries, "message=64..1024")
     assert values_of(plan, "message") == ["64", "128", "256", "512", "1K"]

@@ -27,7 +27,7 @@ from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
-from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
+from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
@@ -315,7 +315,7 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
     programs = Programs(vocabulary.version, vocabulary.revision, build_digest(client),
-                        builds_read(client, builds_named(planned.plan)), targets.identities(),
+                        builds_read(client, planned.plan), targets.identities(),
                         vocabulary.homepage, programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from suite import stats
 from suite.base.by_hand import by_hand_lines, command_by_hand
-from suite.base.client import build_client
-from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, boot_of, build_of, target_of
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, boot_of, target_of
 from suite.base.units import counted_text
+from suite.measure.host_facts import clients_of
 from suite.measure.plan import Planned
 from suite.measure.progress import clock_text
 from suite.measure.runner import runs_seconds
@@ -20,11 +20,7 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     """The estimated time: `about 0:38`, with until= `at least 0:38`, and how much is not known."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
-    if not unknown:
-        return about
-    if unknown == len(runs):
-        return "all of fixed work, whose time is not known yet"
-    return f"{about} and the time of {unknown * times} of fixed work, which is not known yet"
+    return f"{about} and {unknown * times} runs of unknown time" if unknown else about
 
 
 def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
@@ -45,19 +41,14 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
         return []
     can = (f"can decide a single change in a table of {counted_text(decided, 'row')}"
            if decided else "can decide nothing")
-    line = (f"{counted_text(rounds, 'round')} {can}; for the {counted_text(rows, 'row')} here it "
-            f"takes rounds={stats.rounds_deciding(rows, paired)}")
-    if plan.quick is not None and decided:
-        least = next(changed for changed in range(1, rows + 1)
-                     if stats.rows_decided(rounds, paired, changed) >= rows)
-        line += f", or a change of at least {least} of them"
-    return [line]
+    return [f"{counted_text(rounds, 'round')} {can}; for the {counted_text(rows, 'row')} here it "
+            f"takes rounds={stats.rounds_deciding(rows, paired)}"]
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     """A command for each cell that can run: cells of one lab together, other targets last."""
     client = targets.local
-    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
+    folders = {value: str(build.folder) for value, build in clients_of(client, plan).items()}
     options = folders, plan.timer, client.server_options
     cells = plan.runnable
     if plan.seed is not None:
@@ -89,8 +80,3 @@ def plan_text(planned: Planned, targets: Targets) -> str:
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)
-
-
-def builds_named(plan: Plan) -> list[str]:
-    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells)
-            if value != THIS]

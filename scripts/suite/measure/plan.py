@@ -17,23 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from suite.base import grouped
+from suite.base import runner_words as runner
 from suite.base.by_hand import TIMER
 from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.runner_words import (
-    ARM,
-    DEFAULT_WORD,
-    OWN_ENDS,
-    RUN_WORDS,
-    TARGET,
-    THIS,
-    build_of,
-    line_for_client,
-    starts_from_here,
-    target_of,
-    words_for_client,
-    words_for_runner,
-)
+from suite.base.runner_words import ARM, RUN_WORDS, TARGET
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import Word, Words, quick_apply, words_collect, words_expand
@@ -147,19 +135,20 @@ def rows_exclude(client: Client, rows: list[dict[str, str]],
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers for all rows, in order, each from the client of its build on its target."""
-    for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
-        build_try(targets.local, value)
-    targets.require(map(target_of, rows))
+    for value in dict.fromkeys(map(runner.build_of, rows)):
+        if value != runner.THIS:
+            build_try(targets.local, value)
+    targets.require(map(runner.target_of, rows))
     rows_of = grouped((targets.target(row).client(row), number)
                       for number, row in enumerate(rows))
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():
-        lines = [line_for_client(rows[number], addresses[number]) for number in mine]
+        lines = [runner.line_for_client(rows[number], addresses[number]) for number in mine]
         try:
             answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
-            named = words_text(words_for_runner(rows[mine[0]]))
+            named = words_text(runner.words_for_runner(rows[mine[0]]))
             raise UsageError((f"{path}: " if path else "") + str(error)
                              + (f" ({named})" if named else "")) from None
     return [answer_complete(targets.target(row), row, addresses[number], answers[number])
@@ -170,12 +159,12 @@ def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[s
                     checked: Checked) -> Checked:
     """The answer for a row, with the words for the runner, without the addresses of ends, and with
     the reason why its target or lab cannot run it."""
-    words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in addresses}
-    hidden = addresses if words_for_client(row) else DEFAULT_WORD | dict(addresses)
+    words, own = runner.words_for_runner(row), {key: runner.OWN_ENDS[key] for key in addresses}
+    hidden = addresses if runner.words_for_client(row) else runner.DEFAULT_WORD | dict(addresses)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     used = checked.words | own | words
     reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
-               subject_refusal(used, starts_from_here(used)))
+               subject_refusal(used, runner.starts_from_here(used)))
     return replace(checked, words=used, given=given | words,
                    unsupported=next(filter(None, reasons), None))
 
@@ -190,7 +179,7 @@ def is_used(client: Client, words: Mapping[str, str], key: str) -> bool:
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
     """` with workload=request: it needs workload=stream`: the one other word with which a cell of
     this row would use key; empty where none is known."""
-    own = words_for_client(row)
+    own = runner.words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
         found = [f"{other}={value}" for value in vocabulary.words[other].get("choices", ())
                  if is_used(client, own | {other: value}, key)]
