@@ -33,7 +33,7 @@ from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
 from suite.measure.progress import MatrixProgress, round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
-from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
+from suite.measure.runner import matrix_run, runs_seconds, signals_handle
 from suite.measure.schedule import session_schedule
 from suite.measure.words import scenario_choose
 from suite.observe.measured import MeasuredRun
@@ -127,7 +127,7 @@ def journal_run(targets: Targets, journal: Journal) -> None:
     try:
         with MatrixProgress(journal, len(runs), None if unknown else seconds / max(len(planned), 1),
                             sys.stderr, record_figure) as watch:
-            matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
+            matrix_run(targets, journal, watch, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(

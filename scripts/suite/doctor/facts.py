@@ -73,7 +73,7 @@ class SystemFacts:
             try:
                 with open(self.root / path, "rb") as file:
                     data = file.read(FILE_LARGEST_BYTES)
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
                 return None
             data = gzip.decompress(data) if path.endswith(".gz") else data
         return data.decode(errors="replace").strip()
@@ -99,18 +99,15 @@ class SystemFacts:
         """The value of a sysctl, with single blanks; Unknown where it cannot be read."""
         return " ".join(self.text(sysctl_path(name)).split())
 
-    def paths(self, pattern: str) -> list[str]:
-        """The files that match, sorted."""
-        return [str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern))]
-
     def matching(self, pattern: str) -> dict[str, str]:
         """The texts of all files that match, by path; Unknown where one of them cannot be read."""
-        return {path: text for path in self.paths(pattern)
-                if (text := self.find(path)) is not None}
+        paths = [str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern))]
+        texts = zip(paths, map(self.find, paths), strict=True)
+        return {path: text for path, text in texts if text is not None}
 
     def processes(self) -> set[str]:
         """The names of all processes: proc_pid_comm(5)."""
-        return set(map(self.text_or_empty, self.paths("proc/[0-9]*/comm")))
+        return set(self.matching("proc/[0-9]*/comm").values())
 
     def kernel_config(self) -> Mapping[str, str]:
         """The options of the running kernel, named without CONFIG_; Unknown where no file has

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Checks of what a run may be refused: io_uring, locked memory, ports, open files."""
 
-import re
 import resource
 
 from suite.base.units import counted_text, size_text
 from suite.doctor.facts import SystemFacts, sysctl_path
-from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
+from suite.doctor.finding import Finding, disturbs, fine, note
 
 PORTS_LEAST = 20_000  # Linux has 28232 by default
 WAITING_SHARE = 0.5  # of the ports in TIME_WAIT: above it a run may find no free one
@@ -56,10 +55,8 @@ def ports(facts: SystemFacts) -> Finding:
     limits = facts.sysctl("net.ipv4.ip_local_port_range")
     first, last = map(int, limits.split())
     count = last - first + 1
-    time_wait = re.search(r"^TCP:.* tw (\d+)", facts.text("proc/net/sockstat"), re.MULTILINE)
-    if time_wait is None:
-        raise Unknown("/proc/net/sockstat has no tw")
-    waiting = int(time_wait[1])
+    tcp = facts.fields("proc/net/sockstat")["TCP"].split()
+    waiting = int(tcp[tcp.index("tw") + 1])
     few = count < max(PORTS_LEAST, facts.words.largest("connections"))
     seen = f"{counted_text(count, 'port')} for connections, {waiting} in TIME_WAIT"
     if not few and waiting < WAITING_SHARE * count:

@@ -50,15 +50,8 @@ def loopback_offloads(facts: SystemFacts) -> Finding:
 def rules_number(facts: SystemFacts) -> int:
     """The number of nftables rules. Files say whether the kernel has nf_tables, because a question
     for its rules would load the module."""
-    if "nf_tables" not in fields_read(facts.text_or_empty("proc/modules"), " "):
-        try:
-            built_in = facts.kernel_config().get("NF_TABLES") == "y"
-        except Unknown:
-            raise Unknown("nf_tables may be built in: "
-                          "the kernel's options cannot be read") from None
-        if not built_in:
-            return 0
-    return facts.rules
+    is_loaded = "nf_tables" in fields_read(facts.text_or_empty("proc/modules"), " ")
+    return facts.rules if is_loaded or facts.kernel_config().get("NF_TABLES") == "y" else 0
 
 
 def firewall(facts: SystemFacts) -> Finding:

@@ -12,23 +12,14 @@ HIDDEN = "in a virtual machine the host controls this"
 STEADY_GOVERNOR = "performance"
 DEEP_US = 10  # an idle state that takes longer to leave than a request and its reply on one CPU
 CPU = "sys/devices/system/cpu"
-CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0"
+CLOCK, CLOCKS = (f"sys/devices/system/clocksource/clocksource0/{which}_clocksource"
+                 for which in ("current", "available"))
 CLOCKS_FAST = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase",
                "riscv_clocksource")
 PROFILE = "sys/firmware/acpi/platform_profile"
 # files that switch frequencies above the nominal one, with the values for on and off:
 # intel_pstate.rst, cpufreq.rst ("Frequency Boost Support") of Linux
 TURBO_SWITCHES = ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0"))
-
-
-def is_virtual(facts: SystemFacts) -> bool:
-    """Whether the CPU reports a hypervisor (x86: a flag)."""
-    return "hypervisor" in facts.fields("proc/cpuinfo").get("flags", "").split()
-
-
-def clocks_available(facts: SystemFacts) -> list[str]:
-    """The clock sources that the kernel could use; empty where it does not tell."""
-    return (facts.find(f"{CLOCKSOURCE}/available_clocksource") or "").split()
 
 
 def emulation(facts: SystemFacts) -> Finding:
@@ -39,7 +30,7 @@ def emulation(facts: SystemFacts) -> Finding:
         name = "gVisor"
     elif "TCG" in model:
         name = f"QEMU without KVM ({model})"
-    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in clocks_available(facts):
+    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in facts.text_or_empty(CLOCKS):
         name = f"QEMU, it seems without KVM ({model})"
     return (disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY) if name
             else fine("no emulation seen"))
@@ -101,18 +92,17 @@ def power(facts: SystemFacts) -> Finding:
 
 def clocksource(facts: SystemFacts) -> Finding:
     """The clock source of clock_gettime(2), which may need a system call: Documentation/timers."""
-    path = f"{CLOCKSOURCE}/current_clocksource"
-    current = facts.text(path)
-    better = next((clock for clock in CLOCKS_FAST if clock in clocks_available(facts)), None)
+    current, available = facts.text(CLOCK), facts.text_or_empty(CLOCKS).split()
+    better = next((clock for clock in CLOCKS_FAST if clock in available), None)
     return disturbs("clocksource.better" if better else "clocksource.only",
                     f"clocksource {current}", current not in CLOCKS_FAST, better=better,
-                    now=current, path=f"/{path}")
+                    now=current, path=f"/{CLOCK}")
 
 
 def smt(facts: SystemFacts) -> Finding:
     """Two threads of one core: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux."""
     active = facts.text(f"{CPU}/smt/active") == "1"
-    if not active and is_virtual(facts):
+    if not active and "hypervisor" in facts.fields("proc/cpuinfo").get("flags", "").split():
         raise Unknown(f"no SMT is shown here: {HIDDEN}")
     return note("smt", f"SMT {'on' if active else 'off'}", active, path=f"/{CPU}/smt/control")
 

@@ -9,7 +9,7 @@ record gets a record of status `failed`.
 
 import contextlib
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -116,21 +116,21 @@ def capture_rename(record: dict[str, Any], file: str | None) -> None:
 def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """The batches that are left of the session, then those of rounds that until= adds."""
-    concurrent = journal.plan.hosts is not None
-    yield from batches_make(session_left(journal.plan, journal.done), concurrent)
-    while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
-        journal.extend(wanted)
+    while True:
         runs = session_left(journal.plan, journal.done)
-        progress.total += len(runs)
-        yield from batches_make(runs, concurrent)
+        progress.total = progress.done + len(runs)
+        yield from batches_make(runs, journal.plan.hosts is not None)
+        if not (wanted := rounds_wanted(journal.folder, journal.plan, is_wide)):
+            return
+        journal.extend(wanted)
 
 
-def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
-               progress: MatrixProgress) -> None:
-    """Runs the batches in order and stores each record before it waits for the next."""
+def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
+               is_wide: Callable[[Path], bool]) -> None:
+    """Runs what is left, and stores each record before it waits for the next."""
     names, number_of_round = [cell.name for cell in journal.plan.cells], None
     with Labs() as labs:
-        for batch in batches:
+        for batch in matrix_batches(journal, progress, is_wide):
             first = batch[0]
             target = target_of(first.cell.words)
             if first.round != number_of_round:
