@@ -19,7 +19,7 @@ from suite.observe.metrics import metrics_compute
 from suite.observe.remarks import remarks_of
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.show import capture_rows, sizes_text
-from suite.result.plan import PlannedCell
+from suite.result.plan import Plan, PlannedCell
 from suite.result.record import Record
 
 Document = dict[str, Any]
@@ -166,8 +166,8 @@ def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Document) ->
 def test_packets_are_kept_of_the_first_counted_round(
     round_: int, label: str, words: dict[str, str], file: str | None,
 ) -> None:
-    run = Run(PlannedCell("b", words, {}, False, None, None), label, round_, 0)
-    assert capture_file(run, ["a", "b"]) == file
+    cells = PlannedCell("a", {}, {}), PlannedCell("b", words, {})
+    assert capture_file(Run(cells[1], label, round_, 0), Plan("x", (), cells, rounds=1)) == file
 
 
 def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Document) -> None:

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from suite import stats
-from suite.base.by_hand import by_hand_lines, command_by_hand
+from suite.base.by_hand import by_hand_lines
 from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, boot_of, target_of
 from suite.base.units import counted_text
 from suite.measure.host_facts import clients_of
@@ -23,8 +23,9 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     return f"{about} and {unknown * times} runs of unknown time" if unknown else about
 
 
-def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    rounds, least = plan.rounds + 1, "at least " if plan.until else ""
+def rounds_line(plan: Plan) -> str:
+    runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
+    least = "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
             f"(baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
@@ -49,18 +50,12 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     """A command for each cell that can run: cells of one lab together, other targets last."""
     client = targets.local
     folders = {value: str(build.folder) for value, build in clients_of(client, plan).items()}
-    options = folders, plan.timer, client.server_options
-    cells = plan.runnable
-    if plan.seed is not None:
-        cells = tuple(cell_in_round(cell, plan.seed, 1) for cell in cells)
-    here = [cell for cell in cells if target_of(cell.words) == LOCAL]
-    baselines = {command_by_hand(cell.given, *options) for cell in here if cell.baseline}
-    lines = [line + ("  # baseline" if line in baselines else "")
-             for line in by_hand_lines([cell.given for cell in here], *options)]
-    for cell in cells:
-        if cell not in here:
-            *before, last = targets.target(cell.given).by_hand(cell.given)
-            lines += [*before, last + ("  # baseline" if cell.baseline else "")]
+    cells = [cell.given if plan.seed is None else cell_in_round(cell, plan.seed, 1).given
+             for cell in plan.runnable]
+    here = [given for given in cells if target_of(given) == LOCAL]
+    lines = by_hand_lines(here, folders, plan.timer, client.server_options)
+    for given in cells:
+        lines += targets.target(given).by_hand(given) if target_of(given) != LOCAL else ()
     return lines
 
 
@@ -68,7 +63,7 @@ def plan_text(planned: Planned, targets: Targets) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     plan = planned.plan
     lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": "),
-             f"# {rounds_line(plan, round_order(plan.runnable, 0, 1))}",
+             f"# {rounds_line(plan)}",
              f"# varies: {', '.join(plan.axes) or 'nothing'}; "
              f"baseline: {plan.baseline or 'the only cell'}; "
              f"seed: {'random' if plan.seed is None else plan.seed}",

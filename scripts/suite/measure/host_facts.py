@@ -56,12 +56,11 @@ def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     """(facts by host id, id of the runner's machine). The latter's facts have what the doctor finds
     there for the cells of the plan. Failure where a target gives no facts."""
-    samples = cells_sample(plan)
-    here = targets.target({}).facts(samples.pop(LOCAL, {}))
-    mine = here["client"]["id"]
-    hosts = host_facts(here, LOCAL)
-    for target, given in samples.items():
-        hosts = host_facts(targets.target(given).facts(given), target) | hosts
+    samples = {LOCAL: {}, **cells_sample(plan)}
+    answers = {target: targets.target(given).facts(given) for target, given in samples.items()}
+    hosts, mine = dict[str, Any](), answers[LOCAL]["client"]["id"]
+    for target in reversed(answers):
+        hosts |= host_facts(answers[target], target)
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
     doctor = [{"unix_ns": time.time_ns(),
                "findings": [finding_document(*named) for named in findings.items()]}]

@@ -9,6 +9,7 @@ record gets a record of status `failed`.
 
 import contextlib
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
@@ -23,11 +24,11 @@ from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make
-from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
+from suite.places.batch import batch_records, failed_record, runs_limit
 from suite.places.lab.lab import Lab, Labs
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
-from suite.result.plan import PlannedCell
+from suite.result.plan import Plan, PlannedCell
 from suite.result.record import JsonObject
 from suite.scenario.scenario import LABEL
 
@@ -97,13 +98,14 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], labs: Labs, timer:
             yield number, failed_record(str(error))
 
 
-def capture_file(run: Run, cells: Sequence[str]) -> str | None:
+def capture_file(run: Run, plan: Plan) -> str | None:
     """The file of a run's packets in its result, named by the number of its cell in the plan; None
-    where none are stored, as on other machines. cells: the names of all cells of the plan."""
+    where none are stored, as on other machines."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == CAPTURE_ROUND and run.label == LABEL)
-    return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
+    names = [cell.name for cell in plan.cells]
+    return f"{CAPTURES}/cell-{names.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
 def capture_rename(record: dict[str, Any], file: str | None) -> None:
@@ -128,7 +130,7 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
 def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
                is_wide: Callable[[Path], bool]) -> None:
     """Runs what is left, and stores each record before it waits for the next."""
-    names, number_of_round = [cell.name for cell in journal.plan.cells], None
+    plan, number_of_round = journal.plan, None
     with Labs() as labs:
         for batch in matrix_batches(journal, progress, is_wide):
             first = batch[0]
@@ -138,11 +140,11 @@ def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
                 targets.round_begin()
             progress.begin(first)
             options = list[str]()
-            if file := capture_file(first, names):
+            if file := capture_file(first, plan):
                 (journal.folder / CAPTURES).mkdir(exist_ok=True)
                 options = ["--pcap", str((journal.folder / file).absolute())]
             records = batch_run(
-                targets, [run.cell for run in batch], labs, journal.plan.timer, options,
+                targets, [run.cell for run in batch], labs, plan.timer, options,
                 facts_store=lambda facts, target=target: machines_merge(
                     journal.folder, host_facts(facts, target)),
                 log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
@@ -151,7 +153,7 @@ def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
                 capture_rename(record, file)
                 record["run"] = {  # docs/record.md, "What the runner adds"
                     "cell": run.cell.name, "label": run.label, "round": run.round,
-                    "position": run.position, "session": journal.plan.session.name}
+                    "position": run.position, "session": plan.session.name}
                 journal.append(record)
                 progress.end(run, record)
 
@@ -159,12 +161,12 @@ def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
     """(estimated seconds of all runs and their boots, how many are fixed work of unknown time).
     concurrent: all targets run at the same time, so that the longest counts."""
-    cells = [run.cell for run in runs]
-    groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
-    known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
-                 for group in groups), default=0.0)
+    seconds: dict[str, float] = defaultdict(float)
+    for run in runs:
+        seconds[target_of(run.cell.words)] += OVERHEAD_S + (run.cell.planned_s or 0.0)
+    known = max(seconds.values(), default=0.0) if concurrent else sum(seconds.values())
     boots = {(run.round, boot_of(run.cell.words)) for run in runs if boot_of(run.cell.words)}
-    return known + BOOT_S * len(boots), sum(cell.planned_s is None for cell in cells)
+    return known + BOOT_S * len(boots), sum(run.cell.planned_s is None for run in runs)
 
 
 def signals_handle() -> None:
