@@ -13,7 +13,7 @@ import pytest
 from answers import runs_of
 from conftest import Uncork, records_of
 from suite.base.client import Client, client_check
-from suite.measure.runner import capture_file, capture_rename
+from suite.measure.runner import capture_file
 from suite.measure.schedule import Run
 from suite.observe.metrics import metrics_compute
 from suite.observe.remarks import remarks_of
@@ -168,15 +168,6 @@ def test_packets_are_kept_of_the_first_counted_round(
 ) -> None:
     cells = PlannedCell("a", {}, {}), PlannedCell("b", words, {})
     assert capture_file(Run(cells[1], label, round_, 0), Plan("x", (), cells, rounds=1)) == file
-
-
-def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Document) -> None:
-    without = copy.deepcopy(record)
-    capture_rename(without, None)
-    assert without == record
-    record["client"]["capture"]["file"] = "/somewhere/captures/cell-001.pcap"
-    capture_rename(record, "captures/cell-001.pcap")
-    assert record["client"]["capture"]["file"] == "captures/cell-001.pcap"
 
 
 MESSAGE = "32/2x4K/2x4K/2x4K/2x4K"

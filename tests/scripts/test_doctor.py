@@ -33,7 +33,7 @@ from suite.doctor.finding import (
     findings_text,
     texts_read,
 )
-from suite.doctor.network import rules_number
+from suite.doctor.network import firewall
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.page import facts_table
@@ -341,9 +341,9 @@ def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules(
     facts = facts_make(tmp_path, files, Answers(rules=7))
     if rules is None:
         with pytest.raises(Unknown, match="options cannot be read"):
-            rules_number(facts)
+            firewall(facts)
     else:
-        assert rules_number(facts) == rules
+        assert ("7 rules" in firewall(facts).seen) == (rules == 7)
 
 
 def test_rules_are_counted_in_what_the_kernel_answers() -> None:

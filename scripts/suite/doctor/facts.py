@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a check sees: files of the system, limits of this process, and answers of the kernel.
 
-Each fact is read or asked when a check needs it. Nothing is written, and no question changes
-anything. A fact that cannot be read raises Unknown with the reason, and the finding of the check is
-then unknown. Sources: io_uring_setup(2), bpf(2), netdevice(7) and linux/ethtool.h,
-linux/netfilter/nf_tables.h, getrlimit(2).
+A fact is read or asked when a check needs it, and that changes nothing. One that cannot be read
+raises Unknown with the reason, and the finding of the check is then unknown. Sources:
+io_uring_setup(2), bpf(2), netdevice(7), linux/ethtool.h, linux/netfilter/nf_tables.h, getrlimit(2).
 """
 
 import contextlib
@@ -61,11 +60,14 @@ def sysctl_path(name: str) -> str:
 @dataclass(frozen=True)
 class SystemFacts:
     """What a check sees. root: its files are below. words: of the planned cells. before: the texts
-    of COUNTERS when the watch began."""
+    of COUNTERS when the watch began. cpus: how many this process may use."""
 
     root: Path
     words: CellWords = CellWords()
     before: Mapping[str, str] = field(default_factory=dict)
+    cpus: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    nice: int = field(default_factory=lambda: os.getpriority(os.PRIO_PROCESS, 0))
+    preload: str = field(default_factory=lambda: os.environ.get("LD_PRELOAD", ""))
 
     def find(self, path: str) -> str | None:
         """The text of a file, decompressed if its name ends in .gz; None where there is none."""
@@ -78,29 +80,23 @@ class SystemFacts:
             data = gzip.decompress(data) if path.endswith(".gz") else data
         return data.decode(errors="replace").strip()
 
-    def text_or_empty(self, path: str) -> str:
-        try:
-            return self.find(path) or ""
-        except Unknown:
-            return ""
-
     def text(self, path: str) -> str:
-        """The text of a file; Unknown where there is none or it cannot be read."""
+        """The text of a file; Unknown where there is none."""
         found = self.find(path)
         if found is None:
             raise Unknown(f"/{path} is not there")
         return found
 
     def fields(self, path: str) -> dict[str, str]:
-        """The `name: value` lines of a file; Unknown where it cannot be read."""
+        """The `name: value` lines of a file."""
         return fields_read(self.text(path))
 
     def sysctl(self, name: str) -> str:
-        """The value of a sysctl, with single blanks; Unknown where it cannot be read."""
+        """The value of a sysctl, with single blanks."""
         return " ".join(self.text(sysctl_path(name)).split())
 
     def matching(self, pattern: str) -> dict[str, str]:
-        """The texts of all files that match, by path; Unknown where one of them cannot be read."""
+        """The texts of all files that match, by path."""
         paths = [str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern))]
         texts = zip(paths, map(self.find, paths), strict=True)
         return {path: text for path, text in texts if text is not None}
@@ -110,8 +106,7 @@ class SystemFacts:
         return set(self.matching("proc/[0-9]*/comm").values())
 
     def kernel_config(self) -> Mapping[str, str]:
-        """The options of the running kernel, named without CONFIG_; Unknown where no file has
-        them."""
+        """The options of the running kernel, named without CONFIG_."""
         version = self.text("proc/version")
         release = version.split()[2] if version.startswith("Linux version ") else "unknown"
         names = "proc/config.gz", f"boot/config-{release}", f"lib/modules/{release}/config"
@@ -121,19 +116,6 @@ class SystemFacts:
                           ", ".join(f"/{name}" for name in names))
         return {name.removeprefix("CONFIG_"): value
                 for name, value in fields_read(text, "=").items()}
-
-    @property
-    def cpus(self) -> int:
-        """The number of CPUs that this process may use."""
-        return len(os.sched_getaffinity(0))
-
-    @property
-    def nice(self) -> int:
-        return os.getpriority(os.PRIO_PROCESS, 0)
-
-    @property
-    def preload(self) -> str:
-        return os.environ.get("LD_PRELOAD", "")
 
     def hard_limit(self, which: int) -> int | None:
         """The hard limit of a resource; None: unlimited."""
@@ -207,7 +189,10 @@ def fields_read(text: str, separator: str = ":") -> dict[str, str]:
 def facts_collect(words: CellWords, watch_s: float) -> SystemFacts:
     """The facts of this machine, after a watch of the counters."""
     facts = SystemFacts(Path("/"), words)
-    before = {path: facts.text_or_empty(path) for path in COUNTERS}
+    before = {}
+    for path in COUNTERS:
+        with contextlib.suppress(Unknown):
+            before[path] = facts.text(path)
     time.sleep(watch_s)
     return replace(facts, before=before)
 

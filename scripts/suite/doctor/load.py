@@ -63,7 +63,7 @@ def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
     """(CPUs, file, text) of each cgroup that may limit this process; infinite CPUs: it does not.
     Version 2 has cpu.max, version 1 cpu.cfs_quota_us."""
     groups = {""}
-    for line in facts.text_or_empty("proc/self/cgroup").splitlines():
+    for line in (facts.find("proc/self/cgroup") or "").splitlines():
         own = Path(line.split(":", 2)[-1])
         groups |= {str(each).strip("/") for each in (own, *own.parents)}
     # In a container the path may be one of the host, which is not visible. The top folder is then

@@ -47,13 +47,6 @@ def loopback_offloads(facts: SystemFacts) -> Finding:
         all_off=" ".join(f"{name} off" for name in off))
 
 
-def rules_number(facts: SystemFacts) -> int:
-    """The number of nftables rules. Files say whether the kernel has nf_tables, because a question
-    for its rules would load the module."""
-    is_loaded = "nf_tables" in fields_read(facts.text_or_empty("proc/modules"), " ")
-    return facts.rules if is_loaded or facts.kernel_config().get("NF_TABLES") == "y" else 0
-
-
 def firewall(facts: SystemFacts) -> Finding:
     """Rules of nftables and iptables; tracking: nft(8), iptables(8), nf_conntrack-sysctl.rst."""
     tables = sorted({name for path in ("ip", "ip6")
@@ -61,7 +54,10 @@ def firewall(facts: SystemFacts) -> Finding:
     tracked = int(facts.find(sysctl_path("net.netfilter.nf_conntrack_count")) or 0)
     rules = 0
     try:
-        rules = rules_number(facts)
+        # a question for rules would load a module: files say whether the kernel has nf_tables
+        if ("nf_tables" in fields_read(facts.find("proc/modules") or "", " ")
+                or facts.kernel_config().get("NF_TABLES") == "y"):
+            rules = facts.rules
     except Unknown:
         if not tables and not tracked:
             raise

@@ -30,7 +30,7 @@ def emulation(facts: SystemFacts) -> Finding:
         name = "gVisor"
     elif "TCG" in model:
         name = f"QEMU without KVM ({model})"
-    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in facts.text_or_empty(CLOCKS):
+    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in (facts.find(CLOCKS) or ""):
         name = f"QEMU, it seems without KVM ({model})"
     return (disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY) if name
             else fine("no emulation seen"))
@@ -92,7 +92,7 @@ def power(facts: SystemFacts) -> Finding:
 
 def clocksource(facts: SystemFacts) -> Finding:
     """The clock source of clock_gettime(2), which may need a system call: Documentation/timers."""
-    current, available = facts.text(CLOCK), facts.text_or_empty(CLOCKS).split()
+    current, available = facts.text(CLOCK), (facts.find(CLOCKS) or "").split()
     better = next((clock for clock in CLOCKS_FAST if clock in available), None)
     return disturbs("clocksource.better" if better else "clocksource.only",
                     f"clocksource {current}", current not in CLOCKS_FAST, better=better,

@@ -23,15 +23,6 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     return f"{about} and {unknown * times} runs of unknown time" if unknown else about
 
 
-def rounds_line(plan: Plan) -> str:
-    runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
-    least = "at least " if plan.until else ""
-    more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
-    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
-            f"(baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
-            f"warm-up round: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
-
-
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:
     """What so many rounds cannot decide; none where they can find a single changed row."""
     compared = plan.compared
@@ -62,8 +53,14 @@ def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
 def plan_text(planned: Planned, targets: Targets) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     plan = planned.plan
+    runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
+    least = "at least " if plan.until else ""
+    more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": "),
-             f"# {rounds_line(plan)}",
+             f"# {counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a "
+             f"round (baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
+             f"warm-up round: {least}{len(runs) * rounds} runs, "
+             f"{estimate_text(plan, runs, rounds)}",
              f"# varies: {', '.join(plan.axes) or 'nothing'}; "
              f"baseline: {plan.baseline or 'the only cell'}; "
              f"seed: {'random' if plan.seed is None else plan.seed}",

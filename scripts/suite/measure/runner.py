@@ -108,13 +108,6 @@ def capture_file(run: Run, plan: Plan) -> str | None:
     return f"{CAPTURES}/cell-{names.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
-def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """Changes the path in a record to that inside the result, so that the result can be moved."""
-    capture = record.get("client", {}).get("capture", {})
-    if "file" in capture:
-        capture["file"] = file
-
-
 def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """The batches that are left of the session, then those of rounds that until= adds."""
@@ -150,7 +143,9 @@ def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
                 log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
             for number, record in records:
                 run = batch[number]
-                capture_rename(record, file)
+                capture = record.get("client", {}).get("capture", {})
+                if "file" in capture:
+                    capture["file"] = file  # in the result, so that the result can be moved
                 record["run"] = {  # docs/record.md, "What the runner adds"
                     "cell": run.cell.name, "label": run.label, "round": run.round,
                     "position": run.position, "session": plan.session.name}

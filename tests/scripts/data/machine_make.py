@@ -98,4 +98,5 @@ def facts_make(root: Path, changes: Mapping[str, str | None],
                answers: Mapping[str, Any] | None = None, words: CellWords | None = None,
                before: Mapping[str, str] | None = None) -> SystemFacts:
     """The facts of the quiet machine with some files and answers changed."""
-    return Invented(tree_make(root, changes), words or CellWords(), before or {}, answers or {})
+    return Invented(tree_make(root, changes), words or CellWords(), before or {},
+                    answers=answers or {})
