@@ -68,18 +68,9 @@ def finding_document(name: str, finding: Finding) -> dict[str, Any]:
     return {"name": name} | {key: value for key, value in asdict(finding).items() if value}
 
 
-def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
-    """A finding with its texts. Commands are not wrapped, so that they can be copied."""
-    lines = textwrap.wrap(f"{name}: {finding.seen}", width, subsequent_indent=GAP)
-    for label in ("effect", "fix", "undo", "remark"):
-        if text := getattr(finding, label):
-            columns = sys.maxsize if label in ("fix", "undo") else width
-            lines += labelled_lines([(f"{label:6}", text)], columns, GAP)
-    return lines
-
-
 def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:
-    """Findings by status. everything: not only the names of fine ones. findings: by check."""
+    """Findings by status. everything: not only the names of fine ones. findings: by check. Commands
+    are not wrapped, so that they can be copied."""
     names = grouped((finding.status, name) for name, finding in findings.items())
     counts = ", ".join(f"{status} {len(names.get(status, ()))}" for status in Status)
     lines = textwrap.wrap(f"doctor: {counts}; nothing was changed, commands are for root", width,
@@ -88,9 +79,14 @@ def findings_text(findings: Mapping[str, Finding], everything: bool, width: int)
         lines += ["", status.capitalize()]
         if status is Status.FINE and not everything:
             lines += textwrap.wrap(", ".join(mine), width, break_on_hyphens=False)
-        else:
-            for name in mine:
-                lines += finding_lines(name, findings[name], width)
+            continue
+        for name in mine:
+            seen = f"{name}: {findings[name].seen}"
+            lines += textwrap.wrap(seen, width, subsequent_indent=GAP)
+            for label in ("effect", "fix", "undo", "remark"):
+                if text := getattr(findings[name], label):
+                    columns = sys.maxsize if label in ("fix", "undo") else width
+                    lines += labelled_lines([(f"{label:6}", text)], columns, GAP)
     return "\n".join(lines) + "\n"
 
 

@@ -81,12 +81,6 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
         return None
 
 
-def timer_complaint(stderr: str) -> str:
-    """The last line of the client on standard error; without one, that of hyperfine."""
-    of_client = [line for line in stderr.splitlines() if line.startswith("uncork-")]
-    return complaint_text("\n".join(of_client) or stderr).partition(". Use the '-i'")[0]
-
-
 def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
     """The record in the folder of a run, with hyperfine's times, or a failed one with a reason."""
     record, times = object_read(folder / RECORD_FILE), times_read(folder, version)
@@ -94,7 +88,10 @@ def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, 
     if output.overdue or not isinstance(status, str) or (status == "ok" and times is None):
         reason = (overdue_text(output.limit_s) if output.overdue else
                   "uncork-client left no whole record")
-        return failed_record(f"{reason}: {timer_complaint(output.stderr)}".removesuffix(": "))
+        # the last line of the client; without one, that of hyperfine
+        lines = [line for line in output.stderr.splitlines() if line.startswith("uncork-")]
+        complaint = complaint_text("\n".join(lines) or output.stderr).partition(". Use the '-i'")[0]
+        return failed_record(f"{reason}: {complaint}".removesuffix(": "))
     return record if times is None else record | {"hyperfine": times}
 
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """From a scenario and words of the shell to a plan: which cells, in which order, how many rounds.
 
-`uncork-client` says what a word means; this module decides which words go together:
-- A word of the shell replaces the scenario's.
-- A list of values makes a word an axis, where it stood; a new axis comes last. One value is fixed.
-- `not="a=1 b=2"` leaves out the cells that match all of its words; so does a scenario's `exclude`.
-- An arm, a named set of words, overrides [fixed] and [sweep]. The shell must not contradict it.
+`uncork-client` says what a word means; this module decides which words go together. `not="a=1 b=2"`
+leaves out the cells that match all of its words, as a scenario's `exclude` does. An arm, a named
+set of words, overrides [fixed] and [sweep]; the shell must not contradict it.
 """
 
 import contextlib
@@ -169,20 +167,16 @@ def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[s
                    unsupported=next(filter(None, reasons), None))
 
 
-def is_used(client: Client, words: Mapping[str, str], key: str) -> bool:
-    """Whether a cell of these words uses one of them; not if they contradict each other."""
-    with contextlib.suppress(UsageError):
-        return key not in client_check(client, [words_text(words)])[0].unused
-    return False
-
-
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
     """` with workload=request: it needs workload=stream`: the one other word with which a cell of
     this row would use key; empty where none is known."""
     own = runner.words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
-        found = [f"{other}={value}" for value in vocabulary.words[other].get("choices", ())
-                 if is_used(client, own | {other: value}, key)]
+        found = []
+        for value in vocabulary.words[other].get("choices", ()):
+            with contextlib.suppress(UsageError):  # it contradicts another word of the row
+                (checked,) = client_check(client, [words_text(own | {other: value})])
+                found += [] if key in checked.unused else [f"{other}={value}"]
         if found:
             excluded = f" with {other}={row[other]}" if other in row else ""
             return f"{excluded}: it needs {' or '.join(found)}"
