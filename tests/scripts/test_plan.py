@@ -12,7 +12,7 @@ from conftest import ROOT
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.dry_run import deciding_lines
-from suite.measure.plan import Planned, plan_make, scenario_seeded
+from suite.measure.plan import Planned, plan_make
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default
@@ -264,7 +264,8 @@ def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client)
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
     planned = planned_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free",
                          scenario=SCENE)
-    plan, as_run = planned.plan, scenario_seeded(planned.scenario, 5)
+    plan, as_run = planned.plan, replace(
+        planned.scenario, run=planned.scenario.run | {"seed": "5"})
     path = tmp_path / "scene.toml"
     path.write_text(scenario_text(as_run))
     again_planned = plan_make(Targets(binaries), scenario_load(path), path, [])

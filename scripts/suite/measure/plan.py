@@ -291,7 +291,3 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
                          f"at most {RUNS_MAX}")
     return Planned(plan, scenario_as_run(scenario, words, plan, [text for text, *_ in excludes]),
                    tuple(notes), vocabulary)
-
-
-def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:
-    return replace(scenario, run=scenario.run | {"seed": str(seed)})
