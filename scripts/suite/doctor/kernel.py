@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Checks of the kernel: what slows its calls, and what it may refuse to a run."""
 
+import contextlib
 import resource
 
 from suite.base.units import counted_text, size_text
@@ -65,42 +66,31 @@ def cpu_accounting(facts: SystemFacts) -> Finding:
     return note("cpu_accounting", f"CPU time is split by ticks of {1000 // tick_hz} ms")
 
 
-def ftrace_tracers(facts: SystemFacts) -> list[tuple[str, str, str]]:
-    """(seen, fix, undo) of what ftrace traces now: Documentation/trace/ftrace.rst of Linux. Unknown
-    without tracefs."""
-    folder = next((folder for folder in TRACING
-                   if facts.find(f"{folder}/current_tracer") is not None), None)
-    if folder is None:
-        raise Unknown(
-            "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
-    found = []
-    for file, quiet, seen in (("current_tracer", "nop", "ftrace's {}"),
-                              ("events/enable", "0", "events of ftrace")):
-        path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
-        if value != quiet:
-            undo = f"echo {value} > {path}" if value not in EVENTS_PARTLY else ""
-            found.append((seen.format(value), f"echo {quiet} > {path}", undo))
-    for name in ("kprobe", "uprobe"):
-        if probes := len((facts.find(f"{folder}/{name}_events") or "").splitlines()):
-            found.append((counted_text(probes, name), "", ""))
-    return found
-
-
 def tracers(facts: SystemFacts) -> Finding:
-    """All tracers: ptrace(2) of this process, strace(1), perf(1) and others, ftrace."""
+    """ptrace(2) of this process; strace(1), perf(1) and others; what ftrace traces now:
+    Documentation/trace/ftrace.rst of Linux. A tracer that was found disturbs in any case."""
     tracer, running = facts.fields("proc/self/status")["TracerPid"], facts.processes()
-    found = [(f"this process is traced by {tracer}", "", "")] if tracer != "0" else []
-    found += [(name, "", "") for name in TRACER_PROCESSES if name in running]
-    try:
-        found += ftrace_tracers(facts)
-    except Unknown:
-        if not found:  # a tracer that was found disturbs in any case
-            raise
-    if not found:
-        return fine("no tracer")
-    seen, fixes, undos = (list(filter(None, texts)) for texts in zip(*found, strict=True))
-    return disturbs("tracers", f"tracers: {', '.join(seen)}", fixes="; ".join(fixes),
-                    undos="; ".join(undos))
+    seen = [f"this process is traced by {tracer}"] if tracer != "0" else []
+    seen += [name for name in TRACER_PROCESSES if name in running]
+    fixes, undos = [], []
+    with contextlib.suppress(Unknown) if seen else contextlib.nullcontext():
+        folder = next((folder for folder in TRACING
+                       if facts.find(f"{folder}/current_tracer") is not None), None)
+        if folder is None:
+            raise Unknown("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing "
+                          "shows it to root")
+        for file, quiet, what in (("current_tracer", "nop", "ftrace's {}"),
+                                  ("events/enable", "0", "events of ftrace")):
+            path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
+            if value != quiet:
+                seen.append(what.format(value))
+                fixes.append(f"echo {quiet} > {path}")
+                undos += [f"echo {value} > {path}"] if value not in EVENTS_PARTLY else []
+        for name in ("kprobe", "uprobe"):
+            probes = (facts.find(f"{folder}/{name}_events") or "").splitlines()
+            seen += [counted_text(len(probes), name)] if probes else []
+    return disturbs("tracers", f"tracers: {', '.join(seen) or 'none'}", seen != [],
+                    fixes="; ".join(fixes), undos="; ".join(undos))
 
 
 def bpf_programs(facts: SystemFacts) -> Finding:
