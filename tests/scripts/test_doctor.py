@@ -33,7 +33,6 @@ from suite.doctor.finding import (
     findings_text,
     texts_read,
 )
-from suite.doctor.network import firewall
 from suite.places.lab.lab import namespaces_refusal
 from suite.present.heading import machine_pairs
 from suite.present.report.page import facts_table
@@ -109,6 +108,7 @@ CASES = (
          {"proc/loadavg": MANY, "proc/stat": STAT_BUSY},
          Answers(cpus=2), before={"proc/stat": STAT}),
     Case("load", DISTURBS, "load 3.1 on 2 CPUs", {"proc/loadavg": MANY}, Answers(cpus=2)),
+    Case("load", UNKNOWN, "not understood: ", {"proc/loadavg": "what?"}),
     Case("load", NOTE, "load 3.1 on 64 CPUs", {"proc/loadavg": MANY}, Answers(cpus=64)),
     Case("load", NOTE, "load 3.1 on 2 CPUs, 1.0% busy",
          {"proc/loadavg": MANY, "proc/stat": STAT_OVER},
@@ -156,6 +156,11 @@ CASES = (
     Case("loopback_offloads", DISTURBS, "tso off on lo",
          probes=Answers(loopback=lo(1500), offloads=CUT_EARLY),
          fix="ethtool -K lo tso on", undo="ethtool -K lo tso off"),
+    Case("firewall", FINE, "no rules", {CONFIG: "CONFIG_NF_TABLES=m", "proc/modules": ""},
+         Answers(rules=7)),  # asking a module for rules would load it
+    Case("firewall", DISTURBS, "7 rules", {CONFIG: "CONFIG_NF_TABLES=y", "proc/modules": ""},
+         Answers(rules=7)),
+    Case("firewall", UNKNOWN, "options cannot be read", {CONFIG: None, "proc/modules": ""}),
     Case("firewall", DISTURBS, "2 rules of nftables, iptables' filter, 1 connection tracked",
          {"proc/net/ip_tables_names": "filter"} | sysctl("net.netfilter.nf_conntrack_count", "1"),
          Answers(rules=2)),
@@ -295,11 +300,6 @@ def test_what_cannot_be_read_is_unknown_and_never_fine(tmp_path: Path) -> None:
     assert {found.status for found in findings.values()} == {FINE, UNKNOWN}
 
 
-def test_a_file_that_makes_no_sense_is_unknown(tmp_path: Path) -> None:
-    found = findings_make(facts_make(tmp_path, {"proc/loadavg": "what?"}))["load"]
-    assert found.status is UNKNOWN and found.seen.startswith("not understood: ")
-
-
 def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) -> None:
     name = "sys/kernel/tracing/current_tracer"
     facts = facts_make(tmp_path, {name: None})
@@ -327,23 +327,6 @@ def test_words_narrow_it_to_what_concerns_them(
 ) -> None:
     found = set(findings_make(facts_make(tmp_path, {}, words=words_of(**words))))
     assert named <= found and not silent & found
-
-
-@pytest.mark.parametrize(("files", "rules"), [
-    ({CONFIG: "CONFIG_NF_TABLES=m", "proc/modules": ""}, 0),
-    ({CONFIG: "CONFIG_X=y\nCONFIG_NF_TABLES=y", "proc/modules": ""}, 7),
-    ({CONFIG: None, "proc/modules": "nf_tables 1 0 - Live 0x0"}, 7),
-    ({CONFIG: None, "proc/modules": ""}, None),
-])
-def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules(
-    files: dict[str, str | None], rules: int | None, tmp_path: Path,
-) -> None:
-    facts = facts_make(tmp_path, files, Answers(rules=7))
-    if rules is None:
-        with pytest.raises(Unknown, match="options cannot be read"):
-            firewall(facts)
-    else:
-        assert ("7 rules" in firewall(facts).seen) == (rules == 7)
 
 
 def test_rules_are_counted_in_what_the_kernel_answers() -> None:
