@@ -43,7 +43,8 @@ def texts_read() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
-def found(status: Status, texts: str, seen: str, when: bool = True, **values: object) -> Finding:
+def found(status: Status, texts: str, seen: str, *, when: bool = True, **values: object
+          ) -> Finding:
     """A finding of this status when that is so, else `fine`. It has texts of texts.toml: those of a
     check, or with `check.case` those of the case too. values: for the `{name}` in them."""
     if not when:

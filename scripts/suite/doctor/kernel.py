@@ -89,7 +89,7 @@ def tracers(facts: SystemFacts) -> Finding:
         for name in ("kprobe", "uprobe"):
             probes = (facts.find(f"{folder}/{name}_events") or "").splitlines()
             seen += [counted_text(len(probes), name)] if probes else []
-    return disturbs("tracers", f"tracers: {', '.join(seen) or 'none'}", seen != [],
+    return disturbs("tracers", f"tracers: {', '.join(seen) or 'none'}", when=seen != [],
                     fixes="; ".join(fixes), undos="; ".join(undos))
 
 
@@ -128,14 +128,14 @@ def seccomp(facts: SystemFacts) -> Finding:
 def preload(facts: SystemFacts) -> Finding:
     """Libraries that are loaded before all others: ld.so(8)."""
     now = facts.preload
-    return disturbs("preload", f"LD_PRELOAD={now}", now != "", now=now)
+    return disturbs("preload", f"LD_PRELOAD={now}", when=now != "", now=now)
 
 
 def huge_pages(facts: SystemFacts) -> Finding:
     """Transparent huge pages: Documentation/admin-guide/mm/transhuge.rst of Linux."""
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     chosen = (facts.find(path) or "[never]").partition("[")[2].partition("]")[0]
-    return note("huge_pages", f"transparent huge pages: {chosen}", chosen == "always",
+    return note("huge_pages", f"transparent huge pages: {chosen}", when=chosen == "always",
                 path=f"/{path}", now=chosen)
 
 
@@ -158,8 +158,8 @@ def memlock(facts: SystemFacts) -> Finding:
     if (limit is None
             or int(facts.fields("proc/self/status")["CapEff"], 16) >> CAPABILITY_IPC_LOCK & 1):
         return fine("memory may be locked without limit")
-    return disturbs("memlock", f"{size_text(limit)} may be locked", limit < MEMLOCK_LEAST_BYTES,
-                    now=limit)
+    return disturbs("memlock", f"{size_text(limit)} may be locked",
+                    when=limit < MEMLOCK_LEAST_BYTES, now=limit)
 
 
 def open_files(facts: SystemFacts) -> Finding:
@@ -169,7 +169,7 @@ def open_files(facts: SystemFacts) -> Finding:
     if limit is None:
         return fine("open files without limit")
     return (note if words.unplanned else disturbs)(
-        "open_files", f"{limit} open files", limit < needed, wanted=max(needed, FILES_LEAST),
+        "open_files", f"{limit} open files", when=limit < needed, wanted=max(needed, FILES_LEAST),
         now=limit)
 
 

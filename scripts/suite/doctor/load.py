@@ -48,7 +48,7 @@ def load(facts: SystemFacts) -> Finding:
     seen += f", {percent_text(used / sum(times))} busy" if watched else ""
     ended = watched and used < BUSY_LEAST * sum(times)  # the average falls later
     heavy = average >= LOAD_PER_CPU * cpus and not ended
-    return (disturbs if heavy else note)("load", seen, average >= LOAD_LEAST)
+    return (disturbs if heavy else note)("load", seen, when=average >= LOAD_LEAST)
 
 
 def steal(facts: SystemFacts) -> Finding:
@@ -57,7 +57,8 @@ def steal(facts: SystemFacts) -> Finding:
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
     if now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW:
         return disturbs("steal", f"steal {percent_text(share_now)} now")
-    return disturbs("steal", f"steal {percent_text(share)} since boot", share >= STEAL_SINCE_BOOT)
+    return disturbs("steal", f"steal {percent_text(share)} since boot",
+                    when=share >= STEAL_SINCE_BOOT)
 
 
 def cpu_quota(facts: SystemFacts) -> Finding:
@@ -98,7 +99,7 @@ def swap(facts: SystemFacts) -> Finding:
     seen = f"{number_text(used_mib)} MiB swapped out"
     if moved:
         return disturbs("swap", f"{seen}, {counted_text(moved, 'page')} moved just now")
-    return note("swap", seen, used_mib >= 1)
+    return note("swap", seen, when=used_mib >= 1)
 
 
 def irqbalance(facts: SystemFacts) -> Finding:
@@ -112,4 +113,4 @@ def irqbalance(facts: SystemFacts) -> Finding:
 def priority(facts: SystemFacts) -> Finding:
     """nice(2) of this process, which every run inherits."""
     nice = facts.nice
-    return disturbs("priority", f"nice {nice}", nice > 0, now=nice)
+    return disturbs("priority", f"nice {nice}", when=nice > 0, now=nice)

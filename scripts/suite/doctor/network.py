@@ -26,13 +26,13 @@ def congestion(facts: SystemFacts) -> Finding:
 def loopback_queue(facts: SystemFacts) -> Finding:
     """A queueing discipline on lo, which has none by default: tc(8)."""
     kind = facts.loopback["qdisc"]
-    return disturbs("loopback_queue", f"{kind} on lo", kind != "noqueue", kind=kind)
+    return disturbs("loopback_queue", f"{kind} on lo", when=kind != "noqueue", kind=kind)
 
 
 def loopback_mtu(facts: SystemFacts) -> Finding:
     """The MTU of lo, which decides into how many segments a message is cut."""
     mtu = facts.loopback["mtu"]
-    return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", mtu != LOOPBACK_MTU_BYTES,
+    return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", when=mtu != LOOPBACK_MTU_BYTES,
                     wanted=LOOPBACK_MTU_BYTES, now=mtu)
 
 
@@ -66,7 +66,7 @@ def firewall(facts: SystemFacts) -> Finding:
         (len(tables), f"iptables' {', '.join(tables)}"),
         (tracked, f"{counted_text(tracked, 'connection')} tracked")) if count]
     return disturbs("firewall.tracking" if tracked or rules else "firewall",
-                    f"firewall: {', '.join(seen) or 'no rules, nothing tracked'}", seen != [])
+                    f"firewall: {', '.join(seen) or 'no rules, nothing tracked'}", when=seen != [])
 
 
 def socket_buffers(facts: SystemFacts) -> Finding:
@@ -81,7 +81,7 @@ def socket_buffers(facts: SystemFacts) -> Finding:
             fixes.append(f"sysctl -w {name}={max(wanted, BUFFERS_LEAST_BYTES)}")
             undos.append(f"sysctl -w {name}={limit}")
     return (note if words.unplanned else disturbs)(
-        "socket_buffers", ", ".join(seen), fixes != [], fixes="; ".join(fixes),
+        "socket_buffers", ", ".join(seen), when=fixes != [], fixes="; ".join(fixes),
         undos="; ".join(undos))
 
 
@@ -89,4 +89,4 @@ def autocorking(facts: SystemFacts) -> Finding:
     """Joins small writes while an earlier packet waits in a device's queue: ip-sysctl.rst."""
     sysctl = "net.ipv4.tcp_autocorking"
     value = facts.sysctl(sysctl)
-    return note("autocorking", f"{sysctl}={value}", value == "1")
+    return note("autocorking", f"{sysctl}={value}", when=value == "1")

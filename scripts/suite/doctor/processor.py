@@ -58,7 +58,7 @@ def turbo(facts: SystemFacts) -> Finding:
     for path, on, off in TURBO_SWITCHES:
         value = facts.find(path)
         if value is not None:
-            return disturbs("turbo", f"turbo {'on' if value == on else 'off'}", value == on,
+            return disturbs("turbo", f"turbo {'on' if value == on else 'off'}", when=value == on,
                             on=on, off=off, path=f"/{path}")
     raise Unknown(f"no switch for turbo here: {HIDDEN}, else the firmware")
 
@@ -95,7 +95,7 @@ def clocksource(facts: SystemFacts) -> Finding:
     current, available = facts.text(CLOCK), (facts.find(CLOCKS) or "").split()
     better = next((clock for clock in CLOCKS_FAST if clock in available), None)
     return disturbs("clocksource.better" if better else "clocksource.only",
-                    f"clocksource {current}", current not in CLOCKS_FAST, better=better,
+                    f"clocksource {current}", when=current not in CLOCKS_FAST, better=better,
                     now=current, path=f"/{CLOCK}")
 
 
@@ -104,7 +104,7 @@ def smt(facts: SystemFacts) -> Finding:
     active = facts.text(f"{CPU}/smt/active") == "1"
     if not active and "hypervisor" in facts.fields("proc/cpuinfo").get("flags", "").split():
         raise Unknown(f"no SMT is shown here: {HIDDEN}")
-    return note("smt", f"SMT {'on' if active else 'off'}", active, path=f"/{CPU}/smt/control")
+    return note("smt", f"SMT {'on' if active else 'off'}", when=active, path=f"/{CPU}/smt/control")
 
 
 def thermal(facts: SystemFacts) -> Finding:
@@ -113,10 +113,10 @@ def thermal(facts: SystemFacts) -> Finding:
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")
     times = max(map(int, counts.values()))
-    return note("thermal", f"throttled for heat {times} times since boot", times > 0)
+    return note("thermal", f"throttled for heat {times} times since boot", when=times > 0)
 
 
 def cpus(facts: SystemFacts) -> Finding:
     """How many CPUs this process may use: sched_getaffinity(2)."""
     count = facts.cpus
-    return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", count < 2)
+    return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", when=count < 2)
