@@ -14,11 +14,11 @@ from answers import remarks
 from conftest import Uncork, records_of
 from hosts import namespaces_refusal
 from suite.base.client import Client, client_check
-from suite.measure.runner import capture_file, capture_rename
+from suite.measure.runner import capture_file
 from suite.measure.schedule import Run
 from suite.observe.metrics import metrics_compute
 from suite.present.show import capture_rows, sizes_text
-from suite.result.plan import PlannedCell
+from suite.result.plan import Plan, PlannedCell
 from suite.result.record import Record
 
 Document = dict[str, Any]
@@ -164,17 +164,8 @@ def test_of_a_cell_the_run_is_shown_whose_packets_were_kept(record: Document) ->
 def test_packets_are_kept_of_the_first_counted_round(
     round_: int, label: str, words: dict[str, str], file: str | None,
 ) -> None:
-    run = Run(PlannedCell("b", words, {}, False, None, None), label, round_, 0)
-    assert capture_file(run, ["a", "b"]) == file
-
-
-def test_a_record_names_the_file_as_it_is_called_within_the_result(record: Document) -> None:
-    without = copy.deepcopy(record)
-    capture_rename(without, None)
-    assert without == record
-    record["client"]["capture"]["file"] = "/somewhere/captures/cell-001.pcap"
-    capture_rename(record, "captures/cell-001.pcap")
-    assert record["client"]["capture"]["file"] == "captures/cell-001.pcap"
+    cells = PlannedCell("a", {}, {}), PlannedCell("b", words, {})
+    assert capture_file(Run(cells[1], label, round_, 0), Plan("x", (), cells, rounds=1)) == file
 
 
 MESSAGE = "32/2x4K/2x4K/2x4K/2x4K"

@@ -171,7 +171,7 @@ def test_n_says_what_would_run_and_writes_nothing(uncork: Uncork) -> None:
     assert "6 cells, 7 runs a round" in done.stdout and "77 runs, about 0:" in done.stdout
     commands = [line for line in done.stdout.splitlines() if line.startswith("uncork-client ")]
     assert len(commands) == 6
-    assert sum(line.endswith("# baseline") for line in commands) == 1
+    assert "; baseline: write=nodelay; " in done.stdout
     assert not uncork.results.exists()
 
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, Answers, facts_make
+from machine_make import CLOCKSOURCE, CPU, STATE, STATUS, Answers, Invented, facts_make
 
 from answers import NODELAY, ROOT, golden_check, matrix_of
 from conftest import Uncork
 from hosts import namespaces_refusal
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
-from suite.doctor.facts import SystemFacts
+from suite.doctor.facts import rules_count
 from suite.doctor.finding import (
     CellWords,
     Finding,
@@ -34,8 +34,6 @@ from suite.doctor.finding import (
     findings_text,
     texts_read,
 )
-from suite.doctor.network import rules_number
-from suite.doctor.probes import rules_count
 from suite.present.heading import machine_pairs
 from suite.present.report.page import facts_table
 from suite.present.show import cell_choose, show_text
@@ -69,6 +67,10 @@ class Case:
     fix: str = ""
     undo: str = ""
     before: Mapping[str, str] = field(default_factory=dict)
+
+
+def lo(mtu: int = 65536, qdisc: str = "noqueue") -> dict[str, int | str]:
+    return {"mtu": mtu, "qdisc": qdisc}
 
 
 def sysctl(name: str, value: str | None) -> dict[str, str | None]:
@@ -106,6 +108,7 @@ CASES = (
          {"proc/loadavg": MANY, "proc/stat": STAT_BUSY},
          Answers(cpus=2), before={"proc/stat": STAT}),
     Case("load", DISTURBS, "load 3.1 on 2 CPUs", {"proc/loadavg": MANY}, Answers(cpus=2)),
+    Case("load", UNKNOWN, "not understood: ", {"proc/loadavg": "what?"}),
     Case("load", NOTE, "load 3.1 on 64 CPUs", {"proc/loadavg": MANY}, Answers(cpus=64)),
     Case("load", NOTE, "load 3.1 on 2 CPUs, 1.0% busy",
          {"proc/loadavg": MANY, "proc/stat": STAT_OVER},
@@ -142,17 +145,22 @@ CASES = (
          BBR | sysctl("net.ipv4.tcp_available_congestion_control", "reno bbr"),
          fix="sysctl -w net.ipv4.tcp_congestion_control=reno",
          undo="sysctl -w net.ipv4.tcp_congestion_control=bbr"),
-    Case("loopback_queue", DISTURBS, "fq on lo", probes=Answers(queue="fq"),
+    Case("loopback_queue", DISTURBS, "fq on lo", probes=Answers(loopback=lo(qdisc="fq")),
          fix="tc qdisc del dev lo root"),
-    Case("loopback_queue", UNKNOWN, "tc is not installed",
-         probes=Answers(queue=Unknown("tc is not installed"))),
-    Case("loopback_mtu", DISTURBS, "MTU of 1500", probes=Answers(mtu_bytes=1500),
+    Case("loopback_queue", UNKNOWN, "ip: no such file",
+         probes=Answers(loopback=Unknown("ip: no such file"))),
+    Case("loopback_mtu", DISTURBS, "MTU of 1500", probes=Answers(loopback=lo(1500)),
          fix="ip link set lo mtu 65536",
          undo="ip link set lo mtu 1500"),
     Case("loopback_offloads", NOTE, "tso off on lo", probes=Answers(offloads=CUT_EARLY)),
     Case("loopback_offloads", DISTURBS, "tso off on lo",
-         probes=Answers(mtu_bytes=1500, offloads=CUT_EARLY),
+         probes=Answers(loopback=lo(1500), offloads=CUT_EARLY),
          fix="ethtool -K lo tso on", undo="ethtool -K lo tso off"),
+    Case("firewall", FINE, "no rules", {CONFIG: "CONFIG_NF_TABLES=m", "proc/modules": ""},
+         Answers(rules=7)),  # asking a module for rules would load it
+    Case("firewall", DISTURBS, "7 rules", {CONFIG: "CONFIG_NF_TABLES=y", "proc/modules": ""},
+         Answers(rules=7)),
+    Case("firewall", UNKNOWN, "options cannot be read", {CONFIG: None, "proc/modules": ""}),
     Case("firewall", DISTURBS, "2 rules of nftables, iptables' filter, 1 connection tracked",
          {"proc/net/ip_tables_names": "filter"} | sysctl("net.netfilter.nf_conntrack_count", "1"),
          Answers(rules=2)),
@@ -206,18 +214,18 @@ CASES = (
     Case("io_uring", DISTURBS, "refused by the kernel (ENOSYS)",
          sysctl("kernel.io_uring_disabled", None),
          Answers(ring_refusal="ENOSYS")),
-    Case("memlock", DISTURBS, "64K may be locked", probes=Answers(memlock_bytes=65536),
+    Case("memlock", DISTURBS, "64K may be locked", probes=Answers(hard_limit=lambda which: 65536),
          fix="prlimit --pid $$ --memlock=unlimited", undo="prlimit --pid $$ --memlock=65536"),
     Case("memlock", FINE, "without limit",
          {"proc/self/status": STATUS.replace("CapEff:\t0", "CapEff:\tf")
                                             .replace("f000000000000000", "0000000000004000")},
-         Answers(memlock_bytes=65536)),
+         Answers(hard_limit=lambda which: 65536)),
     Case("ports", DISTURBS, "1001 ports", sysctl("net.ipv4.ip_local_port_range", "2000\t3000"),
          fix='sysctl -w net.ipv4.ip_local_port_range="1024 65535"',
          undo='sysctl -w net.ipv4.ip_local_port_range="2000 3000"'),
     Case("ports", DISTURBS, "20000 in TIME_WAIT",
          {"proc/net/sockstat": "TCP: inuse 1 orphan 0 tw 20000 alloc 1"}),
-    Case("open_files", DISTURBS, "1024 open files", probes=Answers(files_limit=1024),
+    Case("open_files", DISTURBS, "1024 open files", probes=Answers(hard_limit=lambda which: 1024),
          cells=words_of(connections="10000"), fix="prlimit --pid $$ --nofile=20064:20064",
          undo="prlimit --pid $$ --nofile=1024:1024"),
     Case("socket_buffers", NOTE, "net.core.wmem_max 208K",
@@ -284,17 +292,12 @@ def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path
 def test_what_cannot_be_read_is_unknown_and_never_fine(tmp_path: Path) -> None:
     """Where nothing is to be seen only such checks are fine as rest on the process itself, and
     those for which the absence of a file is the answer."""
-    findings = findings_make(SystemFacts(tmp_path, probes=Answers()))
+    findings = findings_make(Invented(tmp_path))
     of_process = {"priority", "preload", "loopback_queue", "loopback_mtu", "loopback_offloads",
                   "bpf_programs", "cpus", "io_uring", "memlock", "open_files", "irqbalance"}
     absent = {"power", "huge_pages"}
     assert {name for name, found in findings.items() if found.status is FINE} == of_process | absent
     assert {found.status for found in findings.values()} == {FINE, UNKNOWN}
-
-
-def test_a_file_that_makes_no_sense_is_unknown(tmp_path: Path) -> None:
-    found = findings_make(facts_make(tmp_path, {"proc/loadavg": "what?"}))["load"]
-    assert found.status is UNKNOWN and found.seen.startswith("not understood: ")
 
 
 def test_a_file_that_may_not_be_read_is_unknown_with_the_reason(tmp_path: Path) -> None:
@@ -326,32 +329,14 @@ def test_words_narrow_it_to_what_concerns_them(
     assert named <= found and not silent & found
 
 
-@pytest.mark.parametrize(("files", "rules"), [
-    ({CONFIG: "CONFIG_NF_TABLES=m", "proc/modules": ""}, 0),
-    ({CONFIG: "CONFIG_X=y\nCONFIG_NF_TABLES=y", "proc/modules": ""}, 7),
-    ({CONFIG: None, "proc/modules": "nf_tables 1 0 - Live 0x0"}, 7),
-    ({CONFIG: None, "proc/modules": ""}, None),
-])
-def test_a_kernel_with_nf_tables_as_a_module_is_not_asked_for_rules(
-    files: dict[str, str | None], rules: int | None, tmp_path: Path,
-) -> None:
-    facts = facts_make(tmp_path, files, Answers(rules=7))
-    if rules is None:
-        with pytest.raises(Unknown, match="may be built in"):
-            rules_number(facts)
-    else:
-        assert rules_number(facts) == rules
-
-
 def test_rules_are_counted_in_what_the_kernel_answers() -> None:
     def message(kind: int, body: bytes = b"") -> bytes:
         return struct.pack("IHHII", 16 + len(body), kind, 2, 1, 0) + body
 
     rule = message(0x0A06, b"\0" * 20)
-    assert rules_count(rule * 3) == (3, False)
-    assert rules_count(rule + message(3, b"\0" * 4)) == (1, True)
+    assert rules_count([rule * 3, rule + message(3, b"\0" * 4), rule]) == 4
     with pytest.raises(PermissionError):
-        rules_count(message(2, struct.pack("i", -1)))
+        rules_count([message(2, struct.pack("i", -1))])
 
 
 def finding(status: Status, seen: str) -> Finding:
@@ -373,7 +358,7 @@ def test_commands_are_shown_whole_and_everything_else_fits() -> None:
 
 def test_the_text_of_an_invented_machine_is_the_golden_one(tmp_path: Path) -> None:
     facts = facts_make(tmp_path, {"proc/loadavg": MANY, **BBR},
-                       Answers(cpus=2, mtu_bytes=1500, nice=5))
+                       Answers(cpus=2, loopback=lo(1500), nice=5))
     golden_check("doctor.txt", findings_text(findings_make(facts), False, 100))
 
 

@@ -19,7 +19,7 @@ from processes import descendants_await, has_ended
 from suite.base.by_hand import TIMES_FILE
 from suite.base.client import Client
 from suite.base.errors import Failure, UsageError
-from suite.measure.hyperfine import hyperfine_run, timer_complaint, times_read, version_read
+from suite.measure.hyperfine import hyperfine_run, times_read, version_read
 from suite.measure.plan import Plan, plan_make
 from suite.observe.metrics import metrics_compute
 from suite.places.targets import Targets
@@ -146,7 +146,7 @@ def test_times_that_are_no_times_are_none(tmp_path: Path, times: str) -> None:
 
 @pytest.mark.parametrize("script, reason", [
     ("echo noise >&2; echo 'uncork-client: no server' >&2; exit 1", "no server"),
-    ("kill -SEGV $$", "terminated"),
+    ("kill -SEGV $$", "record: Error: The process has been terminated"),
     ("exit 0", ""),
     ("echo '{\"status\": \"o' > record.json", ""),
 ])
@@ -165,13 +165,6 @@ def test_a_run_that_fails_tells_why_in_its_own_record(fake: Fake) -> None:
     ((_, record),) = hyperfine_run(client, plan_timed(client, "bytes=1M").cells, 60)
     assert record["status"] == "failed" and "cannot connect" in record["reason"]
     assert record["phase"] == "start" and "hyperfine" not in record
-
-
-def test_what_hyperfine_says_is_told_only_where_the_client_said_nothing() -> None:
-    told = "Error: Command terminated with non-zero exit code: 1. Use the '-i'/'--ignore-failure'"
-    assert timer_complaint(["uncork-client: no luck", told]) == "no luck"
-    assert timer_complaint([told]) == "Command terminated with non-zero exit code: 1"
-    assert timer_complaint([]) == ""
 
 
 def test_a_run_that_hangs_is_ended_with_all_that_it_started(fake: Fake) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from answers import ROOT
-from suite.measure.plan import plan_make, scenario_seeded
+from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.present.mail.block import commands_join
@@ -23,7 +23,8 @@ def stored(binaries, folder, *arguments):
     """(scenario, plan) as `uncork run ARGUMENTS` would store them."""
     scenario, path, words = scenario_choose(arguments)
     planned = plan_make(Targets(binaries), scenario, path, words)
-    (folder / "scenario.toml").write_text(scenario_text(scenario_seeded(planned.scenario, 7)))
+    as_run = replace(planned.scenario, run=planned.scenario.run | {"seed": "7"})
+    (folder / "scenario.toml").write_text(scenario_text(as_run))
     return scenario_load(folder / "scenario.toml"), replace(planned.plan, seed=7)
 
 

@@ -12,7 +12,7 @@ from conftest import ROOT
 from suite.base.client import Client
 from suite.base.errors import UsageError
 from suite.measure.dry_run import deciding_lines
-from suite.measure.plan import Planned, plan_make, scenario_seeded
+from suite.measure.plan import Planned, plan_make
 from suite.measure.schedule import round_order
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default
@@ -93,15 +93,6 @@ SHIPPED = [*(ROOT / "scenarios").glob("*.toml"), *(ROOT / "claims").glob("*.toml
 def test_a_shipped_scenario_has_the_rounds_that_its_rows_need(path: Path, binaries: Client) -> None:
     plan = plan_make(Targets(binaries), scenario_load(path), path, []).plan
     assert deciding_lines(plan, plan.rounds) == []
-
-
-def test_a_quick_look_says_how_many_changes_it_can_decide(binaries: Client) -> None:
-    scene = replace(SCENE, run=SCENE.run | {"rounds": "20"})
-    strategies = "write=nodelay,nagle,cork,more,writev,coalesce"
-    plan = plan_make(Targets(binaries), scene, None, [strategies, "depth=1,2,3,4"], True).plan
-    assert deciding_lines(plan, plan.rounds) == [
-        "10 rounds can decide a single change in a table of 25 rows; for the 40 rows here it takes "
-        "rounds=11, or a change of at least 2 of them"]
 
 
 def test_a_range_doubles_and_spellings_become_canonical(binaries: Client) -> None:
@@ -273,7 +264,8 @@ def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client)
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:
     planned = planned_of(binaries, "reply=1,2", "not=reply=2 write=cork", "place=free",
                          scenario=SCENE)
-    plan, as_run = planned.plan, scenario_seeded(planned.scenario, 5)
+    plan, as_run = planned.plan, replace(
+        planned.scenario, run=planned.scenario.run | {"seed": "5"})
     path = tmp_path / "scene.toml"
     path.write_text(scenario_text(as_run))
     again_planned = plan_make(Targets(binaries), scenario_load(path), path, [])

@@ -428,7 +428,7 @@ def test_a_command_by_hand_begins_with_the_definitions(uncork: Uncork) -> None:
     assert [line for line in lines if not line.startswith("#")] == [
         "uncork subjects --json >subjects.json",
         "uncork-client --subjects subjects.json protocol=nbd op=read:4K subject=nbdkit "
-        "nbdkit.size=1M  # baseline"]
+        "nbdkit.size=1M"]
     assert sorted(json.loads(uncork.run("subjects", "--json").stdout)) == sorted(NAMES + LOADS)
 
 

@@ -161,7 +161,7 @@ def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: 
     }
     faked.program("runsc", HERE.replace("release-1.2", "release-1.3"))
     said = uncork.refused(*words, "--more")
-    assert ("was measured where target=gvisor was another (runsc release-1.2; now it is runsc "
+    assert ("was measured with another target=gvisor (runsc release-1.2; now it is runsc "
             "release-1.3)") in said
 
 

@@ -332,7 +332,7 @@ def test_a_result_has_the_machine_of_each_boot_and_their_order(uncork: Uncork, k
     image_make(other, "6.1.1-test")
     done = uncork.run("run", f"target=vng:{kernel},vng:{other}", "rounds=2", *SHORT, "-o",
                       str(folder), "--more")
-    assert done.returncode == 2 and "was measured where target=" in done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and "was measured with another target=" in done.stderr.splitlines()[-1]
 
 
 def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, kernel: Path):

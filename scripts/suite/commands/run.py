@@ -18,14 +18,13 @@ from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
-from suite.measure.dry_run import builds_named, deciding_lines, estimate_text, plan_text
+from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
 from suite.measure.hyperfine import version_read
-from suite.measure.plan import Planned, plan_make, scenario_seeded, selectors_check
+from suite.measure.plan import Planned, plan_make, selectors_check
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import Start, journal_open, session_left, session_total
-from suite.measure.runner import matrix_batches, matrix_run, runs_seconds, signals_handle
-from suite.measure.schedule import session_schedule
+from suite.measure.runner import matrix_run, signals_handle
 from suite.measure.words import scenario_choose
 from suite.observe.measured import MeasuredRun
 from suite.observe.metrics import METRICS, metric_find
@@ -95,13 +94,9 @@ def record_figure(document: JsonObject) -> str:
 
 def journal_run(targets: Targets, journal: files.Journal) -> None:
     """Runs what is left. Interrupted has the command that resumes it."""
-    plan = journal.plan
-    runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
-    seconds, unknown = runs_seconds(planned, plan.hosts is not None)
     try:
-        with MatrixProgress(journal, len(runs), None if unknown else seconds / max(len(planned), 1),
-                            sys.stderr, record_figure) as watch:
-            matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
+        with MatrixProgress(journal, sys.stderr, record_figure) as watch:
+            matrix_run(targets, journal, watch, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(
@@ -279,8 +274,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     """The result to write, with its first files; prints what runs where."""
     hosts, mine = hosts_collect(targets, planned.plan)
     vocabulary = planned.vocabulary
-    programs = Programs(builds_read(targets.local, builds_named(planned.plan)),
-                        targets.identities(), vocabulary.document.get("homepage"), programs_used(
+    programs = Programs(builds_read(targets.local, planned.plan), targets.identities(),
+                        vocabulary.document.get("homepage"), programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},
@@ -288,7 +283,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     journal = journal_open(start, folder, options.new)
     changed = kernels_changed(journal.folder, hosts) if options.more else []
     try:
-        journal.begin(scenario_seeded(planned.scenario, journal.plan.seed), hosts)
+        seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
+        journal.begin(replace(scenario, run=scenario.run | seed), hosts)
         header_say(planned, journal, [*hosts_header(hosts[mine]), *changed])
     except BaseException:
         journal.close()

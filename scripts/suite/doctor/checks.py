@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Callable
 
-from suite.doctor import kernel, limits, load, network, processor
+from suite.doctor import kernel, load, network, processor
 from suite.doctor.facts import SystemFacts, facts_collect
 from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
@@ -20,7 +20,7 @@ CHECKS: tuple[Check, ...] = (
     load.priority, kernel.preload, network.congestion, network.loopback_queue, network.loopback_mtu,
     network.loopback_offloads, network.firewall, kernel.bpf_programs, processor.clocksource,
     processor.governor, processor.idle_states, processor.turbo, processor.power, processor.thermal,
-    load.swap, processor.cpus, limits.io_uring, limits.memlock, limits.ports, limits.open_files,
+    load.swap, processor.cpus, kernel.io_uring, kernel.memlock, kernel.ports, kernel.open_files,
     network.socket_buffers, kernel.realtime_throttle, kernel.seccomp, processor.smt,
     load.irqbalance, kernel.cpu_accounting, network.autocorking, kernel.huge_pages,
 )
@@ -29,13 +29,13 @@ CONCERNS: dict[Check, Callable[[CellWords], bool]] = {
     **dict.fromkeys((network.congestion, network.loopback_queue, network.loopback_mtu,
                      network.loopback_offloads, network.firewall), on_loopback),
     processor.cpus: lambda words: words.has("place", "apart"),
-    limits.io_uring: lambda words: words.has("engine", "ring") or words.has(
+    kernel.io_uring: lambda words: words.has("engine", "ring") or words.has(
         "write reply_write read", "uring"),
     # an end lends its memory to the kernel
-    limits.memlock: lambda words: words.has("write reply_write", "zerocopy", "uring-zc"),
+    kernel.memlock: lambda words: words.has("write reply_write", "zerocopy", "uring-zc"),
     # a cell makes a connection for each request, or holds many
-    limits.ports: lambda words: words.has("workload", "connect")
-    or words.largest("connections") >= limits.CONNECTIONS_MANY,
+    kernel.ports: lambda words: words.has("workload", "connect")
+    or words.largest("connections") >= kernel.CONNECTIONS_MANY,
     network.socket_buffers: lambda words: words.values(*network.BUFFERS) - {"default"} != set(),
     kernel.realtime_throttle: lambda words: words.has("sched", "rr", "fifo"),
     network.autocorking: lambda words: False in words.tcp_is_local(),

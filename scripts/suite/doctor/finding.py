@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
 
-import contextlib
 import functools
 import sys
 import textwrap
 import tomllib
-import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
@@ -45,7 +43,8 @@ def texts_read() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
-def found(status: Status, texts: str, seen: str, when: bool = True, **values: object) -> Finding:
+def found(status: Status, texts: str, seen: str, *, when: bool = True, **values: object
+          ) -> Finding:
     """A finding of this status when that is so, else `fine`. It has texts of texts.toml: those of a
     check, or with `check.case` those of the case too. values: for the `{name}` in them."""
     if not when:
@@ -65,32 +64,14 @@ class Unknown(Exception):
     """A fact that a check needs is missing. The text is the reason, in one line."""
 
 
-@contextlib.contextmanager
-def question(name: str) -> Iterator[None]:
-    """Makes an error of the system Unknown, with the name of what was asked. Also a decorator."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        raise Unknown(f"{name}: {getattr(error, 'strerror', None) or error}") from None
-
-
 def finding_document(name: str, finding: Finding) -> dict[str, Any]:
     """A finding for JSON (docs/record.md, "What the doctor finds"), without its empty texts."""
     return {"name": name} | {key: value for key, value in asdict(finding).items() if value}
 
 
-def finding_lines(name: str, finding: Finding, width: int) -> list[str]:
-    """A finding with its texts. Commands are not wrapped, so that they can be copied."""
-    lines = textwrap.wrap(f"{name}: {finding.seen}", width, subsequent_indent=GAP)
-    for label in ("effect", "fix", "undo", "remark"):
-        if text := getattr(finding, label):
-            columns = sys.maxsize if label in ("fix", "undo") else width
-            lines += labelled_lines([(f"{label:6}", text)], columns, GAP)
-    return lines
-
-
 def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:
-    """Findings by status. everything: not only the names of fine ones. findings: by check."""
+    """Findings by status. everything: not only the names of fine ones. findings: by check. Commands
+    are not wrapped, so that they can be copied."""
     names = grouped((finding.status, name) for name, finding in findings.items())
     counts = ", ".join(f"{status} {len(names.get(status, ()))}" for status in Status)
     lines = textwrap.wrap(f"doctor: {counts}; nothing was changed, commands are for root", width,
@@ -99,9 +80,14 @@ def findings_text(findings: Mapping[str, Finding], everything: bool, width: int)
         lines += ["", status.capitalize()]
         if status is Status.FINE and not everything:
             lines += textwrap.wrap(", ".join(mine), width, break_on_hyphens=False)
-        else:
-            for name in mine:
-                lines += finding_lines(name, findings[name], width)
+            continue
+        for name in mine:
+            seen = f"{name}: {findings[name].seen}"
+            lines += textwrap.wrap(seen, width, subsequent_indent=GAP)
+            for label in ("effect", "fix", "undo", "remark"):
+                if text := getattr(findings[name], label):
+                    columns = sys.maxsize if label in ("fix", "undo") else width
+                    lines += labelled_lines([(f"{label:6}", text)], columns, GAP)
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Checks of the kernel: debugging options, tracers, BPF programs, filters, CPU accounting."""
+"""Checks of the kernel: what slows its calls, and what it may refuse to a run."""
 
-from suite.base.units import counted_text
-from suite.doctor.facts import SystemFacts, fields_read
+import contextlib
+import resource
+
+from suite.base.units import counted_text, size_text
+from suite.doctor.facts import SystemFacts, sysctl_path
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 # Kconfig options: HEAVY slow every path down, some of them several times; LIGHT cost a little
@@ -28,6 +31,13 @@ PACKET_PROGRAMS = {1: "socket_filter", 3: "sched_cls", 6: "xdp", 8: "cgroup_skb"
 # the folder of tracefs, and its folder before Linux 4.1
 TRACING = ("sys/kernel/tracing", "sys/kernel/debug/tracing")
 EVENTS_PARTLY = ("X", "?")  # values of events/enable: some events are on; unknown
+PORTS_LEAST = 20_000  # Linux has 28232 by default
+WAITING_SHARE = 0.5  # of the ports in TIME_WAIT: above it a run may find no free one
+CONNECTIONS_MANY = 1000  # from here on a cell may run out of ports
+MEMLOCK_LEAST_BYTES = 8 << 20  # Linux' own default since 5.16
+CAPABILITY_IPC_LOCK = 14  # linux/capability.h
+FILES_SPARE = 64  # descriptors that a process has beyond its connections
+FILES_LEAST = 4096
 
 
 def kernel_debug(facts: SystemFacts) -> Finding:
@@ -56,47 +66,36 @@ def cpu_accounting(facts: SystemFacts) -> Finding:
     return note("cpu_accounting", f"CPU time is split by ticks of {1000 // tick_hz} ms")
 
 
-def ftrace_tracers(facts: SystemFacts) -> list[tuple[str, str, str]]:
-    """(seen, fix, undo) of what ftrace traces now: Documentation/trace/ftrace.rst of Linux. Unknown
-    without tracefs."""
-    folder = next((folder for folder in TRACING
-                   if facts.find(f"{folder}/current_tracer") is not None), None)
-    if folder is None:
-        raise Unknown(
-            "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing shows it to root")
-    found = []
-    for file, quiet, seen in (("current_tracer", "nop", "ftrace's {}"),
-                              ("events/enable", "0", "events of ftrace")):
-        path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
-        if value != quiet:
-            undo = f"echo {value} > {path}" if value not in EVENTS_PARTLY else ""
-            found.append((seen.format(value), f"echo {quiet} > {path}", undo))
-    for name in ("kprobe", "uprobe"):
-        if probes := len((facts.find(f"{folder}/{name}_events") or "").splitlines()):
-            found.append((counted_text(probes, name), "", ""))
-    return found
-
-
 def tracers(facts: SystemFacts) -> Finding:
-    """All tracers: ptrace(2) of this process, strace(1), perf(1) and others, ftrace."""
-    tracer, running = facts.field("proc/self/status", "TracerPid"), facts.processes()
-    found = [(f"this process is traced by {tracer}", "", "")] if tracer != "0" else []
-    found += [(name, "", "") for name in TRACER_PROCESSES if name in running]
-    try:
-        found += ftrace_tracers(facts)
-    except Unknown:
-        if not found:  # a tracer that was found disturbs in any case
-            raise
-    if not found:
-        return fine("no tracer")
-    seen, fixes, undos = (list(filter(None, texts)) for texts in zip(*found, strict=True))
-    return disturbs("tracers", f"tracers: {', '.join(seen)}", fixes="; ".join(fixes),
-                    undos="; ".join(undos))
+    """ptrace(2) of this process; strace(1), perf(1) and others; what ftrace traces now:
+    Documentation/trace/ftrace.rst of Linux. A tracer that was found disturbs in any case."""
+    tracer, running = facts.fields("proc/self/status")["TracerPid"], facts.processes()
+    seen = [f"this process is traced by {tracer}"] if tracer != "0" else []
+    seen += [name for name in TRACER_PROCESSES if name in running]
+    fixes, undos = [], []
+    with contextlib.suppress(Unknown) if seen else contextlib.nullcontext():
+        folder = next((folder for folder in TRACING
+                       if facts.find(f"{folder}/current_tracer") is not None), None)
+        if folder is None:
+            raise Unknown("tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing "
+                          "shows it to root")
+        for file, quiet, what in (("current_tracer", "nop", "ftrace's {}"),
+                                  ("events/enable", "0", "events of ftrace")):
+            path, value = f"/{folder}/{file}", facts.find(f"{folder}/{file}") or quiet
+            if value != quiet:
+                seen.append(what.format(value))
+                fixes.append(f"echo {quiet} > {path}")
+                undos += [f"echo {value} > {path}"] if value not in EVENTS_PARTLY else []
+        for name in ("kprobe", "uprobe"):
+            probes = (facts.find(f"{folder}/{name}_events") or "").splitlines()
+            seen += [counted_text(len(probes), name)] if probes else []
+    return disturbs("tracers", f"tracers: {', '.join(seen) or 'none'}", when=seen != [],
+                    fixes="; ".join(fixes), undos="; ".join(undos))
 
 
 def bpf_programs(facts: SystemFacts) -> Finding:
     """BPF programs that trace the kernel or inspect packets: bpf(2)."""
-    found = facts.probes.programs
+    found = facts.programs
     tracing, packets = ([f"{found[kind]} {name}" for kind, name in names.items() if kind in found]
                         for names in (TRACING_PROGRAMS, PACKET_PROGRAMS))
     seen = f"BPF programs: {', '.join(tracing + packets)}"
@@ -119,7 +118,7 @@ def realtime_throttle(facts: SystemFacts) -> Finding:
 
 def seccomp(facts: SystemFacts) -> Finding:
     """Filters that every system call passes: seccomp(2), proc_pid_status(5)."""
-    status = fields_read(facts.text("proc/self/status"))
+    status = facts.fields("proc/self/status")
     if status["Seccomp"] == "0":
         return fine("no seccomp filter")
     count = int(status.get("Seccomp_filters", "1"))
@@ -128,13 +127,62 @@ def seccomp(facts: SystemFacts) -> Finding:
 
 def preload(facts: SystemFacts) -> Finding:
     """Libraries that are loaded before all others: ld.so(8)."""
-    now = facts.probes.preload
-    return disturbs("preload", f"LD_PRELOAD={now}", now != "", now=now)
+    now = facts.preload
+    return disturbs("preload", f"LD_PRELOAD={now}", when=now != "", now=now)
 
 
 def huge_pages(facts: SystemFacts) -> Finding:
     """Transparent huge pages: Documentation/admin-guide/mm/transhuge.rst of Linux."""
     path = "sys/kernel/mm/transparent_hugepage/enabled"
     chosen = (facts.find(path) or "[never]").partition("[")[2].partition("]")[0]
-    return note("huge_pages", f"transparent huge pages: {chosen}", chosen == "always",
+    return note("huge_pages", f"transparent huge pages: {chosen}", when=chosen == "always",
                 path=f"/{path}", now=chosen)
+
+
+def io_uring(facts: SystemFacts) -> Finding:
+    """Whether io_uring_setup(2) is permitted; the sysctl: admin-guide/sysctl/kernel.rst."""
+    sysctl = "kernel.io_uring_disabled"
+    refusal, setting = facts.ring_refusal, facts.find(sysctl_path(sysctl)) or "0"
+    if not refusal:
+        return fine("io_uring is permitted")
+    if setting != "0":
+        return disturbs("io_uring.off", f"io_uring is off ({sysctl}={setting})", now=setting)
+    if facts.fields("proc/self/status")["Seccomp"] == "0":
+        return disturbs("io_uring.missing", f"io_uring is refused by the kernel ({refusal})")
+    return disturbs("io_uring.filtered", f"io_uring is refused by a seccomp filter ({refusal})")
+
+
+def memlock(facts: SystemFacts) -> Finding:
+    """The limit of pinned memory, without CAP_IPC_LOCK: getrlimit(2), mm_account_pinned_pages()."""
+    limit = facts.hard_limit(resource.RLIMIT_MEMLOCK)
+    if (limit is None
+            or int(facts.fields("proc/self/status")["CapEff"], 16) >> CAPABILITY_IPC_LOCK & 1):
+        return fine("memory may be locked without limit")
+    return disturbs("memlock", f"{size_text(limit)} may be locked",
+                    when=limit < MEMLOCK_LEAST_BYTES, now=limit)
+
+
+def open_files(facts: SystemFacts) -> Finding:
+    """Descriptors of one process: getrlimit(2). uncork raises the soft limit to the hard one."""
+    limit, words = facts.hard_limit(resource.RLIMIT_NOFILE), facts.words
+    needed = FILES_LEAST if words.unplanned else 2 * words.largest("connections") + FILES_SPARE
+    if limit is None:
+        return fine("open files without limit")
+    return (note if words.unplanned else disturbs)(
+        "open_files", f"{limit} open files", when=limit < needed, wanted=max(needed, FILES_LEAST),
+        now=limit)
+
+
+def ports(facts: SystemFacts) -> Finding:
+    """`tw` of /proc/net/sockstat: ip(7), docs/load.md, "A connection for every request"."""
+    limits = facts.sysctl("net.ipv4.ip_local_port_range")
+    first, last = map(int, limits.split())
+    count = last - first + 1
+    tcp = facts.fields("proc/net/sockstat")["TCP"].split()
+    waiting = int(tcp[tcp.index("tw") + 1])
+    few = count < max(PORTS_LEAST, facts.words.largest("connections"))
+    seen = f"{counted_text(count, 'port')} for connections, {waiting} in TIME_WAIT"
+    if not few and waiting < WAITING_SHARE * count:
+        return fine(seen)
+    return disturbs("ports.few" if few else "ports.waiting", seen, now=limits,
+                    reuse=facts.sysctl("net.ipv4.tcp_tw_reuse"))

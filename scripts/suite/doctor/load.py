@@ -16,7 +16,8 @@ STEAL_NOW, STEAL_SINCE_BOOT = 0.02, 0.01  # shares of time; the first is of some
 TICKS_LEAST = 2  # fewer ticks tell no share
 STAT_TIMES = 8  # user nice system idle iowait irq softirq steal: proc_stat(5)
 STEAL_TIME, IDLE_TIMES = 7, (3, 4)  # indices in STAT_TIMES
-CGROUP, QUOTA, PERIOD = "sys/fs/cgroup", "cpu.cfs_quota_us", "cpu.cfs_period_us"
+CGROUP, QUOTA = "sys/fs/cgroup", "cpu.max"
+OLD_QUOTA, OLD_PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"  # of version 1
 CGROUP_MOUNTS = (CGROUP, f"{CGROUP}/unified", f"{CGROUP}/cpu", f"{CGROUP}/cpu,cpuacct")
 
 
@@ -39,7 +40,7 @@ def ticks_in_watch(facts: SystemFacts) -> list[int]:
 
 def load(facts: SystemFacts) -> Finding:
     """The load average of the last minute (proc_loadavg(5)), and the CPU use during the watch."""
-    average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.probes.cpus
+    average, cpus = float(facts.text("proc/loadavg").split()[0]), facts.cpus
     times = ticks_in_watch(facts)
     used = sum(times) - sum(times[kind] for kind in IDLE_TIMES)
     watched = sum(times) > TICKS_LEAST
@@ -47,7 +48,7 @@ def load(facts: SystemFacts) -> Finding:
     seen += f", {percent_text(used / sum(times))} busy" if watched else ""
     ended = watched and used < BUSY_LEAST * sum(times)  # the average falls later
     heavy = average >= LOAD_PER_CPU * cpus and not ended
-    return (disturbs if heavy else note)("load", seen, average >= LOAD_LEAST)
+    return (disturbs if heavy else note)("load", seen, when=average >= LOAD_LEAST)
 
 
 def steal(facts: SystemFacts) -> Finding:
@@ -56,46 +57,40 @@ def steal(facts: SystemFacts) -> Finding:
     share, share_now = since[STEAL_TIME] / sum(since), now[STEAL_TIME] / max(sum(now), 1)
     if now[STEAL_TIME] >= TICKS_LEAST and share_now >= STEAL_NOW:
         return disturbs("steal", f"steal {percent_text(share_now)} now")
-    return disturbs("steal", f"steal {percent_text(share)} since boot", share >= STEAL_SINCE_BOOT)
-
-
-def quotas_find(facts: SystemFacts) -> list[tuple[float, str, str]]:
-    """(CPUs, file, text) of each cgroup that may limit this process; infinite CPUs: it does not.
-    Version 2 has cpu.max, version 1 cpu.cfs_quota_us."""
-    groups = {""}
-    for line in facts.text_or_empty("proc/self/cgroup").splitlines():
-        own = Path(line.split(":", 2)[-1])
-        groups |= {str(each).strip("/") for each in (own, *own.parents)}
-    # In a container the path may be one of the host, which is not visible. The top folder is then
-    # the cgroup of the container.
-    found = []
-    for mount, group, name in product(CGROUP_MOUNTS, sorted(groups), ("cpu.max", QUOTA)):
-        path = "/".join(filter(None, (mount, group, name)))
-        text = facts.find(path)
-        if text is not None:
-            quota, period = text.split() if name != QUOTA else (
-                text, facts.text(path.removesuffix(QUOTA) + PERIOD))
-            cpus = math.inf if quota in ("max", "-1") else int(quota) / int(period)
-            found.append((cpus, f"/{path}", text))
-    return found
+    return disturbs("steal", f"steal {percent_text(share)} since boot",
+                    when=share >= STEAL_SINCE_BOOT)
 
 
 def cpu_quota(facts: SystemFacts) -> Finding:
-    """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux."""
-    quotas = quotas_find(facts)
+    """CPU bandwidth control of cgroups: Documentation/scheduler/sched-bwc.rst of Linux. The
+    smallest quota of the groups of this process counts. In a container the path may be one of the
+    host, which is not visible; the top folder is then the cgroup of the container."""
+    groups = {""}
+    for line in (facts.find("proc/self/cgroup") or "").splitlines():
+        own = Path(line.split(":", 2)[-1])
+        groups |= {str(each).strip("/") for each in (own, *own.parents)}
+    quotas = []  # (CPUs, file, text)
+    for mount, group, name in product(CGROUP_MOUNTS, sorted(groups), (QUOTA, OLD_QUOTA)):
+        path = str(Path(mount, group, name))
+        text = facts.find(path)
+        if text is not None:
+            quota, period = text.split() if name == QUOTA else (
+                text, facts.text(path.removesuffix(OLD_QUOTA) + OLD_PERIOD))
+            cpus = math.inf if quota in ("max", "-1") else int(quota) / int(period)
+            quotas.append((cpus, path, text))
     # cgroups of version 2 may have no file of the CPU controller
     if not quotas and facts.find(f"{CGROUP}/cgroup.controllers") is None:
         raise Unknown(f"no cgroups are visible in /{CGROUP}")
-    cpus, path, text = min(quotas, key=lambda quota: quota[0], default=(math.inf, "", ""))
+    cpus, path, text = min(quotas, default=(math.inf, "", ""))
     if math.isinf(cpus):
         return fine("no CPU quota")
-    return disturbs("cpu_quota", f"quota of {number_text(cpus)} CPUs by a cgroup", path=path,
-                    now=text, unlimited="-1" if path.endswith(QUOTA) else "max")
+    return disturbs("cpu_quota", f"quota of {number_text(cpus)} CPUs by a cgroup", path=f"/{path}",
+                    now=text, unlimited="-1" if path.endswith(OLD_QUOTA) else "max")
 
 
 def swap(facts: SystemFacts) -> Finding:
     """Pages moved during the watch (pswpin, pswpout of /proc/vmstat), and memory swapped out."""
-    memory = fields_read(facts.text("proc/meminfo"))
+    memory = facts.fields("proc/meminfo")
     now = fields_read(facts.text("proc/vmstat"), " ")
     before = now | fields_read(facts.before.get("proc/vmstat", ""), " ")
     moved = sum(int(now[key]) - int(before[key]) for key in ("pswpin", "pswpout") if key in now)
@@ -104,7 +99,7 @@ def swap(facts: SystemFacts) -> Finding:
     seen = f"{number_text(used_mib)} MiB swapped out"
     if moved:
         return disturbs("swap", f"{seen}, {counted_text(moved, 'page')} moved just now")
-    return note("swap", seen, used_mib >= 1)
+    return note("swap", seen, when=used_mib >= 1)
 
 
 def irqbalance(facts: SystemFacts) -> Finding:
@@ -117,5 +112,5 @@ def irqbalance(facts: SystemFacts) -> Finding:
 
 def priority(facts: SystemFacts) -> Finding:
     """nice(2) of this process, which every run inherits."""
-    nice = facts.probes.nice
-    return disturbs("priority", f"nice {nice}", nice > 0, now=nice)
+    nice = facts.nice
+    return disturbs("priority", f"nice {nice}", when=nice > 0, now=nice)

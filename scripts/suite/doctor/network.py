@@ -25,40 +25,26 @@ def congestion(facts: SystemFacts) -> Finding:
 
 def loopback_queue(facts: SystemFacts) -> Finding:
     """A queueing discipline on lo, which has none by default: tc(8)."""
-    kind = facts.probes.loopback["qdisc"]
-    return disturbs("loopback_queue", f"{kind} on lo", kind != "noqueue", kind=kind)
+    kind = facts.loopback["qdisc"]
+    return disturbs("loopback_queue", f"{kind} on lo", when=kind != "noqueue", kind=kind)
 
 
 def loopback_mtu(facts: SystemFacts) -> Finding:
     """The MTU of lo, which decides into how many segments a message is cut."""
-    mtu = facts.probes.loopback["mtu"]
-    return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", mtu != LOOPBACK_MTU_BYTES,
+    mtu = facts.loopback["mtu"]
+    return disturbs("loopback_mtu", f"lo has an MTU of {mtu}", when=mtu != LOOPBACK_MTU_BYTES,
                     wanted=LOOPBACK_MTU_BYTES, now=mtu)
 
 
 def loopback_offloads(facts: SystemFacts) -> Finding:
     """Offloads of lo, which delay segmentation: ethtool(8), segmentation-offloads.rst of Linux."""
-    off = [name for name, on in facts.probes.offloads.items() if not on]
+    off = [name for name, on in facts.offloads.items() if not on]
     if not set(off) - {"gro"}:  # packets on lo are never merged: nothing has cut them
         return fine("lo has segmentation offload")
-    return (note if facts.probes.loopback["mtu"] >= LOOPBACK_MTU_BYTES else disturbs)(
+    return (note if facts.loopback["mtu"] >= LOOPBACK_MTU_BYTES else disturbs)(
         "loopback_offloads", f"{', '.join(off)} off on lo",
         all_on=" ".join(f"{name} on" for name in off),
         all_off=" ".join(f"{name} off" for name in off))
-
-
-def rules_number(facts: SystemFacts) -> int:
-    """The number of nftables rules. Files say whether the kernel has nf_tables, because a question
-    for its rules would load the module."""
-    if "nf_tables" not in fields_read(facts.text_or_empty("proc/modules"), " "):
-        try:
-            built_in = facts.kernel_config().get("NF_TABLES") == "y"
-        except Unknown:
-            raise Unknown("nf_tables may be built in: "
-                          "the kernel's options cannot be read") from None
-        if not built_in:
-            return 0
-    return facts.probes.rules
 
 
 def firewall(facts: SystemFacts) -> Finding:
@@ -68,7 +54,10 @@ def firewall(facts: SystemFacts) -> Finding:
     tracked = int(facts.find(sysctl_path("net.netfilter.nf_conntrack_count")) or 0)
     rules = 0
     try:
-        rules = rules_number(facts)
+        # a question for rules would load a module: files say whether the kernel has nf_tables
+        if ("nf_tables" in fields_read(facts.find("proc/modules") or "", " ")
+                or facts.kernel_config().get("NF_TABLES") == "y"):
+            rules = facts.rules
     except Unknown:
         if not tables and not tracked:
             raise
@@ -77,7 +66,7 @@ def firewall(facts: SystemFacts) -> Finding:
         (len(tables), f"iptables' {', '.join(tables)}"),
         (tracked, f"{counted_text(tracked, 'connection')} tracked")) if count]
     return disturbs("firewall.tracking" if tracked or rules else "firewall",
-                    f"firewall: {', '.join(seen) or 'no rules, nothing tracked'}", seen != [])
+                    f"firewall: {', '.join(seen) or 'no rules, nothing tracked'}", when=seen != [])
 
 
 def socket_buffers(facts: SystemFacts) -> Finding:
@@ -92,7 +81,7 @@ def socket_buffers(facts: SystemFacts) -> Finding:
             fixes.append(f"sysctl -w {name}={max(wanted, BUFFERS_LEAST_BYTES)}")
             undos.append(f"sysctl -w {name}={limit}")
     return (note if words.unplanned else disturbs)(
-        "socket_buffers", ", ".join(seen), fixes != [], fixes="; ".join(fixes),
+        "socket_buffers", ", ".join(seen), when=fixes != [], fixes="; ".join(fixes),
         undos="; ".join(undos))
 
 
@@ -100,4 +89,4 @@ def autocorking(facts: SystemFacts) -> Finding:
     """Joins small writes while an earlier packet waits in a device's queue: ip-sysctl.rst."""
     sysctl = "net.ipv4.tcp_autocorking"
     value = facts.sysctl(sysctl)
-    return note("autocorking", f"{sysctl}={value}", value == "1")
+    return note("autocorking", f"{sysctl}={value}", when=value == "1")

@@ -5,14 +5,15 @@ from collections import Counter
 
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import counted_text
-from suite.doctor.facts import SystemFacts, fields_read
+from suite.doctor.facts import SystemFacts
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 HIDDEN = "in a virtual machine the host controls this"
 STEADY_GOVERNOR = "performance"
 DEEP_US = 10  # an idle state that takes longer to leave than a request and its reply on one CPU
 CPU = "sys/devices/system/cpu"
-CLOCKSOURCE = "sys/devices/system/clocksource/clocksource0"
+CLOCK, CLOCKS = (f"sys/devices/system/clocksource/clocksource0/{which}_clocksource"
+                 for which in ("current", "available"))
 CLOCKS_FAST = ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase",
                "riscv_clocksource")
 PROFILE = "sys/firmware/acpi/platform_profile"
@@ -21,34 +22,18 @@ PROFILE = "sys/firmware/acpi/platform_profile"
 TURBO_SWITCHES = ((f"{CPU}/intel_pstate/no_turbo", "0", "1"), (f"{CPU}/cpufreq/boost", "1", "0"))
 
 
-def is_virtual(facts: SystemFacts) -> bool:
-    """Whether the CPU reports a hypervisor (x86: a flag)."""
-    return "hypervisor" in fields_read(facts.text("proc/cpuinfo")).get("flags", "").split()
-
-
-def clocks_available(facts: SystemFacts) -> list[str]:
-    """The clock sources that the kernel could use; empty where it does not tell."""
-    return (facts.find(f"{CLOCKSOURCE}/available_clocksource") or "").split()
-
-
-def emulator(facts: SystemFacts) -> str:
-    """The program that emulates this machine's CPU or kernel; empty where none is found. The CPU
-    models of QEMU have its name. One without the clock source of KVM runs without KVM."""
-    if "gVisor" in facts.text("proc/version"):
-        return "gVisor"
-    model = fields_read(facts.text("proc/cpuinfo")).get("model name", "")
-    if "TCG" in model:
-        return f"QEMU without KVM ({model})"
-    if model.startswith("QEMU Virtual CPU") and "kvm-clock" not in clocks_available(facts):
-        return f"QEMU, it seems without KVM ({model})"
-    return ""
-
-
 def emulation(facts: SystemFacts) -> Finding:
-    """A program that executes instructions or system calls: QEMU's TCG, gVisor."""
-    if name := emulator(facts):
-        return disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY)
-    return fine(("a hypervisor, " if is_virtual(facts) else "") + "no emulation seen")
+    """A program that executes instructions or system calls: QEMU's TCG, gVisor. The CPU models of
+    QEMU have its name. One without the clock source of KVM runs without KVM."""
+    model, name = facts.fields("proc/cpuinfo").get("model name", ""), ""
+    if "gVisor" in facts.text("proc/version"):
+        name = "gVisor"
+    elif "TCG" in model:
+        name = f"QEMU without KVM ({model})"
+    elif model.startswith("QEMU Virtual CPU") and "kvm-clock" not in (facts.find(CLOCKS) or ""):
+        name = f"QEMU, it seems without KVM ({model})"
+    return (disturbs("emulation", f"emulated by {name}", comparable=EXACT_ONLY) if name
+            else fine("no emulation seen"))
 
 
 def governor(facts: SystemFacts) -> Finding:
@@ -73,7 +58,7 @@ def turbo(facts: SystemFacts) -> Finding:
     for path, on, off in TURBO_SWITCHES:
         value = facts.find(path)
         if value is not None:
-            return disturbs("turbo", f"turbo {'on' if value == on else 'off'}", value == on,
+            return disturbs("turbo", f"turbo {'on' if value == on else 'off'}", when=value == on,
                             on=on, off=off, path=f"/{path}")
     raise Unknown(f"no switch for turbo here: {HIDDEN}, else the firmware")
 
@@ -107,20 +92,19 @@ def power(facts: SystemFacts) -> Finding:
 
 def clocksource(facts: SystemFacts) -> Finding:
     """The clock source of clock_gettime(2), which may need a system call: Documentation/timers."""
-    path = f"{CLOCKSOURCE}/current_clocksource"
-    current = facts.text(path)
-    better = next((clock for clock in CLOCKS_FAST if clock in clocks_available(facts)), None)
+    current, available = facts.text(CLOCK), (facts.find(CLOCKS) or "").split()
+    better = next((clock for clock in CLOCKS_FAST if clock in available), None)
     return disturbs("clocksource.better" if better else "clocksource.only",
-                    f"clocksource {current}", current not in CLOCKS_FAST, better=better,
-                    now=current, path=f"/{path}")
+                    f"clocksource {current}", when=current not in CLOCKS_FAST, better=better,
+                    now=current, path=f"/{CLOCK}")
 
 
 def smt(facts: SystemFacts) -> Finding:
     """Two threads of one core: Documentation/ABI/testing/sysfs-devices-system-cpu of Linux."""
     active = facts.text(f"{CPU}/smt/active") == "1"
-    if not active and is_virtual(facts):
+    if not active and "hypervisor" in facts.fields("proc/cpuinfo").get("flags", "").split():
         raise Unknown(f"no SMT is shown here: {HIDDEN}")
-    return note("smt", f"SMT {'on' if active else 'off'}", active, path=f"/{CPU}/smt/control")
+    return note("smt", f"SMT {'on' if active else 'off'}", when=active, path=f"/{CPU}/smt/control")
 
 
 def thermal(facts: SystemFacts) -> Finding:
@@ -129,10 +113,10 @@ def thermal(facts: SystemFacts) -> Finding:
     if not counts:
         raise Unknown(f"no count of thermal throttling: {HIDDEN}, or not counted on this processor")
     times = max(map(int, counts.values()))
-    return note("thermal", f"throttled for heat {times} times since boot", times > 0)
+    return note("thermal", f"throttled for heat {times} times since boot", when=times > 0)
 
 
 def cpus(facts: SystemFacts) -> Finding:
     """How many CPUs this process may use: sched_getaffinity(2)."""
-    count = facts.probes.cpus
-    return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", count < 2)
+    count = facts.cpus
+    return disturbs("cpus", f"{counted_text(count, 'CPU')} for this process", when=count < 2)

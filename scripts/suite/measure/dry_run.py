@@ -4,10 +4,10 @@
 from collections.abc import Sequence
 
 from suite import stats
-from suite.base.by_hand import by_hand_lines, command_by_hand
-from suite.base.client import build_client
-from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, THIS, boot_of, build_of, target_of
+from suite.base.by_hand import by_hand_lines
+from suite.base.runner_words import ARRIVAL_SEED, DRAWN, LOCAL, boot_of, target_of
 from suite.base.units import counted_text
+from suite.measure.host_facts import clients_of
 from suite.measure.plan import Planned
 from suite.measure.progress import clock_text
 from suite.measure.runner import runs_seconds
@@ -20,19 +20,7 @@ def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     """The estimated time: `about 0:38`, with until= `at least 0:38`, and how much is not known."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
     about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
-    if not unknown:
-        return about
-    if unknown == len(runs):
-        return "all of fixed work, whose time is not known yet"
-    return f"{about} and the time of {unknown * times} of fixed work, which is not known yet"
-
-
-def rounds_line(plan: Plan, runs: Sequence[Run]) -> str:
-    rounds, least = plan.rounds + 1, "at least " if plan.until else ""
-    more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
-    return (f"{counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a round "
-            f"(baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
-            f"warm-up round: {least}{len(runs) * rounds} runs, {estimate_text(plan, runs, rounds)}")
+    return f"{about} and {unknown * times} runs of unknown time" if unknown else about
 
 
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:
@@ -45,39 +33,34 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
         return []
     can = (f"can decide a single change in a table of {counted_text(decided, 'row')}"
            if decided else "can decide nothing")
-    line = (f"{counted_text(rounds, 'round')} {can}; for the {counted_text(rows, 'row')} here it "
-            f"takes rounds={stats.rounds_deciding(rows, paired)}")
-    if plan.quick is not None and decided:
-        least = next(changed for changed in range(1, rows + 1)
-                     if stats.rows_decided(rounds, paired, changed) >= rows)
-        line += f", or a change of at least {least} of them"
-    return [line]
+    return [f"{counted_text(rounds, 'round')} {can}; for the {counted_text(rows, 'row')} here it "
+            f"takes rounds={stats.rounds_deciding(rows, paired)}"]
 
 
 def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
     """A command for each cell that can run: cells of one lab together, other targets last."""
     client = targets.local
-    folders = {value: str(build_client(client, value).folder) for value in builds_named(plan)}
-    options = folders, plan.timer, client.server_options
-    cells = plan.runnable
-    if plan.seed is not None:
-        cells = tuple(cell_in_round(cell, plan.seed, 1) for cell in cells)
-    here = [cell for cell in cells if target_of(cell.words) == LOCAL]
-    baselines = {command_by_hand(cell.given, *options) for cell in here if cell.baseline}
-    lines = [line + ("  # baseline" if line in baselines else "")
-             for line in by_hand_lines([cell.given for cell in here], *options)]
-    for cell in cells:
-        if cell not in here:
-            *before, last = targets.target(cell.given).by_hand(cell.given)
-            lines += [*before, last + ("  # baseline" if cell.baseline else "")]
+    folders = {value: str(build.folder) for value, build in clients_of(client, plan).items()}
+    cells = [cell.given if plan.seed is None else cell_in_round(cell, plan.seed, 1).given
+             for cell in plan.runnable]
+    here = [given for given in cells if target_of(given) == LOCAL]
+    lines = by_hand_lines(here, folders, plan.timer, client.server_options)
+    for given in cells:
+        lines += targets.target(given).by_hand(given) if target_of(given) != LOCAL else ()
     return lines
 
 
 def plan_text(planned: Planned, targets: Targets) -> str:
     """What `-n` prints: how much, how long, then every cell as a command."""
     plan = planned.plan
+    runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
+    least = "at least " if plan.until else ""
+    more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
     lines = [f"# {plan.name}: {planned.scenario.question}".rstrip(": "),
-             f"# {rounds_line(plan, round_order(plan.runnable, 0, 1))}",
+             f"# {counted_text(len(plan.runnable), 'cell')}, {counted_text(len(runs), 'run')} a "
+             f"round (baselines twice), {least}{counted_text(plan.rounds, 'round')}{more} and a "
+             f"warm-up round: {least}{len(runs) * rounds} runs, "
+             f"{estimate_text(plan, runs, rounds)}",
              f"# varies: {', '.join(plan.axes) or 'nothing'}; "
              f"baseline: {plan.baseline or 'the only cell'}; "
              f"seed: {'random' if plan.seed is None else plan.seed}",
@@ -89,8 +72,3 @@ def plan_text(planned: Planned, targets: Targets) -> str:
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)
-
-
-def builds_named(plan: Plan) -> list[str]:
-    return [value for value in dict.fromkeys(build_of(cell.words) for cell in plan.cells)
-            if value != THIS]

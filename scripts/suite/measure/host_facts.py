@@ -3,14 +3,14 @@
 
 import platform
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from suite.base.client import ROOT, Client, build_client, build_digest, client_list
 from suite.base.errors import Failure
 from suite.base.installation import PROGRAMS
 from suite.base.process import first_line
-from suite.base.runner_words import LOCAL, TARGET, THIS, target_of
+from suite.base.runner_words import LOCAL, TARGET, THIS, build_of, target_of
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, finding_document
 from suite.places.targets import Targets
@@ -36,12 +36,12 @@ def runner_facts() -> dict[str, str]:
 def host_facts(answer: Mapping[str, Any], target: str) -> dict[str, Any]:
     """Facts by host id, from those by end that `--facts` prints."""
     hosts: dict[str, Any] = {}
-    stamp = {TARGET: target} if target != LOCAL else {}
-    for end in reversed([end for end in ENDS if answer.get(end) is not None]):
-        facts = answer[end]
-        if not isinstance(facts.get("id"), str):
-            raise Failure(f"--facts names no id of the {end}'s machine (target={target})")
-        hosts[facts["id"]] = {key: value for key, value in facts.items() if key != "id"} | stamp
+    for end in reversed(ENDS):
+        if (facts := answer.get(end)) is not None:
+            if not isinstance(facts.get("id"), str):
+                raise Failure(f"--facts names no id of the {end}'s machine (target={target})")
+            own = {key: value for key, value in facts.items() if key != "id"}
+            hosts[facts["id"]] = own | ({TARGET: target} if target != LOCAL else {})
     return hosts
 
 
@@ -56,12 +56,11 @@ def cells_sample(plan: Plan) -> dict[str, Mapping[str, str]]:
 def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     """(facts by host id, id of the runner's machine). The latter's facts have what the doctor finds
     there for the cells of the plan. Failure where a target gives no facts."""
-    samples = cells_sample(plan)
-    here = targets.target({}).facts(samples.pop(LOCAL, {}))
-    mine = here["client"]["id"]
-    hosts = host_facts(here, LOCAL)
-    for target, given in samples.items():
-        hosts = host_facts(targets.target(given).facts(given), target) | hosts
+    samples = {LOCAL: {}, **cells_sample(plan)}
+    answers = {target: targets.target(given).facts(given) for target, given in samples.items()}
+    hosts, mine = dict[str, Any](), answers[LOCAL]["client"]["id"]
+    for target in reversed(answers):
+        hosts |= host_facts(answers[target], target)
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
     doctor = [{"unix_ns": time.time_ns(),
                "findings": [finding_document(*named) for named in findings.items()]}]
@@ -83,11 +82,16 @@ def hosts_header(facts: Mapping[str, Any]) -> list[str]:
             *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]
 
 
-def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
-    """The client's own build and these, by the value of build=."""
+def clients_of(client: Client, plan: Plan) -> dict[str, Client]:
+    """The clients of the other builds of a plan, by the value of build=."""
+    values = dict.fromkeys(build_of(cell.words) for cell in plan.cells)
+    return {value: build_client(client, value) for value in values if value != THIS}
+
+
+def builds_read(client: Client, plan: Plan) -> dict[str, Build]:
+    """The client's own build and the others of a plan, by the value of build=."""
     found = {}
-    for value in (THIS, *values):
-        other = build_client(client, value)
+    for value, other in {THIS: client, **clients_of(client, plan)}.items():
         vocabulary = client_list(other)
         found[value] = Build("" if value == THIS else str(other.folder), vocabulary.revision,
                              build_digest(other), vocabulary.version)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
-from suite.base.client import Client, line_read
+from suite.base.client import Client, complaint_text, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
 from suite.base.process import ProcessOutput, first_line
@@ -57,22 +57,20 @@ def version_read() -> str:
     if not found:
         raise Failure(f"timer=hyperfine: hyperfine --version prints {printed!r}")
     if (int(found[1]), int(found[2])) < VERSION_LEAST:
-        raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and "
-                      f"{'.'.join(map(str, VERSION_LEAST))} or newer is needed: {setup_hint()}")
+        raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and 1.13 or newer is needed: "
+                      f"{setup_hint()}")
     return found[0]
 
 
-def object_read(path: Path) -> dict[str, Any] | None:
-    try:
-        return line_read(path.read_bytes())
-    except OSError:
-        return None
+def object_read(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none."""
+    return (line_read(path.read_bytes()) if path.exists() else None) or {}
 
 
 def times_read(folder: Path, version: str) -> dict[str, Any] | None:
     """The times of hyperfine for a record; None without a time that is finite and not negative."""
     try:
-        (result,) = (object_read(folder / TIMES_FILE) or {})["results"]
+        (result,) = object_read(folder / TIMES_FILE)["results"]
         (wall,) = result["times"]
         seconds = {"wall_ns": wall, "user_ns": result["user"], "system_ns": result["system"]}
         if any(value < 0 for value in seconds.values()):
@@ -82,24 +80,17 @@ def times_read(folder: Path, version: str) -> dict[str, Any] | None:
         return None
 
 
-def timer_complaint(lines: Sequence[str]) -> str:
-    """The last line of the client on standard error; without one, that of hyperfine."""
-    lines = [line.strip() for line in lines if line.strip()]
-    of_client = [line for line in lines if line.startswith("uncork-")]
-    if of_client:
-        return of_client[-1].removeprefix("uncork-client: ")
-    return lines[-1].removeprefix("Error: ").partition(". Use the '-i'")[0] if lines else ""
-
-
 def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, Any]:
     """The record in the folder of a run, with hyperfine's times, or a failed one with a reason."""
-    record, times = object_read(folder / RECORD_FILE) or {}, times_read(folder, version)
-    whole = isinstance(record.get("status"), str)
-    if not whole or output.overdue or (record["status"] == "ok" and times is None):
-        complaint = timer_complaint(output.stderr.splitlines())
-        reason = overdue_text(output.limit_s) if output.overdue else (
-            "uncork-client left no whole record")
-        return failed_record(f"{reason}: {complaint}" if complaint else reason)
+    record, times = object_read(folder / RECORD_FILE), times_read(folder, version)
+    status = record.get("status")
+    if output.overdue or not isinstance(status, str) or (status == "ok" and times is None):
+        reason = (overdue_text(output.limit_s) if output.overdue else
+                  "uncork-client left no whole record")
+        # the last line of the client; without one, that of hyperfine
+        lines = [line for line in output.stderr.splitlines() if line.startswith("uncork-")]
+        complaint = complaint_text("\n".join(lines) or output.stderr).partition(". Use the '-i'")[0]
+        return failed_record(f"{reason}: {complaint}".removesuffix(": "))
     return record if times is None else record | {"hyperfine": times}
 
 

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: MIT
 """From a scenario and words of the shell to a plan: which cells, in which order, how many rounds.
 
-`uncork-client` says what a word means; this module decides which words go together:
-- A word of the shell replaces the scenario's.
-- A list of values makes a word an axis, where it stood; a new axis comes last. One value is fixed.
-- `not="a=1 b=2"` leaves out the cells that match all of its words; so does a scenario's `exclude`.
-- An arm, a named set of words, overrides [fixed] and [sweep]. The shell must not contradict it.
+`uncork-client` says what a word means; this module decides which words go together. `not="a=1 b=2"`
+leaves out the cells that match all of its words, as a scenario's `exclude` does. An arm, a named
+set of words, overrides [fixed] and [sweep]; the shell must not contradict it.
 """
 
 import contextlib
@@ -17,23 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from suite.base import grouped
+from suite.base import runner_words as runner
 from suite.base.by_hand import TIMER
 from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.runner_words import (
-    ARM,
-    DEFAULT_WORD,
-    OWN_ENDS,
-    RUN_WORDS,
-    TARGET,
-    THIS,
-    build_of,
-    line_for_client,
-    starts_from_here,
-    target_of,
-    words_for_client,
-    words_for_runner,
-)
+from suite.base.runner_words import ARM, RUN_WORDS, TARGET
 from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import Word, Words, quick_apply, words_collect, words_expand
@@ -147,19 +133,20 @@ def rows_exclude(client: Client, rows: list[dict[str, str]],
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
     """The answers for all rows, in order, each from the client of its build on its target."""
-    for value in dict.fromkeys(build_of(row) for row in rows if build_of(row) != THIS):
-        build_try(targets.local, value)
-    targets.require(map(target_of, rows))
+    for value in dict.fromkeys(map(runner.build_of, rows)):
+        if value != runner.THIS:
+            build_try(targets.local, value)
+    targets.require(map(runner.target_of, rows))
     rows_of = grouped((targets.target(row).client(row), number)
                       for number, row in enumerate(rows))
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
     for client, mine in rows_of.items():
-        lines = [line_for_client(rows[number], addresses[number]) for number in mine]
+        lines = [runner.line_for_client(rows[number], addresses[number]) for number in mine]
         try:
             answers |= zip(mine, client_check(client, lines), strict=True)
         except UsageError as error:
-            named = words_text(words_for_runner(rows[mine[0]]))
+            named = words_text(runner.words_for_runner(rows[mine[0]]))
             raise UsageError((f"{path}: " if path else "") + str(error)
                              + (f" ({named})" if named else "")) from None
     return [answer_complete(targets.target(row), row, addresses[number], answers[number])
@@ -170,30 +157,26 @@ def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[s
                     checked: Checked) -> Checked:
     """The answer for a row, with the words for the runner, without the addresses of ends, and with
     the reason why its target or lab cannot run it."""
-    words, own = words_for_runner(row), {key: OWN_ENDS[key] for key in addresses}
-    hidden = addresses if words_for_client(row) else DEFAULT_WORD | dict(addresses)
+    words, own = runner.words_for_runner(row), {key: runner.OWN_ENDS[key] for key in addresses}
+    hidden = addresses if runner.words_for_client(row) else runner.DEFAULT_WORD | dict(addresses)
     given = {key: value for key, value in checked.given.items() if key not in hidden}
     used = checked.words | own | words
     reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
-               subject_refusal(used, starts_from_here(used)))
+               subject_refusal(used, runner.starts_from_here(used)))
     return replace(checked, words=used, given=given | words,
                    unsupported=next(filter(None, reasons), None))
-
-
-def is_used(client: Client, words: Mapping[str, str], key: str) -> bool:
-    """Whether a cell of these words uses one of them; not if they contradict each other."""
-    with contextlib.suppress(UsageError):
-        return key not in client_check(client, [words_text(words)])[0].unused
-    return False
 
 
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
     """` with workload=request: it needs workload=stream`: the one other word with which a cell of
     this row would use key; empty where none is known."""
-    own = words_for_client(row)
+    own = runner.words_for_client(row)
     for other in sorted(vocabulary.words, key=lambda word: word not in row):
-        found = [f"{other}={value}" for value in vocabulary.words[other].get("choices", ())
-                 if is_used(client, own | {other: value}, key)]
+        found = []
+        for value in vocabulary.words[other].get("choices", ()):
+            with contextlib.suppress(UsageError):  # it contradicts another word of the row
+                (checked,) = client_check(client, [words_text(own | {other: value})])
+                found += [] if key in checked.unused else [f"{other}={value}"]
         if found:
             excluded = f" with {other}={row[other]}" if other in row else ""
             return f"{excluded}: it needs {' or '.join(found)}"
@@ -308,7 +291,3 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
                          f"at most {RUNS_MAX}")
     return Planned(plan, scenario_as_run(scenario, words, plan, [text for text, *_ in excludes]),
                    tuple(notes), vocabulary)
-
-
-def scenario_seeded(scenario: Scenario, seed: int | None) -> Scenario:
-    return replace(scenario, run=scenario.run | {"seed": str(seed)})

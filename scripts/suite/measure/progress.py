@@ -31,28 +31,19 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. total: the number of runs, to which
-    until= may add. planned_s: of one run; None where work is fixed. figure: the text for a record
-    on a terminal. failures: lines that are not written yet."""
+    """begin() comes before every batch, end() after every run. figure: the text for a record on a
+    terminal. total: the number of runs, to which until= may add. failures: lines that are not
+    written yet."""
 
     journal: Journal
-    total: int
-    planned_s: float | None
     stream: TextIO
     figure: Callable[[dict[str, Any]], str]
+    total: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
     round: int | None = None
     failures: list[str] = field(default_factory=list)
     figures: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def left_text(self) -> str:
-        mean_s = (time.monotonic() - self.started) / self.done if self.done else self.planned_s
-        if mean_s is None:
-            return "time left not known yet"
-        least = "at least " if self.journal.plan.until else ""
-        return f"{least}{clock_text(mean_s * (self.total - self.done))} left"
 
     def __exit__(self, *error: object) -> None:
         self.failures_write()
@@ -75,12 +66,16 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
         plan = self.journal.plan
         state = round_text(run.round, plan.session.last)
         state += f", until={plan.until}" if plan.until else ""
+        least, left = "at least " if plan.until else "", ""
+        if self.done:  # the mean time of a run until now; the header estimates it before
+            mean_s = (time.monotonic() - self.started) / self.done
+            left = f", {least}{clock_text(mean_s * (self.total - self.done))} left"
         words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
-        self.draw(f"{self.done}/{self.total}  {self.left_text}  {state}: "
-                  f"{words_text(words) or run.cell.name} {self.figures.get(run.cell.name, '')}")
+        self.draw(f"{self.done}/{self.total}{left}, {state}: {words_text(words) or run.cell.name} "
+                  f"{self.figures.get(run.cell.name, '')}")
         if run.round != self.round and not self.stream.isatty():
-            print(f"uncork: {state}: {self.done} of {'at least ' if plan.until else ''}"
-                  f"{self.total} runs done, {self.left_text}", file=self.stream, flush=True)
+            print(f"uncork: {state}: {self.done} of {least}{self.total} runs done{left}",
+                  file=self.stream, flush=True)
         self.round = run.round
 
     def end(self, run: Run, record: dict[str, Any]) -> None:

@@ -8,7 +8,8 @@ record gets a record of status `failed`.
 """
 
 import signal
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,11 +24,11 @@ from suite.measure.hyperfine import hyperfine_run
 from suite.measure.progress import MatrixProgress
 from suite.measure.resume import rounds_wanted, session_left
 from suite.measure.schedule import Run, batches_make
-from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
+from suite.places.batch import batch_records, failed_record, runs_limit
 from suite.places.lab import Lab, lab_of, namespace_inside
 from suite.places.targets import Targets
 from suite.result.files import Journal, machines_merge
-from suite.result.plan import PlannedCell
+from suite.result.plan import Plan, PlannedCell
 from suite.result.record import JsonObject
 from suite.scenario.scenario import LABEL
 
@@ -96,39 +97,33 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "clie
             yield number, failed_record(str(error))
 
 
-def capture_file(run: Run, cells: Sequence[str]) -> str | None:
+def capture_file(run: Run, plan: Plan) -> str | None:
     """The file of a run's packets in its result, named by the number of its cell in the plan; None
-    where none are stored, as on other machines. cells: the names of all cells of the plan."""
+    where none are stored, as on other machines."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == CAPTURE_ROUND and run.label == LABEL)
-    return f"{CAPTURES}/cell-{cells.index(run.cell.name) + 1:03}.pcap" if is_kept else None
-
-
-def capture_rename(record: dict[str, Any], file: str | None) -> None:
-    """Changes the path in a record to that inside the result, so that the result can be moved."""
-    capture = record.get("client", {}).get("capture", {})
-    if "file" in capture:
-        capture["file"] = file
+    names = [cell.name for cell in plan.cells]
+    return f"{CAPTURES}/cell-{names.index(run.cell.name) + 1:03}.pcap" if is_kept else None
 
 
 def matrix_batches(journal: Journal, progress: MatrixProgress,
                    is_wide: Callable[[Path], bool]) -> Iterator[list[Run]]:
     """The batches that are left of the session, then those of rounds that until= adds."""
-    concurrent = journal.plan.hosts is not None
-    yield from batches_make(session_left(journal.plan, journal.done), concurrent)
-    while wanted := rounds_wanted(journal.folder, journal.plan, is_wide):
-        journal.extend(wanted)
+    while True:
         runs = session_left(journal.plan, journal.done)
-        progress.total += len(runs)
-        yield from batches_make(runs, concurrent)
+        progress.total = progress.done + len(runs)
+        yield from batches_make(runs, journal.plan.hosts is not None)
+        if not (wanted := rounds_wanted(journal.folder, journal.plan, is_wide)):
+            return
+        journal.extend(wanted)
 
 
-def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Run]],
-               progress: MatrixProgress) -> None:
-    """Runs the batches in order and stores each record before it waits for the next."""
-    names, number_of_round = [cell.name for cell in journal.plan.cells], None
-    for batch in batches:
+def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
+               is_wide: Callable[[Path], bool]) -> None:
+    """Runs what is left, and stores each record before it waits for the next."""
+    plan, number_of_round = journal.plan, None
+    for batch in matrix_batches(journal, progress, is_wide):
         first = batch[0]
         target = target_of(first.cell.words)
         if first.round != number_of_round:
@@ -136,20 +131,22 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
             targets.round_begin()
         progress.begin(first)
         options = list[str]()
-        if file := capture_file(first, names):
+        if file := capture_file(first, plan):
             (journal.folder / CAPTURES).mkdir(exist_ok=True)
             options = ["--pcap", str((journal.folder / file).absolute())]
         records = batch_run(
-            targets, [run.cell for run in batch], journal.plan.timer, options,
+            targets, [run.cell for run in batch], plan.timer, options,
             facts_store=lambda facts, target=target: machines_merge(
                 journal.folder, host_facts(facts, target)),
             log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
         for number, record in records:
             run = batch[number]
-            capture_rename(record, file)
+            capture = record.get("client", {}).get("capture", {})
+            if "file" in capture:
+                capture["file"] = file  # in the result, so that the result can be moved
             record["run"] = {  # docs/record.md, "What the runner adds"
                 "cell": run.cell.name, "label": run.label, "round": run.round,
-                "position": run.position, "session": journal.plan.session.name}
+                "position": run.position, "session": plan.session.name}
             journal.append(record)
             progress.end(run, record)
 
@@ -157,12 +154,12 @@ def matrix_run(targets: Targets, journal: Journal, batches: Iterable[Sequence[Ru
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
     """(estimated seconds of all runs and their boots, how many are fixed work of unknown time).
     concurrent: all targets run at the same time, so that the longest counts."""
-    cells = [run.cell for run in runs]
-    groups = list(cells_by_target(cells).values()) if concurrent else [list(range(len(cells)))]
-    known = max((sum(OVERHEAD_S + (cells[number].planned_s or 0.0) for number in group)
-                 for group in groups), default=0.0)
+    seconds: dict[str, float] = defaultdict(float)
+    for run in runs:
+        seconds[target_of(run.cell.words)] += OVERHEAD_S + (run.cell.planned_s or 0.0)
+    known = max(seconds.values(), default=0.0) if concurrent else sum(seconds.values())
     boots = {(run.round, boot_of(run.cell.words)) for run in runs if boot_of(run.cell.words)}
-    return known + BOOT_S * len(boots), sum(cell.planned_s is None for cell in cells)
+    return known + BOOT_S * len(boots), sum(run.cell.planned_s is None for run in runs)
 
 
 def signals_handle() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Merges the words of a scenario and of the shell, which `uncork-client` expands."""
+"""Merges the words of a scenario and of the shell, which replace them; the client expands both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,14 +58,14 @@ Words = Mapping[str, Word]  # all words of a plan, by key
 
 def words_merge(scenario: Scenario, path: Path | None, shell: Mapping[str, str]) -> Words:
     """The words of a scenario in order, then those that only the shell has, whose text wins."""
-    words = {key: Word(key, text, typed=True) for key, text in shell.items()}
-    merged = {}
+    words = {}
     for table in WORD_TABLES:
         for key, value in getattr(scenario, table).items():
             text = value if isinstance(value, str) else ",".join(value)
-            where = f"{path}: [{table}] {key}: " if path else ""
-            merged[key] = replace(words.pop(key, Word(key, text, where=where)), table=table)
-    return merged | words
+            words[key] = Word(key, text, table, f"{path}: [{table}] {key}: " if path else "")
+    for key, text in shell.items():
+        words[key] = Word(key, text, words[key].table if key in words else "shell", typed=True)
+    return words
 
 
 def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
@@ -92,25 +92,19 @@ def words_expand(client: Client, words: Sequence[Word]) -> list[Word]:
     return expanded
 
 
-def run_words_check(words: Words, vocabulary: Vocabulary) -> None:
-    """UsageError for a word of the run outside [run] and the shell; Failure for an unknown one."""
-    for key, word in words.items():
-        if key not in vocabulary.run_words:
-            continue
-        if key == "not":
-            raise UsageError(f'{word.where}a scenario writes exclude = ["..."] at its top')
-        if key not in RUN_WORDS:
-            raise Failure(f"{word.where}this runner does not know the word {key}")
-        if word.table in ("fixed", "sweep"):
-            raise UsageError(f"{word.where}{key} is of the run: it belongs under [run]")
-
-
 def words_collect(targets: Targets, vocabulary: Vocabulary, scenario: Scenario, path: Path | None,
                   shell: Mapping[str, str]) -> Words:
     """The words of scenario and shell, expanded, in the order of ROLES. The pairs of hosts= are the
     first axis, so that the words of a pair vary faster. A new axis comes last."""
     merged = words_merge(scenario, path, shell)
-    run_words_check(merged, vocabulary)
+    for key in [key for key in merged if key in vocabulary.run_words]:
+        where = merged[key].where
+        if key == "not":
+            raise UsageError(f'{where}a scenario writes exclude = ["..."] at its top')
+        if key not in RUN_WORDS:
+            raise Failure(f"{where}this runner does not know the word {key}")
+        if merged[key].table in ("fixed", "sweep"):
+            raise UsageError(f"{where}{key} is of the run: it belongs under [run]")
     if hosts := merged.get("hosts"):
         if TARGET in merged:
             raise UsageError(

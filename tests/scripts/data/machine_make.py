@@ -4,14 +4,13 @@ change."""
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from suite.doctor.facts import SystemFacts
+from suite.doctor.facts import OFFLOADS, SystemFacts
 from suite.doctor.finding import CellWords
-from suite.doctor.probes import OFFLOADS, Probes
 
 CPU = "sys/devices/system/cpu"
 STATE = f"{CPU}/cpu0/cpuidle/state"
@@ -72,43 +71,32 @@ def tree_make(root: Path, changes: Mapping[str, str | None]) -> Path:
     return root
 
 
-class Answers(Probes):
-    """What the kernel of the quiet machine answers, and what another one answers otherwise; an
-    exception is raised."""
+Answers = dict  # by the name of a fact, what the kernel answers; an exception is raised
+QUIET_ANSWERS: Mapping[str, Any] = {
+    "cpus": 8, "nice": 0, "preload": "", "ring_refusal": "", "rules": 0, "programs": {},
+    "offloads": dict.fromkeys(OFFLOADS, True), "loopback": {"mtu": 65536, "qdisc": "noqueue"},
+    "hard_limit": lambda which: None,
+}
 
-    files_limit: int | None = None
-    memlock_bytes: int | None = None
-    cpus = 8
-    nice = 0
-    preload = ""
-    ring_refusal = ""
-    offloads: Mapping[str, bool] = dict.fromkeys(OFFLOADS, True)
-    mtu_bytes = 65536
-    queue = "noqueue"
-    rules = 0
-    programs: Mapping[int, int] = {}
 
-    def __init__(self, **others: object) -> None:
-        vars(self).update(others)
+@dataclass(frozen=True)
+class Invented(SystemFacts):
+    """The facts of an invented machine."""
+
+    answers: Mapping[str, Any] = field(default_factory=dict)
 
     def __getattribute__(self, name: str) -> Any:
-        answer = super().__getattribute__(name)
+        if name not in QUIET_ANSWERS:
+            return super().__getattribute__(name)
+        answer = {**QUIET_ANSWERS, **self.answers}[name]
         if isinstance(answer, Exception):
             raise answer
         return answer
 
-    @property
-    def loopback(self) -> Mapping[str, Any]:  # type: ignore[override]
-        return {"mtu": self.mtu_bytes, "qdisc": self.queue}
 
-    def hard_limit(self, which: int) -> int | None:
-        return {resource.RLIMIT_NOFILE: self.files_limit,
-                resource.RLIMIT_MEMLOCK: self.memlock_bytes}[which]
-
-
-def facts_make(root: Path, changes: Mapping[str, str | None], answers: Answers | None = None,
-               words: CellWords | None = None, before: Mapping[str, str] | None = None
-               ) -> SystemFacts:
-    """The facts of the quiet machine with some files changed."""
-    return SystemFacts(tree_make(root, changes), words or CellWords(), before or {},
-                       answers or Answers())
+def facts_make(root: Path, changes: Mapping[str, str | None],
+               answers: Mapping[str, Any] | None = None, words: CellWords | None = None,
+               before: Mapping[str, str] | None = None) -> SystemFacts:
+    """The facts of the quiet machine with some files and answers changed."""
+    return Invented(tree_make(root, changes), words or CellWords(), before or {},
+                    answers=answers or {})
