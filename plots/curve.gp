@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and below it its ratio to the baseline.
 # Settings: label_x, label_ratio, base (number of the baseline, 0: none), empty (1: there is no
-# value), left, right, logarithmic_x, logarithmic_y, x_names and x_places (arrays: labels along x,
+# value), left, right, logarithmic_y, x_names and x_places (arrays: labels along x,
 # in up to x_rows more lines), gap (the share of the axis that the points at one place may take).
 # shaded: 1 if column 10 has the values to shade. beyond: 1 if column 9 has bounds of censored
 # values, which get an arrow.
@@ -11,16 +11,14 @@
 # distance along x.
 
 # Whiskers are vectors, because yerrorbars in a pdf of gnuplot 5.4 erase what is behind the points.
-beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
-                             : x + dodge * (i - (series + 1) / 2.0)
-dot(x, share, i) = logarithmic_x ? beside(x, i) * dodge ** (0.7 * share) \
-                                 : beside(x, i) + dodge * 0.7 * share
+beside(x, i) = x * dodge ** (i - (series + 1) / 2.0)
+dot(x, share, i) = beside(x, i) * dodge ** (0.7 * share)
 within(y) = y < ratio_low ? ratio_low : y > ratio_high ? ratio_high : y
 small(i) = sprintf("%c", 96 + i) # the letter of a series in the key, as a small letter
 spread = text || gap < 0.06 ? gap : 0.06
-dodge = logarithmic_x ? (right / left) ** (spread / series) : (right - left) * spread / series
+dodge = (right / left) ** (spread / series)
 eval framed(format, 20 + title_lines + key_lines + x_rows + !base * signs_lines)
-if (logarithmic_x) { set logscale x 2 }
+set logscale x 2
 if (logarithmic_y) { set logscale y 10 }
 set xrange [left:right]
 if (!logarithmic_y) { set yrange [0:*] }

@@ -21,7 +21,6 @@ array points[2] = [7, 9]
 array dashes[2] = [1, 1]
 left = 49.2308
 right = 665.6
-logarithmic_x = 1
 label_x = 'message, bytes'
 gap = 0.186318
 x_rows = 0

@@ -106,9 +106,9 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     dots = {name: parts.dots_of(matrix, matrix.cells[name], metric, scale)
             for name, figure in figures.items()
             if not figure.exact and parts.rounds_shown(canvas, matrix, 1)}
-    panels = [Panel(head, metric, scale, [
+    panels = [Panel(page.place, metric, scale, [
         Bar(names[cell.name], cell, figures.get(cell.name), dots.get(cell.name, ()))
-        for cell in cells]) for _, head, cells in parts.pictures_divide(matrix, inner)]
+        for cell in page.cells]) for page in parts.pages_divide(matrix, picture, "", inner)]
     groups = parts.groups_fill(panels, lambda panel: len(panel.bars), BARS_MAX)
     name = parts.picture_name(picture, metric.name)
     headline = parts.headline_text(matrix, parts.what_text(metric.text, scale.unit, metric.better))

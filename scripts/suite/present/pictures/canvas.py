@@ -81,8 +81,8 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def axes_titles(self, rows: int, headline: str, note: str, signs: Sequence[Sign] = (),
-                    panels: int = 1) -> dict[str, Any]:
+    def axes_titles(self, rows: int, panels: int, headline: str, note: str, signs: Sequence[Sign]
+                    ) -> dict[str, Any]:
         """The titles of axes. rows: lines of text below them. panels: 2 with axes of ratios."""
         body, share, least = BODIES[panels]
         below = LINE * rows

@@ -27,13 +27,11 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     canvas, drawings = canvas_of(picture), []
     x = parts.picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
     inner, bar_names = bars_inside(matrix, x, canvas.name_most)
-    for values, place, cells in parts.pictures_divide(matrix, inner):
+    for page in parts.pages_divide(matrix, picture, "", inner):
         panels = [Panel(metric.text, metric, COUNT, [
-            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in cells])
-            for metric, found in figures.items() if any(cell.name in found for cell in cells)]
+            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in page.cells])
+            for metric, found in figures.items() if any(cell.name in found for cell in page.cells)]
         if panels:
-            drawings.append(bars_drawing(
-                matrix, canvas, parts.place_name(parts.picture_name(picture, ""), values),
-                parts.headline_text(matrix, "what was counted", place), "how many",
-                panels))
+            headline = parts.headline_text(matrix, "what was counted", page.place)
+            drawings.append(bars_drawing(matrix, canvas, page.name, headline, "how many", panels))
     return drawings

@@ -16,12 +16,11 @@ from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, Canvas, Sign, canvas_of
+from suite.present.pictures.canvas import LETTER, Sign
 from suite.scenario.scenario import Picture
 
 TEXT_COLUMNS = 56  # the length of an axis in text, in characters
-# A round above so many times the highest end of an interval is not drawn: curves would get flat.
-DOTS_BEYOND = 1.2
+DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
 UNDECIDED_SIGN = Sign("pale", "small letter", "undecided")
 SHADED_SIGN = Sign("shaded", "", "as good as the best")
 BEYOND_SIGN = Sign("arrow", "^", "at least so much")
@@ -34,14 +33,12 @@ APART = 4.0  # smallest number / position of a word among numbers
 
 @dataclass(frozen=True)
 class Axis:
-    """The position of each value of a word along x. apart: a word among numbers (`default`): it
-    stands on their left, and no line joins it to them. numeric: at most one value is no number."""
+    """The position of each value of a word along x, on a logarithmic scale. apart: a word among
+    numbers (`default`): it stands on their left, and no line joins it to them."""
 
     name: str
     positions: Mapping[str, float]
-    logarithmic: bool
-    apart: str | None = None
-    numeric: bool = True
+    apart: str | None
 
     def value(self, cell: Cell) -> str:
         """The cell's value of the word, which may be the same in all cells."""
@@ -51,9 +48,10 @@ class Axis:
         return self.positions[self.value(cell)]
 
 
-def axis_make(matrix: Matrix, x: str) -> Axis:
-    """The axis along x. A message stands at its bytes as the records have them, a number at its
-    value, a single word among numbers on their left. Other values stand side by side."""
+def axis_make(matrix: Matrix, x: str) -> Axis | None:
+    """The axis along x; None with fewer than two numbers, or more than one word. A message stands
+    at its bytes as the records have them, another number at its value. If two values are the same
+    number, all stand side by side."""
     values = list(dict.fromkeys(cell.words.get(x, "none") for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
@@ -62,31 +60,31 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
                     if end.message_bytes is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
-    numeric = len(words) <= 1 < len(known)
-    if len(set(known.values())) < len(known) or not numeric:
-        return Axis(x, {value: float(index) for index, value in enumerate(values)}, False,
-                    numeric=numeric)
+    if len(words) > 1 or len(known) < 2:
+        return None
+    if len(set(known.values())) < len(known):
+        known = {value: 2.0**place for place, value in enumerate(known)}
     apart = {word: min(known.values()) / APART for word in words}
-    return Axis(x, apart | known, True, next(iter(words), None))
+    return Axis(x, apart | known, next(iter(words), None))
 
 
-def axis_find(matrix: Matrix, x: str | None) -> Axis:
-    """The axis along x, by default `message`. UsageError if it has fewer than two numbers."""
-    axis = axis_make(matrix, x or "message")
-    if not axis.numeric:
-        fitting = [name for name in matrix.axes if axis_make(matrix, name).numeric]
-        would = " or ".join([*(f"x={name}" for name in fitting), "kind=bars"])
-        raise UsageError(f"picture: curve: a curve runs along numbers, and {axis.name} has fewer "
-                         f"than two here: type {would}")
+def axis_find(matrix: Matrix, x: str) -> Axis:
+    """The axis along x. UsageError if it has fewer than two numbers."""
+    axis = axis_make(matrix, x)
+    if axis is None:
+        would = " or ".join([*(f"x={name}" for name in matrix.axes if axis_make(matrix, name)),
+                             "kind=bars"])
+        raise UsageError(f"picture: curve: a curve runs along numbers, and {x} has fewer than two "
+                         f"here: type {would}")
     return axis
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The cells of one picture. figures: by cell, absent without one. alike: the cells that are
+    """What one picture shows. figures: by cell, absent without one. alike: the cells that are
     shaded; None for a picture without shades."""
 
-    matrix: Matrix
+    page: parts.Page
     metric: Metric
     axis: Axis
     scale: Scale
@@ -107,7 +105,7 @@ class Curves:
         value, low, high = self.span(figure)
         ratio = ratio_span(figure)
         return (self.axis.at(cell), value, low, high, *(ratio or [None] * 3),
-                int(is_change(figure)) if ratio else None,
+                is_change(figure) if ratio else None,
                 value if isinstance(figure.median, stats.Beyond) else None,
                 value if self.alike and cell.name in self.alike else None)
 
@@ -119,7 +117,13 @@ class Curves:
     def dots(self, cells: Iterable[Cell]) -> list[tuple[float, float, float]]:
         """Each round: position, value, offset from the others."""
         return [(self.axis.at(cell), *dot) for cell in cells if cell.name in self.figures
-                for dot in parts.dots_of(self.matrix, cell, self.metric, self.scale)]
+                for dot in parts.dots_of(self.page.matrix, cell, self.metric, self.scale)]
+
+    @property
+    def highest(self) -> float:
+        """The highest dot that is drawn: one far above all intervals would make the curves flat."""
+        ends = (end for figure in self.figures.values() for end in self.span(figure))
+        return DOTS_BEYOND * max(filter(math.isfinite, ends), default=0.0)
 
     @property
     def is_steep(self) -> bool:
@@ -141,7 +145,7 @@ def is_change(figure: Figure) -> bool:
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """If the table looks for the best value of x, all other axes are series, and the best value of
     each is shaded with those that may be as good."""
-    axis = axis_find(matrix, picture.x)
+    axis = axis_find(matrix, picture.x or "message")
     metric, alike = parts.picture_metric(matrix, picture), None
     if axis.name == matrix.result.scenario.table.best:
         optima = optima_build(matrix, axis.name, metric)
@@ -149,90 +153,78 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
     others = tuple(name for name in matrix.axes if name != axis.name)
     inner = others if alike is not None else others[-1:]
-    figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
+    figures, drawings = parts.figures_of(matrix, metric), []
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    drawings = []
-    for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner)):
-        used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
+    for page in parts.pages_divide(matrix, picture, metric.name, (axis.name, *inner)):
+        used = {cell.name: figures[cell.name] for cell in page.cells if cell.name in figures}
         scale = scale_choose((figure.median for figure in used.values()), metric.unit)
-        drawings.append(curve_drawing(
-            canvas_of(picture), Curves(matrix, metric, axis, scale, used, alike), cells, inner,
-            place, parts.place_name(name, values)))
+        drawings.append(curve_drawing(Curves(page, metric, axis, scale, used, alike), inner))
     return drawings
 
 
-def curve_drawing(canvas: Canvas, curves: Curves, cells: Sequence[Cell], inner: tuple[str, ...],
-                  place: str, name: str) -> parts.Drawing:
+def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
     """inner: the axes of the series, empty for a single series."""
-    matrix, metric, axis, used = curves.matrix, curves.metric, curves.axis, curves.figures.values()
-    series = {values: sorted(found, key=axis.at)
-              for values, found in parts.cells_group(cells, inner).items()}
+    page, metric, axis, used = curves.page, curves.metric, curves.axis, curves.figures.values()
+    matrix = page.matrix
+    series = {values: sorted(cells, key=axis.at)
+              for values, cells in parts.cells_group(page.cells, inner).items()}
     names = parts.series_names(series, inner, metric.text)
-    for values, found in series.items():
-        if not any(cell.name in curves.figures for cell in found):
-            reasons = dict.fromkeys(parts.absence_text(cell, metric.timed) for cell in found)
+    for values, cells in series.items():
+        if not any(cell.name in curves.figures for cell in cells):
+            reasons = dict.fromkeys(parts.absence_text(cell, metric.timed) for cell in cells)
             names[values] += f" ({' or '.join(reasons)})"
     words = [dict(zip(inner, values, strict=True)) for values in series]
     base = words.index(matrix.baseline) + 1 if (
         len(series) > 1 and matrix.baseline in words) else 0
     floors = {axis.at(cell): floor for cell in ([*series.values()][base - 1] if base else ())
               if (floor := same_reach(matrix, cell, metric.name))}
+    along = axis_settings(axis, min(TEXT_COLUMNS, round(page.canvas.axes_width / LETTER)))
+    rounds = parts.rounds_shown(page.canvas, matrix, len(series))
+    dots = {names[values]: curves.dots(cells) for values, cells in series.items() if rounds}
+    blocks: list[parts.Block] = [[names[values], *curves.rows(cells)]
+                                 for values, cells in series.items()]
+    if floors:
+        blocks.append(["A/A interval", *floors_rows(floors, along["left"], along["right"])])
+    blocks += [[f"rounds {name}", *(dot for dot in found if dot[1] <= curves.highest)]
+               for name, found in dots.items()]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
-    rounds = parts.rounds_shown(canvas, matrix, len(series))
-    dots = {values: curves.dots(found) for values, found in series.items() if rounds}
-    highest = DOTS_BEYOND * max((end for figure in used for end in curves.span(figure)
-                                 if math.isfinite(end)), default=0.0)
-    signs = [Sign("", "|", parts.interval_kind(matrix)),
-             *[UNDECIDED_SIGN] * any(base and figure.verdict and not is_change(figure)
-                                     for figure in used),
+    undecided = any(base and figure.verdict and not is_change(figure) for figure in used)
+    signs = [Sign("", "|", parts.interval_kind(matrix)), *[UNDECIDED_SIGN] * undecided,
              *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
-             *parts.dots_signs(rounds, sum(value > highest for found in dots.values()
+             *parts.dots_signs(rounds, sum(value > curves.highest for found in dots.values()
                                            for _, value, _ in found))]
-    settings = parts.series_settings(canvas, matrix, inner, names)
-    along = axis_settings(axis, min(TEXT_COLUMNS, round(canvas.axes_width / LETTER)))
-    what = parts.what_text(metric.text, curves.scale.unit, metric.better)
-    blocks: list[parts.Block] = [[names[values], *curves.rows(found)]
-                                 for values, found in series.items()]
-    blocks += floors_blocks(floors, along)
-    blocks += [[f"rounds {names[values]}", *(dot for dot in found if dot[1] <= highest)]
-               for values, found in dots.items()]
-    return parts.Drawing(name, "curve", parts.data_text(blocks), {
-        **canvas.axes_titles(settings["key_rows"] + along["x_rows"],
-                             parts.headline_text(matrix, what, place),
-                             parts.note_text(matrix, cells,
-                                             parts.medians_text(matrix, cells, metric)),
-                             signs, panels=2 if base else 1),
-        **settings, **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
-        "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
-        "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
-        "label_ratio": f"ratio to {[*names.values()][base - 1]}",
-        **parts.ratio_axis([*parts.floor_ends(floors.values()),
-                            *(end for figure in used for end in ratio_span(figure))])})
+    return page.axes_drawing(
+        "curve", blocks, parts.what_text(metric.text, curves.scale.unit, metric.better),
+        parts.medians_text(matrix, page.cells, metric), signs, {
+            **parts.series_settings(page.canvas, matrix, inner, names), **along,
+            "empty": not used, "shaded": curves.alike is not None, "base": base,
+            "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
+            "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
+            "label_ratio": f"ratio to {[*names.values()][base - 1]}" if base else "",
+            **parts.ratio_axis([*parts.floor_ends(floors.values()),
+                                *(end for figure in used for end in ratio_span(figure))])},
+        panels=2 if base else 1)
 
 
-def floors_blocks(floors: Mapping[float, float], along: Mapping[str, Any]
-                  ) -> list[parts.Block]:
-    """A block with the A/A interval at each position: from, to, low, high. Empty without any."""
-    edges = [along["left"], *(math.sqrt(one * two) if along["logarithmic_x"] else (one + two) / 2
-                              for one, two in pairwise(sorted(floors))), along["right"]]
-    return [["A/A interval", *((*span, 1 / floors[at], floors[at]) for span, at in zip(
-        pairwise(edges), sorted(floors), strict=True))]] if floors else []
+def floors_rows(floors: Mapping[float, float], left: float, right: float) -> list[parts.Row]:
+    """The A/A interval at each position: from, to, low, high. left, right: the ends of the axis."""
+    edges = [left, *(math.sqrt(one * two) for one, two in pairwise(sorted(floors))), right]
+    return [(*span, 1 / floors[at], floors[at])
+            for span, at in zip(pairwise(edges), sorted(floors), strict=True)]
 
 
 def axis_settings(axis: Axis, columns: int) -> dict[str, Any]:
     """The range and labels along x. gap: the share of the axis that the points of all series at one
     position may take, so that no whisker covers another. columns: its length in characters."""
-    linear, back = (math.log, math.exp) if axis.logarithmic else (float, float)
     labels = sorted(axis.positions, key=axis.positions.__getitem__)
     places = [axis.positions[label] for label in labels]
-    first, last = linear(places[0]), linear(places[-1])
-    margin = max(math.log(1.3), 0.06 * (last - first)) if axis.logarithmic else 0.4
-    steps = [(linear(place) - first + margin) / (last - first + 2 * margin) for place in places]
+    margin = max(1.3, (places[-1] / places[0]) ** 0.06)
+    left, right = places[0] / margin, places[-1] * margin
+    steps = [math.log(place / left, right / left) for place in places]
     lines = labels_lines(labels, steps, columns)
-    return {"left": back(first - margin), "right": back(last + margin),
-            "logarithmic_x": axis.logarithmic, "label_x": parts.word_text(axis.name),
+    return {"left": left, "right": right, "label_x": parts.word_text(axis.name),
             "gap": 0.7 * min(to - at for at, to in pairwise(steps)), "x_rows": max(lines),
             "x_names": ["\n" * line + label for line, label in zip(lines, labels, strict=True)],
             "x_places": places}

@@ -13,7 +13,7 @@ from suite.base.units import counted_text, ratio_text, value_text
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Sign, canvas_of
+from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 
@@ -72,11 +72,9 @@ def ratios_range(series: Iterable[RunSeries]) -> tuple[float, float]:
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
-    inner = parts.series_axes(matrix, picture)
-    what = f"{metric.text} of every run / median of its cell"
-    canvas, drawings, counted = canvas_of(picture), [], counted_text(matrix.rounds, "round")
-    for values, place, cells in parts.pictures_divide(matrix, inner):
-        groups = parts.cells_group(cells, inner)
+    inner, drawings = parts.series_axes(matrix, picture), []
+    for page in parts.pages_divide(matrix, picture, metric.name, inner):
+        groups = parts.cells_group(page.cells, inner)
         names = parts.series_names(groups, inner, matrix.result.name)
         series = {at: series_make(matrix, moments, cell, names[at], metric)
                   for at, (cell,) in groups.items()}
@@ -84,16 +82,14 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         outliers = any(one.good["outlier"].any() for one in series.values())
         signs = [*[Sign("ring", "*", "outlier"), Sign("", "^ v", "beyond the axis")] * outliers,
                  *[Sign("cross", "x", "failed")] * bool(failed)]
-        settings = parts.series_settings(canvas, matrix, inner, {
-            at: one.label for at, one in series.items()})
-        drawings.append(parts.Drawing(
-            parts.place_name(parts.picture_name(picture, metric.name), values), "order",
-            parts.data_text([*([one.label, *one.rows()] for one in series.values()),
-                             ["failed", *((at,) for at in failed)]]), {
-                **canvas.axes_titles(
-                    settings["key_rows"], parts.headline_text(matrix, what, place),
-                    parts.note_text(matrix, cells, f"every run of {counted}"), signs),
-                **settings, **parts.ratio_axis(ratios_range(series.values())),
+        blocks: list[parts.Block] = [[one.label, *one.rows()] for one in series.values()]
+        labels = {at: one.label for at, one in series.items()}
+        drawings.append(page.axes_drawing(
+            "order", [*blocks, ["failed", *((at,) for at in failed)]],
+            f"{metric.text} of every run / median of its cell",
+            f"every run of {counted_text(matrix.rounds, 'round')}", signs, {
+                **parts.series_settings(page.canvas, matrix, inner, labels),
+                **parts.ratio_axis(ratios_range(series.values())),
                 "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
                 "outliers": outliers, "failures": bool(failed)}))
     return drawings

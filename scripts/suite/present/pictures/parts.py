@@ -21,7 +21,7 @@ from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import marked
-from suite.present.pictures.canvas import NAME_MAX, Canvas, Sign
+from suite.present.pictures.canvas import NAME_MAX, Canvas, Sign, canvas_of
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -40,7 +40,8 @@ POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
                Verdict.UNKNOWN: (2, "cross", "too few rounds"),
                Verdict.WITHHELD: (2, "cross", "no change is claimed"),
                Verdict.EXACT: (5, "square", "the same count in every run")}
-WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
+WORD_UNITS = {"message": "bytes", "chunk": "bytes", "sndbuf": "bytes", "rcvbuf": "bytes",
+              "rate": "requests per second"}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
 FLOOR_WIDE = 1.5  # an axis is not extended for an A/A interval above this; its shade is cut off
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
@@ -77,23 +78,24 @@ class Drawing:
         return "".join(f"{line}\n" for line in lines)
 
 
-def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string: in single quotes, with line feeds spliced in."""
+def gnuplot_value(value: str | float) -> str:
+    """A number, or a string: in single quotes, with line feeds spliced in."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
-    if isinstance(value, bool):
-        return f"{value:d}"
-    return number_data(value) if isinstance(value, float) else str(value)
+    return number_data(value)
 
 
 def number_data(value: float | None) -> str:
-    """A number with six digits. An unknown one is NaN, which gnuplot does not draw."""
+    """All digits of an int, a bool as 0 or 1, six digits of a float. An unknown number is NaN,
+    which gnuplot does not draw."""
+    if isinstance(value, int):
+        return f"{value:d}"
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
 def data_text(blocks: Iterable[Block]) -> str:
-    """A .dat. Its texts are quoted, and all digits of an int are kept. A block begins with its
-    title; one without rows gets one of unknown numbers, because gnuplot does not count it else."""
+    """A .dat, with texts in quotes. A block begins with its title; one without rows gets one of
+    unknown numbers, because gnuplot does not count it else."""
     nothing: Row = (None,) * 5
     return "\n\n\n".join("\n".join(map(row_text, block if len(block) > 1 else [*block, nothing]))
                          for block in blocks) + "\n"
@@ -102,8 +104,8 @@ def data_text(blocks: Iterable[Block]) -> str:
 def row_text(row: Row) -> str:
     if isinstance(row, str):
         return f"# {row}".rstrip()
-    return " ".join(f'"{value}"' if isinstance(value, str) else
-                    str(value) if isinstance(value, int) else number_data(value) for value in row)
+    return " ".join(f'"{value}"' if isinstance(value, str) else number_data(value)
+                    for value in row)
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
@@ -139,12 +141,35 @@ def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str,
     return {values: groups[values] for values in axis_values(cells, axes)}
 
 
-def pictures_divide(matrix: Matrix, inner: Container[str | None]
-                    ) -> list[tuple[tuple[str, ...], str, list[Cell]]]:
-    """(values, words, cells) of each picture. There is one for each combination of values on the
-    axes that are not inner; words are the same values as words."""
-    outer = tuple(axis for axis in matrix.axes if axis not in inner)
-    return [(values, axis_words(outer, values), cells)
+@dataclass(frozen=True)
+class Page:
+    """The cells of one drawing: those of one combination of values on the axes that are not in it.
+    place: these values as words."""
+
+    matrix: Matrix
+    canvas: Canvas
+    name: str
+    place: str
+    cells: Sequence[Cell]
+
+    def axes_drawing(self, template: str, blocks: Iterable[Block], what: str, figures: str,
+                     signs: Sequence[Sign], settings: Mapping[str, Any], panels: int = 1
+                     ) -> Drawing:
+        """A drawing of series. settings: with series_settings(). what, figures: what it shows, in
+        its headline and in its small print. panels: 2 with axes of ratios."""
+        return Drawing(self.name, template, data_text(blocks), {
+            **self.canvas.axes_titles(settings["key_rows"] + settings.get("x_rows", 0), panels,
+                                      headline_text(self.matrix, what, self.place),
+                                      note_text(self.matrix, self.cells, figures), signs),
+            **settings})
+
+
+def pages_divide(matrix: Matrix, picture: Picture, what: str, inner: Collection[str]
+                 ) -> list[Page]:
+    """A page for each combination of values on the axes that are not inner. what: is shown."""
+    outer, canvas = tuple(axis for axis in matrix.axes if axis not in inner), canvas_of(picture)
+    name = picture_name(picture, what)
+    return [Page(matrix, canvas, place_name(name, values), axis_words(outer, values), cells)
             for values, cells in cells_group(matrix.cells.values(), outer).items()]
 
 
@@ -208,8 +233,7 @@ def measure_text(what: str, unit: str) -> str:
 
 def word_text(word: str) -> str:
     """The label of an axis along the values of a word: `message, bytes`."""
-    return measure_text(word, next((unit for unit, words in WORD_UNITS.items() if word in words),
-                                   ""))
+    return measure_text(word, WORD_UNITS.get(word, ""))
 
 
 def what_text(what: str, unit: str, better: str) -> str:

@@ -21,7 +21,7 @@ from suite.observe.frame import Cell, Matrix
 from suite.observe.histogram import Histogram
 from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Sign, canvas_of
+from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 STEPS = 50  # points of a line for each nine
@@ -91,22 +91,19 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
     """A picture for each combination of the other axes, unless no cell of it has the histogram: a
     cell that sends inline has no hand-over."""
     shown = picture.of or "latency"
-    title, inner = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture)
-    canvas, drawings = canvas_of(picture), []
-    for values, place, cells in parts.pictures_divide(matrix, inner):
-        series = parts.cells_group(cells, inner)
-        names = parts.series_names(series, inner, matrix.result.name)
+    title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
+    for page in parts.pages_divide(matrix, picture, shown, inner):
+        groups = parts.cells_group(page.cells, inner)
+        names = parts.series_names(groups, inner, matrix.result.name)
         # One cell at a time, because records are large.
-        lines = {at: line_make(matrix, cell, names[at], shown) for at, (cell,) in series.items()}
+        lines = {at: line_make(matrix, cell, names[at], shown) for at, (cell,) in groups.items()}
         known = [line.histogram for line in lines.values() if line.histogram]
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
         since = " from the intended start" * (shown == "latency"
-                                              and all(cell.open_loop for cell in cells))
-        settings = parts.series_settings(
-            canvas, matrix, inner, {at: line.label for at, line in lines.items()})
-        banded = parts.rounds_shown(canvas, matrix, len(lines))
+                                              and all(cell.open_loop for cell in page.cells))
+        banded = parts.rounds_shown(page.canvas, matrix, len(lines))
         blocks, bands = list[parts.Block](), list[parts.Block]()
         for line in lines.values():
             drawn = kind.points(line.histogram, scale) if line.histogram else []
@@ -115,14 +112,11 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
                 bands.append([f"rounds {line.label}", *band_rows(
                     [kind.points(one, scale) for one in line.rounds], drawn, kind.ends)])
         signs = [Sign("shaded", "", f"{parts.interval_kind(matrix)} of the median of rounds")]
-        headline = parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place)
-        note = parts.note_text(matrix, cells,
-                               f"all requests of {counted_text(matrix.rounds, 'round')}")
-        drawings.append(parts.Drawing(
-            parts.place_name(parts.picture_name(picture, shown), values), "distribution",
-            parts.data_text([*blocks, *bands]), {
-                **canvas.axes_titles(settings["key_rows"], headline, note, signs * banded),
-                **settings, "rounds": banded,
+        labels = {at: line.label for at, line in lines.items()}
+        drawings.append(page.axes_drawing(
+            "distribution", [*blocks, *bands], parts.what_text(title, scale.unit, "lower"),
+            f"all requests of {counted_text(matrix.rounds, 'round')}", signs * banded, {
+                **parts.series_settings(page.canvas, matrix, inner, labels), "rounds": banded,
                 **kind.axes(known, scale, f"{title}{since}, {scale.unit}")}))
     if not drawings:
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
