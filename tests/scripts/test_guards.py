@@ -359,7 +359,7 @@ def test_the_small_print_of_a_picture_names_every_machine_in_several_lines(made)
     matrix = made["systems"]
     cells = list(matrix.cells.values())
     told = note_text(matrix, cells, "median of 10 rounds")
-    lines = Canvas().titles(100, 0, "", told)["small_print"]
+    lines = Canvas().titles(100, 0, "", told, ())["small_print"]
     assert len(lines) == 2 and " ".join(lines) == told
     assert told.endswith("gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
     alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items()

@@ -55,7 +55,7 @@ class Canvas(NamedTuple):
     note: bool = True
     points: bool | None = None
 
-    def titles(self, body: int, least: int, headline: str, note: str, signs: Sequence[Sign] = ()
+    def titles(self, body: int, least: int, headline: str, note: str, signs: Sequence[Sign]
                ) -> dict[str, Any]:
         """The settings for size, headline and small print. body, least: the height between headline
         and small print, wanted and needed. signs: of the legend, in order."""
@@ -81,13 +81,10 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def axes_titles(self, rows: int, panels: int, headline: str, note: str, signs: Sequence[Sign]
-                    ) -> dict[str, Any]:
-        """The titles of axes. rows: lines of text below them. panels: 2 with axes of ratios."""
-        body, share, least = BODIES[panels]
-        below = LINE * rows
-        return self.titles(min(body, round(share * self.width)) + below, least + below, headline,
-                           note, signs)
+    def heights(self, panels: int) -> tuple[int, int]:
+        """The height of axes, wanted and needed. panels: 2 with axes of ratios."""
+        most, share, least = BODIES[panels]
+        return min(most, round(share * self.width)), least
 
     @property
     def axes_width(self) -> int:

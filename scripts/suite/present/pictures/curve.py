@@ -165,46 +165,39 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
 
 def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
     """inner: the axes of the series, empty for a single series."""
-    page, metric, axis, used = curves.page, curves.metric, curves.axis, curves.figures.values()
-    matrix = page.matrix
-    series = {values: sorted(cells, key=axis.at)
-              for values, cells in parts.cells_group(page.cells, inner).items()}
-    names = parts.series_names(series, inner, metric.text)
-    for values, cells in series.items():
-        if not any(cell.name in curves.figures for cell in cells):
-            reasons = dict.fromkeys(parts.absence_text(cell, metric.timed) for cell in cells)
-            names[values] += f" ({' or '.join(reasons)})"
-    words = [dict(zip(inner, values, strict=True)) for values in series]
-    base = words.index(matrix.baseline) + 1 if (
-        len(series) > 1 and matrix.baseline in words) else 0
-    floors = {axis.at(cell): floor for cell in ([*series.values()][base - 1] if base else ())
-              if (floor := same_reach(matrix, cell, metric.name))}
-    along = axis_settings(axis, min(TEXT_COLUMNS, round(page.canvas.axes_width / LETTER)))
-    rounds = parts.rounds_shown(page.canvas, matrix, len(series))
-    dots = {names[values]: curves.dots(cells) for values, cells in series.items() if rounds}
-    blocks: list[parts.Block] = [[names[values], *curves.rows(cells)]
-                                 for values, cells in series.items()]
+    page, metric, used = curves.page, curves.metric, curves.figures.values()
+    series = [one._replace(cells=sorted(one.cells, key=curves.axis.at)) if any(
+        cell.name in curves.figures for cell in one.cells) else one.absent(metric.timed)
+        for one in page.series(inner, metric.text)]
+    words = [one.words for one in series]
+    base = words.index(page.matrix.baseline) + 1 if (
+        len(series) > 1 and page.matrix.baseline in words) else 0
+    floors = {curves.axis.at(cell): floor for cell in (series[base - 1].cells if base else ())
+              if (floor := same_reach(page.matrix, cell, metric.name))}
+    along = axis_settings(curves.axis, min(TEXT_COLUMNS, round(page.canvas.axes_width / LETTER)))
+    rounds = parts.rounds_shown(page.canvas, page.matrix, len(series))
+    dots = [(one.name, curves.dots(one.cells)) for one in series if rounds]
+    blocks: list[parts.Block] = [[one.name, *curves.rows(one.cells)] for one in series]
     if floors:
         blocks.append(["A/A interval", *floors_rows(floors, along["left"], along["right"])])
     blocks += [[f"rounds {name}", *(dot for dot in found if dot[1] <= curves.highest)]
-               for name, found in dots.items()]
+               for name, found in dots]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
     undecided = any(base and figure.verdict and not is_change(figure) for figure in used)
-    signs = [Sign("", "|", parts.interval_kind(matrix)), *[UNDECIDED_SIGN] * undecided,
+    signs = [Sign("", "|", parts.interval_kind(page.matrix)), *[UNDECIDED_SIGN] * undecided,
              *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
-             *parts.dots_signs(rounds, sum(value > curves.highest for found in dots.values()
+             *parts.dots_signs(rounds, sum(value > curves.highest for _, found in dots
                                            for _, value, _ in found))]
     return page.axes_drawing(
-        "curve", blocks, parts.what_text(metric.text, curves.scale.unit, metric.better),
-        parts.medians_text(matrix, page.cells, metric), signs, {
-            **parts.series_settings(page.canvas, matrix, inner, names), **along,
-            "empty": not used, "shaded": curves.alike is not None, "base": base,
+        "curve", series, blocks, parts.what_text(metric.text, curves.scale.unit, metric.better),
+        parts.figures_text(page.matrix, page.cells, parts.medians_text(page.matrix), metric),
+        signs, {
+            **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
             "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
             "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
-            "label_ratio": f"ratio to {[*names.values()][base - 1]}" if base else "",
-            **parts.ratio_axis([*parts.floor_ends(floors.values()),
-                                *(end for figure in used for end in ratio_span(figure))])},
+            "label_ratio": f"ratio to {series[base - 1].name}" if base else "",
+            **parts.ratio_axis(end for figure in used for end in ratio_span(figure))},
         panels=2 if base else 1)
 
 

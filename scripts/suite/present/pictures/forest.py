@@ -2,28 +2,36 @@
 """Forest plot: the ratio of each row with its interval; its A/A interval is shaded. Pure."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 from suite import stats
-from suite.contrast.contrast import Verdict
-from suite.decide.comparison.model import Comparison, Row
+from suite.base import grouped
+from suite.base.errors import UsageError
+from suite.base.units import change_texts, counted_text, interval_text
+from suite.base.words import words_text
+from suite.contrast.contrast import Status, Verdict
+from suite.decide.comparison.build import compare_baseline
+from suite.decide.comparison.model import Comparison, Row, Side
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.comparison import wording
-from suite.present.pictures import compared, parts
-from suite.present.pictures.canvas import Canvas, Sign, canvas_of
+from suite.present.heading import coverage_text
+from suite.present.judged import judged_marked, marked
+from suite.present.pictures import parts
+from suite.present.pictures.canvas import Sign, canvas_of
 from suite.scenario.scenario import Picture
 
 ROWS_MAX = 36  # rows of a picture; further comparisons go into another picture
-GEOMEAN_POINT, HEADING_POINT = 13, -1
-ROW_UNITS, ROW_LEAST = 24, 18  # the height of a line in units: wanted, needed
+FILLED, HOLLOW, DIAMOND, HEADING = 7, 6, 13, -1  # types of points
+HEIGHTS = 24, 18  # of a line in units: wanted, needed
 AROUND_UNITS = 66  # the axis of ratios and its label
 INTERVALS_LEAST = 700  # in a narrower picture intervals are only drawn
 
 
 class ForestRow(NamedTuple):
     """One line. mark: the ratio as text, or why there is none. estimate: if it is drawn. point: its
-    type, or HEADING_POINT. floor: the A/A interval."""
+    type, or HEADING. floor: the A/A interval."""
 
     name: str
     mark: str = ""
@@ -38,15 +46,65 @@ class ForestRow(NamedTuple):
         return (at, value, low, high, self.point, self.floor, self.name, self.mark, self.interval)
 
 
+def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
+    """The baseline against each other value of its axis. UsageError if there is none."""
+    found = compare_baseline(matrix, (parts.picture_metric(matrix, picture),))
+    if not found:
+        raise UsageError(f"picture: {picture.kind}: {parts.NO_BASELINE}")
+    return found
+
+
+def side_value(side: Side) -> str:
+    return " ".join(side.words.values()) or side.name
+
+
+def base_name(comparisons: Sequence[Comparison]) -> str:
+    """The name of the base; its words if several comparisons share it."""
+    base = comparisons[0].base
+    return words_text(base.words) if len(comparisons) > 1 else base.name
+
+
+def absent_text(row: Row, metric: Metric) -> str:
+    """Why a row has no ratio, in a word or two."""
+    for cell in (row.new, row.base):
+        if cell is None:
+            return "no cell"
+        if cell.status != "ok" or cell.hides(metric):
+            return parts.absence_text(cell)
+    change = row.changes.get(metric.name)
+    if change is None or change.contrast.status is Status.ABSENT:
+        return "n/a"
+    return "zero" if change.contrast.exact else judged_marked("", change.judged)
+
+
+def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK
+                   ) -> tuple[str, str]:
+    """A change with its mark, and its interval if it is known and claimed."""
+    texts = change_texts(*estimate.span)
+    return (marked(texts[0], verdict, status),
+            "" if verdict is Verdict.WITHHELD else interval_text(texts))
+
+
+def figures_text(comparisons: Sequence[Comparison], kind: str) -> str:
+    """What the ratios of a picture are, for its small print. kind: follows their name."""
+    paired = "paired " * all(one.paired for one in comparisons)
+    shown = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
+                    for (_, side, cell), metric in product(one.cells(), one.metrics))
+    coverage = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
+                for (_, metric), cells in shown.items())
+    rounds = counted_text(comparisons[0].base.matrix.rounds, "round")
+    return "; ".join([f"{paired}ratios{kind}, {rounds}", *filter(None, coverage)])
+
+
 def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
-        return ForestRow(name, compared.absent_text(row, metric))
-    texts = compared.estimate_texts(change.ratio, change.verdict, change.contrast.status)
+        return ForestRow(name, absent_text(row, metric))
+    texts = estimate_texts(change.ratio, change.verdict, change.contrast.status)
     if change.ratio.directed or change.verdict is Verdict.WITHHELD:
         return ForestRow(name, *texts, verdict=change.verdict)
-    return ForestRow(name, *texts, change.ratio, parts.POINT_SIGNS[change.verdict][0], change.same,
-                     change.verdict)
+    return ForestRow(name, *texts, change.ratio, FILLED if change.verdict.claims else HOLLOW,
+                     change.same, change.verdict)
 
 
 def rows_make(comparison: Comparison, metric: Metric, most: int) -> list[ForestRow]:
@@ -57,8 +115,8 @@ def rows_make(comparison: Comparison, metric: Metric, most: int) -> list[ForestR
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(wording.mean_size(comparison, mean),
-                              *compared.estimate_texts(mean.ratio, mean.verdict), mean.ratio,
-                              GEOMEAN_POINT))
+                              *estimate_texts(mean.ratio, mean.verdict), mean.ratio,
+                              DIAMOND))
     elif opposed := wording.opposed_of(comparison, metric):
         rows.append(ForestRow(wording.MEAN, opposed.partition(":")[0]))
     return rows
@@ -69,55 +127,54 @@ def groups_make(comparisons: Sequence[Comparison], metric: Metric, most: int
     """The rows of each comparison below a heading, which says the other side. One comparison needs
     no heading, and comparisons of one row each become one group."""
     groups = [rows_make(one, metric, most) for one in comparisons]
-    heads = [parts.name_cut(compared.side_value(one.new), most) for one in comparisons]
+    heads = [parts.name_cut(side_value(one.new), most) for one in comparisons]
     if all(len(rows) == 1 for rows in groups):
         return [[row._replace(name=head) for head, (row,) in zip(heads, groups, strict=True)]]
     if len(groups) == 1:
         return groups
-    return [[ForestRow(head, point=HEADING_POINT), *rows]
+    return [[ForestRow(head, point=HEADING), *rows]
             for head, rows in zip(heads, groups, strict=True)]
 
 
 def forest_draw(comparisons: Sequence[Comparison], picture: Picture) -> list[parts.Drawing]:
     """The forest plot of these comparisons by their first metric; several pictures for more than
     ROWS_MAX rows."""
-    base, first, canvas = compared.base_name(comparisons), comparisons[0], canvas_of(picture)
-    metric = first.metrics[0]
+    base, first, canvas = base_name(comparisons), comparisons[0], canvas_of(picture)
+    metric, matrix = first.metrics[0], first.base.matrix
     groups = groups_make(comparisons, metric, canvas.name_most)
-    axis = parts.ratio_axis([
-        *parts.floor_ends(row.floor for rows in groups for row in rows if row.floor),
-        *(end for rows in groups for row in rows if row.estimate for end in row.estimate.span)])
-    pictures = parts.groups_fill(groups, len, ROWS_MAX + 1)
+    axis = parts.ratio_axis(end for rows in groups for row in rows if row.estimate
+                            for end in row.estimate.span)
+    axis["label_x"] = f"ratio to {parts.name_cut(base)}"
     side = f" of {first.new.name}" if len(comparisons) == 1 else ""
-    headline = parts.headline_text(
-        first.base.matrix, f"{metric.text}{side} against {base} ({metric.better} is better)")
-    note = compared.note_text(comparisons, ", 95 % interval")
-    name = parts.picture_name(picture, metric.name)
-    return [forest_drawing(canvas, name + f"-{number}" * (len(pictures) > 1), headline, note, {
-        **axis, "label_x": f"ratio to {parts.name_cut(base)}"}, shown)
+    what = f"{metric.text}{side} against {base} ({metric.better} is better)"
+    figures = figures_text(comparisons, ", 95 % interval")
+    page = parts.page_make(matrix, picture, metric.name, {}, matrix.cells.values())
+    pictures = parts.groups_fill(groups, len, ROWS_MAX + 1)
+    return [forest_drawing(
+        page.part(number, len(pictures)), what, figures, axis, shown)
         for number, shown in enumerate(pictures, start=1)]
 
 
-def forest_drawing(canvas: Canvas, name: str, headline: str, note: str, axis: Mapping[str, Any],
+def forest_drawing(page: parts.Page, what: str, figures: str, axis: Mapping[str, Any],
                    groups: Sequence[Sequence[ForestRow]]) -> parts.Drawing:
     """One picture of these groups, with a blank line between them."""
     rows = [row for group in groups for row in (*group, ForestRow(""))][:-1]
     signs = [Sign("", "---", "95 % interval"),
              *parts.floor_signs("shaded", "| |", [row.floor for row in rows if row.floor]),
              *[Sign("diamond", "#", "geometric mean")] * any(
-                 row.point == GEOMEAN_POINT for row in rows),
-             *parts.verdict_signs({row.verdict for row in rows}, points=True)]
-    return parts.Drawing(
-        parts.name_safe(name), "forest",
-        parts.data_text([["rows", *(row.line(at) for at, row in enumerate(rows))]]), {
-            **canvas.titles(ROW_UNITS * len(rows) + AROUND_UNITS,
-                            ROW_LEAST * len(rows) + AROUND_UNITS, headline, note, signs),
-            **axis, "lines": len(rows),
-            "widest": max(len(row.name) for row in rows if row.point != HEADING_POINT),
-            "intervals": canvas.width >= INTERVALS_LEAST,
-            "mark_columns": max(len(row.mark) for row in rows),
-            "value_columns": max(len(f"{row.mark} {row.interval}") for row in rows)})
+                 row.point == DIAMOND for row in rows),
+             *[Sign("hollow", "", "no change is claimed")] * any(
+                 row.point == HOLLOW for row in rows),
+             *parts.verdict_signs({row.verdict for row in rows})]
+    block: parts.Block = ["rows", *(row.line(at) for at, row in enumerate(rows))]
+    return page.drawing("forest", [block], what, figures, signs, HEIGHTS, {
+        **axis, "lines": len(rows),
+        "widest": max(len(row.name) for row in rows if row.point != HEADING),
+        "intervals": page.canvas.width >= INTERVALS_LEAST,
+        "mark_columns": max(len(row.mark) for row in rows),
+        "value_columns": max(len(f"{row.mark} {row.interval}") for row in rows)},
+        len(rows), AROUND_UNITS)
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return forest_draw(compared.baseline_comparisons(matrix, picture), picture)
+    return forest_draw(baseline_comparisons(matrix, picture), picture)

@@ -8,12 +8,13 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 from suite import stats
 from suite.base import ROOT, grouped
 from suite.base.units import Scale, counted_text, noise_text, size_parse
+from suite.base.words import words_text
 from suite.contrast.contrast import Verdict
 from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
@@ -21,7 +22,7 @@ from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import marked
-from suite.present.pictures.canvas import NAME_MAX, Canvas, Sign, canvas_of
+from suite.present.pictures.canvas import LINE, NAME_MAX, Canvas, Sign, canvas_of
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -33,22 +34,18 @@ POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
 # Endings of words whose values have fixed colours (`reply_write` is one), with the folder of
 # common/ that lists the values. If a cell has both, the first one decides.
 VARIANTS = {"write": "strategy", "read": "reading"}
-# For each verdict: the point of a forest plot, for gnuplot and in words, and the meaning.
-POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
-               Verdict.UNDECIDED: (6, "hollow", "undecided"),
-               Verdict.EQUIVALENT: (6, "hollow", "equivalent"),
-               Verdict.UNKNOWN: (2, "cross", "too few rounds"),
-               Verdict.WITHHELD: (2, "cross", "no change is claimed"),
-               Verdict.EXACT: (5, "square", "the same count in every run")}
+MARKS = {Verdict.UNDECIDED: "undecided", Verdict.EQUIVALENT: "equivalent",
+         Verdict.UNKNOWN: "too few rounds"}  # what the mark of a verdict means
 WORD_UNITS = {"message": "bytes", "chunk": "bytes", "sndbuf": "bytes", "rcvbuf": "bytes",
               "rate": "requests per second"}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
-FLOOR_WIDE = 1.5  # an axis is not extended for an A/A interval above this; its shade is cut off
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
 KEY_LETTER, KEY_SAMPLE = 9.2, 56  # the width of a letter of a key and of its sample, at most
 STEEP_RATIOS = 3.0  # ratios that span more than this factor are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # on every axis of runs or curves: small noise must look small
+NO_BASELINE = ("nothing stands beside a baseline here: it needs baseline=WORD=VALUE and another "
+               "value of that word")
 # A line of a .dat: a comment, or its values. An empty one is a blank line, which ends a drawn line.
 Row = str | Sequence[str | float | None]
 Block = Sequence[Row]
@@ -123,54 +120,104 @@ def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
     return (x,) if x else matrix.axes[-1:]
 
 
-def series_names(series: Iterable[tuple[str, ...]], axes: Sequence[str], alone: str
-                 ) -> dict[tuple[str, ...], str]:
-    """The names of series by their values on these axes. alone: that of a series without axes."""
-    series = list(series)
-    names = words_names([dict(zip(axes, values, strict=True)) for values in series])
-    return {values: name or alone for values, name in zip(series, names, strict=True)}
-
-
-def picture_name(picture: Picture, what: str) -> str:
-    return picture.name or "-".join(filter(None, (what, picture.kind)))
-
-
-def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str, ...], list[Cell]]:
+def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]
+                ) -> list[tuple[dict[str, str], list[Cell]]]:
+    """(words, cells) of each combination of values on these axes, in the order of the plan."""
     cells = list(cells)
     groups = grouped((tuple(cell.axes[axis] for axis in axes), cell) for cell in cells)
-    return {values: groups[values] for values in axis_values(cells, axes)}
+    return [(dict(zip(axes, values, strict=True)), groups[values])
+            for values in axis_values(cells, axes)]
+
+
+class Series(NamedTuple):
+    """The cells of one line, and how it looks in all pictures of a result. words: what they share
+    on the axes of the series."""
+
+    name: str
+    words: Mapping[str, str]
+    cells: Sequence[Cell]
+    colour: str
+    point: int
+    dash: int
+
+    def absent(self, timed: bool = True) -> "Series":
+        """The same with a name that says why there is nothing to draw. timed: as a time."""
+        reasons = dict.fromkeys(absence_text(cell, timed) for cell in self.cells)
+        return self._replace(name=f"{self.name} ({' or '.join(reasons)})")
 
 
 @dataclass(frozen=True)
 class Page:
-    """The cells of one drawing: those of one combination of values on the axes that are not in it.
-    place: these values as words."""
+    """The cells of one drawing. place: the words that they share on the outer axes."""
 
     matrix: Matrix
     canvas: Canvas
     name: str
     place: str
-    cells: Sequence[Cell]
+    cells: Collection[Cell]
 
-    def axes_drawing(self, template: str, blocks: Iterable[Block], what: str, figures: str,
-                     signs: Sequence[Sign], settings: Mapping[str, Any], panels: int = 1
-                     ) -> Drawing:
-        """A drawing of series. settings: with series_settings(). what, figures: what it shows, in
-        its headline and in its small print. panels: 2 with axes of ratios."""
-        return Drawing(self.name, template, data_text(blocks), {
-            **self.canvas.axes_titles(settings["key_rows"] + settings.get("x_rows", 0), panels,
-                                      headline_text(self.matrix, what, self.place),
-                                      note_text(self.matrix, self.cells, figures), signs),
-            **settings})
+    def series(self, axes: tuple[str, ...], alone: str = "") -> list[Series]:
+        """Those of each combination of values on these axes; without axes one, named `alone`.
+        Series of one strategy share its colour, and differ in point and dash."""
+        every = [words for words, _ in cells_group(self.matrix.whole.cells.values(), axes)]
+        places, found = colour_places(every), []
+        groups = cells_group(self.cells, axes)
+        names = words_names([words for words, _ in groups])
+        for name, (words, cells) in zip(names, groups, strict=True):
+            number = every.index(words)
+            place, turn = places[number], places[:number].count(places[number])
+            found.append(Series(
+                name or alone or self.matrix.result.name, words, cells,
+                COLOURS[place % len(COLOURS)], POINTS[(place + turn) % len(POINTS)],
+                1 + (2 * place // len(COLOURS) + turn) % 4))
+        return found
+
+    def part(self, number: int, count: int) -> "Page":
+        """The page as one of several pictures."""
+        return replace(self, name=f"{self.name}-{number}") if count > 1 else self
+
+    def drawing(self, template: str, blocks: Iterable[Block], what: str, figures: str,
+                signs: Sequence[Sign], heights: tuple[int, int], settings: Mapping[str, Any],
+                rows: int = 1, around: int = 0) -> Drawing:
+        """what, figures: what it shows, in its headline and in its small print. signs: of the
+        legend. heights: of a row, wanted and needed. around: the height around the rows."""
+        result = self.matrix.result
+        name = result.scenario.name if result.scenario.question else result.name
+        # The name comes behind what is shown, because it may look like a unit.
+        headline = f"{what}: {', '.join(filter(None, (name, self.place)))}"
+        note = note_text(self.matrix, self.cells, figures)
+        wanted, needed = (height * rows + around for height in heights)
+        return Drawing(name_safe(self.name), template, data_text(blocks), {
+            **self.canvas.titles(wanted, needed, headline, note, signs), **settings})
+
+    def axes_drawing(self, template: str, series: Sequence[Series], blocks: Iterable[Block],
+                     what: str, figures: str, signs: Sequence[Sign], settings: Mapping[str, Any],
+                     panels: int = 1) -> Drawing:
+        """A drawing of series, whose key is below the axes. panels: 2 with axes of ratios."""
+        entry = KEY_LETTER * max(len(one.name) for one in series) + KEY_SAMPLE
+        key_rows = -(-len(series) // max(1, int(self.canvas.axes_width / entry)))
+        return self.drawing(template, blocks, what, figures, signs, self.canvas.heights(panels), {
+            "series": len(series), "key_rows": key_rows, "names": [one.name for one in series],
+            "colours": [one.colour for one in series], "points": [one.point for one in series],
+            "dashes": [one.dash for one in series], **settings},
+            around=LINE * (key_rows + settings.get("x_rows", 0)))
+
+
+def page_make(matrix: Matrix, picture: Picture, what: str, words: Mapping[str, str],
+              cells: Collection[Cell]) -> Page:
+    """what: is shown, for the name. words: see Page.place."""
+    used = {word: value for word, value in words.items() if value}
+    name = picture.name or "-".join(filter(None, (what, picture.kind)))
+    return Page(matrix, canvas_of(picture), "-".join([name, *used.values()]),
+                words_text(used), cells)
 
 
 def pages_divide(matrix: Matrix, picture: Picture, what: str, inner: Collection[str]
                  ) -> list[Page]:
-    """A page for each combination of values on the axes that are not inner. what: is shown."""
-    outer, canvas = tuple(axis for axis in matrix.axes if axis not in inner), canvas_of(picture)
-    name = picture_name(picture, what)
-    return [Page(matrix, canvas, place_name(name, values), axis_words(outer, values), cells)
-            for values, cells in cells_group(matrix.cells.values(), outer).items()]
+    """A page for each combination of values on the axes that are not inner."""
+    outer = tuple(axis for axis in matrix.axes if axis not in inner)
+    return [page_make(matrix, picture, what, words, cells)
+            for words, cells in cells_group(matrix.cells.values(), outer)]
 
 
 def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
@@ -218,14 +265,6 @@ def name_safe(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
 
 
-def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
-    return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
-
-
-def place_name(name: str, values: Iterable[str]) -> str:
-    return name_safe("-".join([name, *filter(None, values)]))
-
-
 def measure_text(what: str, unit: str) -> str:
     """What an axis shows: `time per message, us`. A rate has its unit in its name."""
     return ", ".join(filter(None, (what, RATE_UNITS.get(unit, unit))))
@@ -241,17 +280,14 @@ def what_text(what: str, unit: str, better: str) -> str:
     return f"{measure_text(what, unit)} ({better} is better)"
 
 
-def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The name comes behind what is shown, because it may look like a unit."""
-    result = matrix.result
-    name = result.scenario.name if result.scenario.question else result.name
-    return f"{what}: {', '.join(filter(None, (name, place)))}"
-
-
-def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
+def figures_text(matrix: Matrix, cells: Collection[Cell], text: str, *metrics: Metric) -> str:
+    """What the figures are, and which of them are not of all rounds."""
     coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
-    return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
-                      *filter(None, coverage)])
+    return "; ".join([text, *filter(None, coverage)])
+
+
+def medians_text(matrix: Matrix) -> str:
+    return f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}"
 
 
 def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
@@ -259,14 +295,10 @@ def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
             f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
-def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[Sign]:
-    """The legend of these verdicts. points: drawn as the points of a forest plot too."""
-    signs = []
-    for verdict, (_, point, meaning) in POINT_SIGNS.items():
-        if verdict in verdicts:
-            mark = "" if verdict is Verdict.WITHHELD else marked("", verdict)
-            signs.append(Sign(f"{point} {mark}".strip() if points else mark, mark, meaning))
-    return signs
+def verdict_signs(verdicts: Container[Verdict | None]) -> list[Sign]:
+    """The legend of the marks of these verdicts."""
+    return [Sign(marked("", verdict), marked("", verdict), meaning)
+            for verdict, meaning in MARKS.items() if verdict in verdicts]
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -298,25 +330,6 @@ def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     return [next(free) if place is None else place for place in known]
 
 
-def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
-                    names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
-    """Names, colours, points and dashes of the series, the same in all pictures of a result, and
-    the rows of their key, which is below the axes. names: by values on the axes. Series of one
-    strategy share its colour."""
-    every = [*cells_group(matrix.whole.cells.values(), axes)]
-    places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
-    styles = {values: (place, places[:number].count(place))
-              for number, (values, place) in enumerate(zip(every, places, strict=True))}
-    shown = [styles[values] for values in names]
-    entry = KEY_LETTER * max(map(len, names.values())) + KEY_SAMPLE
-    columns = max(1, int(canvas.axes_width / entry))
-    return {"series": len(names), "names": [*names.values()],
-            "key_rows": -(-len(names) // columns),
-            "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
-            "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
-            "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
-
-
 def rounds_shown(canvas: Canvas, matrix: Matrix, series: int) -> bool:
     """Whether a picture of so many series draws each round: as asked, else if there is room."""
     if canvas.points is None:
@@ -335,18 +348,14 @@ def dots_signs(shown: bool, beyond: int) -> list[Sign]:
     return [Sign("dots", "", "rounds" + f" ({beyond} beyond the axis)" * bool(beyond))] * shown
 
 
-def floor_ends(floors: Iterable[float]) -> list[float]:
-    """Both ends of the shades of A/A intervals, except those above FLOOR_WIDE."""
-    return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
-
-
 def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
     """The legend of A/A intervals; empty without any."""
     return [Sign(drawn, text, f"A/A interval, at most {noise_text(max(floors))}")] if floors else []
 
 
 def ratio_axis(ends: Iterable[float]) -> dict[str, Any]:
-    """The settings of an axis of ratios that holds all ends. Its template chooses the tics."""
+    """The settings of an axis of ratios that holds all ends. Its template chooses the tics, and
+    draws of an A/A interval what is on the axis."""
     ends = [*RATIOS_LEAST, *ends]
     low, high = min(ends), max(ends)
     margin = (high / low) ** 0.06

@@ -17,7 +17,7 @@ import numpy as np
 from suite import stats
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, scale_choose, share_text
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram
 from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
@@ -31,25 +31,18 @@ FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
+Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """points: of one line, in the unit of the scale. axes: the settings of both axes, by the
-    histograms of a picture; its str is what the times are. ends: whether a band ends with the line
-    of the first round that ends; else a round stays at its last point."""
+    """points: of one line, in the unit of the scale. reach: the lowest and the highest time of a
+    histogram on the axis, in nanoseconds. shares: the points are (time, share), and a round stays
+    at its last share; else a band ends with the line of the first round that ends."""
 
-    points: Callable[[Histogram, Scale], list[tuple[float, float]]]
-    axes: Callable[[list[Histogram], Scale, str], dict[str, object]]
-    ends: bool
-
-
-class Line(NamedTuple):
-    """The line of a cell. histogram: None if no request was sent. rounds: one for each run."""
-
-    label: str
-    histogram: Histogram | None
-    rounds: Sequence[Histogram]
+    points: Callable[[Histogram, Scale], Points]
+    reach: Callable[[Histogram], tuple[float, float]]
+    shares: bool
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
@@ -59,25 +52,33 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
     return f" ({share_text(late / due)} never sent)" if late and due else ""
 
 
-def line_make(matrix: Matrix, cell: Cell, label: str, name: str) -> Line:
+class Line(NamedTuple):
+    """The line of a cell. histogram: None if no request was sent. rounds: one for each run."""
+
+    series: parts.Series
+    histogram: Histogram | None
+    rounds: Sequence[Histogram]
+
+
+def line_make(matrix: Matrix, series: parts.Series, shown: str) -> Line:
+    """Its name gets the reason why there is no line, or why it ends early."""
+    (cell,) = series.cells
     runs = matrix.runs_good(cell.name)
-    histogram = histogram_of(runs, name)
-    missing = "" if histogram else f" ({parts.absence_text(cell)})"
-    return Line(label + missing + unsent_text(runs),
+    histogram = histogram_of(runs, shown)
+    series = series if histogram else series.absent()
+    return Line(series._replace(name=series.name + unsent_text(runs)),
                 histogram if histogram and histogram.count else None,
-                [found for run in runs if (found := histogram_of([run], name))])
+                [found for run in runs if (found := histogram_of([run], shown))])
 
 
-def band_rows(rounds: Sequence[Sequence[tuple[float, float]]], line: Sequence[tuple[float, float]],
-              ends: bool) -> Sequence[parts.Row]:
-    """x of some points of a line; low and high of the median of rounds there. ends: as in Kind."""
+def band_rows(rounds: Sequence[Points], line: Points, shares: bool) -> Sequence[parts.Row]:
+    """x of some points of a line; low and high of the median of rounds there. shares: see Kind."""
     if len(rounds) < 2 or not all(rounds):
         return []
     xs = np.array([x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]])
-    if ends:
+    if not shares:
         xs = xs[xs <= min(points[-1][0] for points in rounds)]
-    steps = [np.array([(0.0, 0.0), *points]).T for points in rounds]
-    values = [ys[np.searchsorted(grid[1:], xs * (1 + 1e-9), side="right")] for grid, ys in steps]
+    values = [np.interp(xs, *zip(*points, strict=True)) for points in rounds]
     return [(x, *parts.interval_ends(stats.median_interval(found)))
             for x, found in zip(xs.tolist(), np.transpose(values).tolist(), strict=True)]
 
@@ -93,38 +94,42 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
     shown = picture.of or "latency"
     title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
     for page in parts.pages_divide(matrix, picture, shown, inner):
-        groups = parts.cells_group(page.cells, inner)
-        names = parts.series_names(groups, inner, matrix.result.name)
         # One cell at a time, because records are large.
-        lines = {at: line_make(matrix, cell, names[at], shown) for at, (cell,) in groups.items()}
-        known = [line.histogram for line in lines.values() if line.histogram]
+        lines = [line_make(matrix, one, shown) for one in page.series(inner)]
+        known = [line.histogram for line in lines if line.histogram]
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
+        drawn = [kind.points(line.histogram, scale) if line.histogram else [] for line in lines]
+        blocks: list[parts.Block] = [[line.series.name, *points]
+                                     for line, points in zip(lines, drawn, strict=True)]
+        banded = parts.rounds_shown(page.canvas, matrix, len(lines))
+        if banded:
+            blocks += [[f"rounds {line.series.name}", *band_rows(
+                [kind.points(one, scale) for one in line.rounds], points, kind.shares)]
+                for line, points in zip(lines, drawn, strict=True)]
+        lows, highs = zip(*map(kind.reach, known), strict=True)
+        low, high = time_in(scale, min(lows)), time_in(scale, max(highs))
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in page.cells))
-        banded = parts.rounds_shown(page.canvas, matrix, len(lines))
-        blocks, bands = list[parts.Block](), list[parts.Block]()
-        for line in lines.values():
-            drawn = kind.points(line.histogram, scale) if line.histogram else []
-            blocks.append([line.label, *drawn])
-            if banded:
-                bands.append([f"rounds {line.label}", *band_rows(
-                    [kind.points(one, scale) for one in line.rounds], drawn, kind.ends)])
+        times = f"{title}{since}, {scale.unit}"
         signs = [Sign("shaded", "", f"{parts.interval_kind(matrix)} of the median of rounds")]
-        labels = {at: line.label for at, line in lines.items()}
         drawings.append(page.axes_drawing(
-            "distribution", [*blocks, *bands], parts.what_text(title, scale.unit, "lower"),
+            "distribution", [line.series for line in lines], blocks,
+            parts.what_text(title, scale.unit, "lower"),
             f"all requests of {counted_text(matrix.rounds, 'round')}", signs * banded, {
-                **parts.series_settings(page.canvas, matrix, inner, labels), "rounds": banded,
-                **kind.axes(known, scale, f"{title}{since}, {scale.unit}")}))
+                "rounds": banded, "shares": kind.shares, "nine": STEPS,
+                "low": low, "high": high, "steep": high > STEEP_TIMES * low,
+                "last": max([10.0, *(x for points in drawn for x, _ in points)]),
+                "label_x": times if kind.shares else "percentile of requests",
+                "label_y": "share of requests" if kind.shares else times}))
     if not drawings:
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
     return drawings
 
 
-def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
+def percentiles_points(histogram: Histogram, scale: Scale) -> Points:
     """(1 / (1 - q), quantile q) from q = 0 on."""
     points = []
     for step in count():
@@ -136,16 +141,10 @@ def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, 
     return points
 
 
-def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
-    """y is logarithmic if the values span a lot."""
-    points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
-    values = [value for _, value in points] or [1.0]
-    steep = max(values) > STEEP_TIMES * min(values)
-    return {"shares": False, "nine": STEPS, "left": 1,
-            "right": 1.15 * max([10.0, *(x for x, _ in points)]),
-            "bottom": min(values) / 1.1 if steep else 0, "top": max(values) * 1.1, "steep": steep,
-            "label_x": "percentile of requests", "label_y": label}
+def percentiles_reach(histogram: Histogram) -> tuple[float, float]:
+    return histogram.minimum, histogram.maximum
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, Kind(percentiles_points, percentiles_axes, ends=True))
+    return distribution_draw(matrix, picture,
+                             Kind(percentiles_points, percentiles_reach, shares=False))
