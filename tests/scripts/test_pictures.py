@@ -165,7 +165,7 @@ def tile_of(matrix, verdict, status):
     figure = figure_build(matrix, cell, metric)
     judged = judged_as(verdict, None if status is Status.ZERO else figure.ratio,
                        replace(figure.judged.contrast, status=status))
-    return tile_make(cell, replace(figure, judged=judged), metric)
+    return tile_make(matrix, cell, replace(figure, judged=judged), metric)
 
 
 @pytest.mark.parametrize("verdict, status, marked, text", [

@@ -41,12 +41,7 @@ class Panel(NamedTuple):
     bars: Sequence[Bar]
 
     def length(self, bar: Bar) -> float:
-        return self.scale.apply(bar.figure.median) if bar.figure else 0.0
-
-    def whisker(self, bar: Bar) -> tuple[float, ...]:
-        """Both ends of the interval; empty without one."""
-        return tuple(map(self.scale.apply, parts.interval_ends(
-            bar.figure.interval if bar.figure else None)))
+        return parts.figure_span(bar.figure, self.scale)[0] or 0.0
 
     @property
     def own_end(self) -> float:
@@ -56,8 +51,8 @@ class Panel(NamedTuple):
         middle = stats.median([*map(self.length, known)] or [1.0])
         whole = [bar for bar in known if self.length(bar) <= CUT_MEDIANS * middle]
         longest = max(map(self.length, whole), default=middle)
-        return min(max([longest, *(end for bar in whole for end in self.whisker(bar))]),
-                   2 * longest)
+        highs = (parts.figure_span(bar.figure, self.scale)[2] for bar in whole)
+        return min(max([longest, *filter(None, highs)]), 2 * longest)
 
     def label(self, bar: Bar, end: float) -> str:
         """The figure beside a bar. It says what does not fit on the axis."""
@@ -76,7 +71,7 @@ class Panel(NamedTuple):
     def line(self, row: int, bar: Bar, end: float, base: Mapping[str, str]) -> parts.Row:
         """The line of a .dat. A bar that is cut off or ends at a bound has a sign in it."""
         length = self.length(bar)
-        low, high = self.whisker(bar) or (None, None)
+        _, low, high = parts.figure_span(bar.figure, self.scale)
         sign = BOUND_ARROW if bar.figure and isinstance(bar.figure.median, stats.Beyond) else ""
         if length > end:
             low, high, sign = None, None, CUT
@@ -109,13 +104,10 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     panels = [Panel(page.place, metric, scale, [
         Bar(names[cell.name], cell, figures.get(cell.name), dots.get(cell.name, ()))
         for cell in page.cells]) for page in parts.pages_divide(matrix, picture, "", inner)]
-    groups = parts.groups_fill(panels, lambda panel: len(panel.bars), BARS_MAX)
+    page = parts.page_make(matrix, picture, metric.name, {}, matrix.cells.values())
     what = parts.what_text(metric.text, scale.unit, metric.better)
-    return [bars_drawing(
-        parts.page_make(matrix, picture, metric.name, {}, [
-            bar.cell for panel in group for bar in panel.bars]).part(number, len(groups)),
-        what, parts.measure_text(metric.text, scale.unit), group)
-        for number, group in enumerate(groups, start=1)]
+    return [bars_drawing(part, what, parts.measure_text(metric.text, scale.unit), some)
+            for part, some in page.divide(panels, lambda panel: len(panel.bars), BARS_MAX)]
 
 
 def bars_drawing(page: parts.Page, what: str, measured: str, panels: Sequence[Panel]

@@ -91,23 +91,15 @@ class Curves:
     figures: Mapping[str, Figure]
     alike: Collection[str] | None
 
-    def span(self, figure: Figure) -> tuple[float, ...]:
-        """The value and the ends of its interval; without one the value again."""
-        ends = figure.interval[:2] if figure.interval else (figure.median,) * 2
-        return tuple(map(self.scale.apply, (figure.median, *ends)))
-
     def row(self, cell: Cell) -> parts.Row:
         """Position, value, low, high, ratio, low, high, whether it is a change, the value if it is
         a bound, the value if it is shaded."""
         figure = self.figures.get(cell.name)
-        if figure is None:
-            return (self.axis.at(cell), *[None] * 9)
-        value, low, high = self.span(figure)
-        ratio = ratio_span(figure)
-        return (self.axis.at(cell), value, low, high, *(ratio or [None] * 3),
-                is_change(figure) if ratio else None,
-                value if isinstance(figure.median, stats.Beyond) else None,
-                value if self.alike and cell.name in self.alike else None)
+        span, ratio = parts.figure_span(figure, self.scale), figure.ratio if figure else None
+        return (self.axis.at(cell), *span, *parts.ratio_span(ratio),
+                is_change(figure) if figure and ratio else None,
+                span[0] if figure and isinstance(figure.median, stats.Beyond) else None,
+                span[0] if self.alike and cell.name in self.alike else None)
 
     def rows(self, cells: Iterable[Cell]) -> list[parts.Row]:
         """A blank line after Axis.apart ends the line that is drawn."""
@@ -122,20 +114,15 @@ class Curves:
     @property
     def highest(self) -> float:
         """The highest dot that is drawn: one far above all intervals would make the curves flat."""
-        ends = (end for figure in self.figures.values() for end in self.span(figure))
-        return DOTS_BEYOND * max(filter(math.isfinite, ends), default=0.0)
+        return DOTS_BEYOND * max((
+            end for figure in self.figures.values() for end in parts.figure_span(figure, self.scale)
+            if end is not None and math.isfinite(end)), default=0.0)
 
     @property
     def is_steep(self) -> bool:
         """Whether the values are on a logarithmic axis."""
         values = [figure.median for figure in self.figures.values() if figure.median > 0]
         return bool(values) and max(values) > STEEP_BY_BETTER[self.metric.better] * min(values)
-
-
-def ratio_span(figure: Figure) -> tuple[float, ...]:
-    """The ratio and both ends of its interval, or again the ratio; empty if it has no size."""
-    span = figure.ratio.span if figure.ratio and not figure.ratio.directed else ()
-    return span * 3 if len(span) == 1 else span
 
 
 def is_change(figure: Figure) -> bool:
@@ -197,7 +184,7 @@ def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
             "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
             "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
             "label_ratio": f"ratio to {series[base - 1].name}" if base else "",
-            **parts.ratio_axis(end for figure in used for end in ratio_span(figure))},
+            **parts.ratio_axis(end for figure in used for end in parts.ratio_span(figure.ratio))},
         panels=2 if base else 1)
 
 

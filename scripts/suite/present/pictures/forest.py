@@ -2,22 +2,20 @@
 """Forest plot: the ratio of each row with its interval; its A/A interval is shaded. Pure."""
 
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any, NamedTuple
 
 from suite import stats
-from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.units import change_texts, counted_text, interval_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.comparison.build import compare_baseline
-from suite.decide.comparison.model import Comparison, Row, Side
+from suite.decide.comparison.model import Comparison, Row
 from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.comparison import wording
 from suite.present.heading import coverage_text
-from suite.present.judged import judged_marked, marked
+from suite.present.judged import marked
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import Sign, canvas_of
 from suite.scenario.scenario import Picture
@@ -42,39 +40,8 @@ class ForestRow(NamedTuple):
     verdict: Verdict | None = None
 
     def line(self, at: int) -> parts.Row:
-        value, low, high, *_ = *(self.estimate.span if self.estimate else ()), None, None, None
-        return (at, value, low, high, self.point, self.floor, self.name, self.mark, self.interval)
-
-
-def baseline_comparisons(matrix: Matrix, picture: Picture) -> list[Comparison]:
-    """The baseline against each other value of its axis. UsageError if there is none."""
-    found = compare_baseline(matrix, (parts.picture_metric(matrix, picture),))
-    if not found:
-        raise UsageError(f"picture: {picture.kind}: {parts.NO_BASELINE}")
-    return found
-
-
-def side_value(side: Side) -> str:
-    return " ".join(side.words.values()) or side.name
-
-
-def base_name(comparisons: Sequence[Comparison]) -> str:
-    """The name of the base; its words if several comparisons share it."""
-    base = comparisons[0].base
-    return words_text(base.words) if len(comparisons) > 1 else base.name
-
-
-def absent_text(row: Row, metric: Metric) -> str:
-    """Why a row has no ratio, in a word or two."""
-    for cell in (row.new, row.base):
-        if cell is None:
-            return "no cell"
-        if cell.status != "ok" or cell.hides(metric):
-            return parts.absence_text(cell)
-    change = row.changes.get(metric.name)
-    if change is None or change.contrast.status is Status.ABSENT:
-        return "n/a"
-    return "zero" if change.contrast.exact else judged_marked("", change.judged)
+        return (at, *parts.ratio_span(self.estimate), self.point, self.floor, self.name, self.mark,
+                self.interval)
 
 
 def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK
@@ -85,21 +52,11 @@ def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = 
             "" if verdict is Verdict.WITHHELD else interval_text(texts))
 
 
-def figures_text(comparisons: Sequence[Comparison], kind: str) -> str:
-    """What the ratios of a picture are, for its small print. kind: follows their name."""
-    paired = "paired " * all(one.paired for one in comparisons)
-    shown = grouped(((id(side.matrix), metric), (side.matrix, cell)) for one in comparisons
-                    for (_, side, cell), metric in product(one.cells(), one.metrics))
-    coverage = (coverage_text(cells[0][0], {cell.name: cell for _, cell in cells}.values(), metric)
-                for (_, metric), cells in shown.items())
-    rounds = counted_text(comparisons[0].base.matrix.rounds, "round")
-    return "; ".join([f"{paired}ratios{kind}, {rounds}", *filter(None, coverage)])
-
-
 def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     change = row.changes.get(metric.name)
     if change is None or change.ratio is None:
-        return ForestRow(name, absent_text(row, metric))
+        return ForestRow(name, parts.unjudged_text(
+            (row.new, row.base), change.judged if change else None, metric.timed))
     texts = estimate_texts(change.ratio, change.verdict, change.contrast.status)
     if change.ratio.directed or change.verdict is Verdict.WITHHELD:
         return ForestRow(name, *texts, verdict=change.verdict)
@@ -127,7 +84,8 @@ def groups_make(comparisons: Sequence[Comparison], metric: Metric, most: int
     """The rows of each comparison below a heading, which says the other side. One comparison needs
     no heading, and comparisons of one row each become one group."""
     groups = [rows_make(one, metric, most) for one in comparisons]
-    heads = [parts.name_cut(side_value(one.new), most) for one in comparisons]
+    heads = [parts.name_cut(" ".join(one.new.words.values()) or one.new.name, most)
+             for one in comparisons]
     if all(len(rows) == 1 for rows in groups):
         return [[row._replace(name=head) for head, (row,) in zip(heads, groups, strict=True)]]
     if len(groups) == 1:
@@ -139,20 +97,23 @@ def groups_make(comparisons: Sequence[Comparison], metric: Metric, most: int
 def forest_draw(comparisons: Sequence[Comparison], picture: Picture) -> list[parts.Drawing]:
     """The forest plot of these comparisons by their first metric; several pictures for more than
     ROWS_MAX rows."""
-    base, first, canvas = base_name(comparisons), comparisons[0], canvas_of(picture)
+    first, is_alone, canvas = comparisons[0], len(comparisons) == 1, canvas_of(picture)
     metric, matrix = first.metrics[0], first.base.matrix
     groups = groups_make(comparisons, metric, canvas.name_most)
-    axis = parts.ratio_axis(end for rows in groups for row in rows if row.estimate
-                            for end in row.estimate.span)
+    base = first.base.name if is_alone else words_text(first.base.words)
+    axis = parts.ratio_axis(end for rows in groups for row in rows
+                            for end in parts.ratio_span(row.estimate))
     axis["label_x"] = f"ratio to {parts.name_cut(base)}"
-    side = f" of {first.new.name}" if len(comparisons) == 1 else ""
+    side = f" of {first.new.name}" if is_alone else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
-    figures = figures_text(comparisons, ", 95 % interval")
+    paired = "paired " * all(one.paired for one in comparisons)
+    rounds = counted_text(matrix.rounds, "round")
+    sides = {id(side.matrix): side.matrix for one in comparisons for side in (one.base, one.new)}
+    figures = "; ".join([f"{paired}ratios, 95 % interval, {rounds}", *filter(None, (
+        coverage_text(side, side.cells.values(), metric) for side in sides.values()))])
     page = parts.page_make(matrix, picture, metric.name, {}, matrix.cells.values())
-    pictures = parts.groups_fill(groups, len, ROWS_MAX + 1)
-    return [forest_drawing(
-        page.part(number, len(pictures)), what, figures, axis, shown)
-        for number, shown in enumerate(pictures, start=1)]
+    return [forest_drawing(part, what, figures, axis, some)
+            for part, some in page.divide(groups, len, ROWS_MAX + 1)]
 
 
 def forest_drawing(page: parts.Page, what: str, figures: str, axis: Mapping[str, Any],
@@ -177,4 +138,8 @@ def forest_drawing(page: parts.Page, what: str, figures: str, axis: Mapping[str,
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return forest_draw(baseline_comparisons(matrix, picture), picture)
+    """The baseline against each other value of its axis."""
+    comparisons = compare_baseline(matrix, (parts.picture_metric(matrix, picture),))
+    if not comparisons:
+        raise UsageError(f"picture: {picture.kind}: {parts.NO_BASELINE}")
+    return forest_draw(comparisons, picture)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from suite.base.errors import UsageError
 from suite.base.units import counted_text, number_text, size_parse
 from suite.base.words import words_text
-from suite.contrast.contrast import Status, Verdict
+from suite.contrast.contrast import Verdict
 from suite.decide.optimum import better_ratio
 from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
@@ -37,16 +37,12 @@ class Tile(NamedTuple):
     verdict: Verdict | None = None
 
 
-def tile_make(cell: Cell, figure: Figure | None, metric: Metric) -> Tile:
+def tile_make(matrix: Matrix, cell: Cell, figure: Figure | None, metric: Metric) -> Tile:
     """If only the direction of a ratio is known, it is drawn as DARKEST_LEAST."""
-    if figure is None:
-        why = parts.absence_text(cell, metric.timed)
+    judged = figure.judged if figure else None
+    if judged is None or judged.estimate is None:
+        why = parts.unjudged_text((cell, matrix.baseline_find(cell)), judged, metric.timed)
         return Tile("-" if why == "unsupported" else why, None)
-    judged = figure.judged
-    if judged is None or judged.contrast.status is Status.ABSENT:
-        return Tile("n/a", None)
-    if judged.estimate is None:
-        return Tile(judged_marked("", judged), None)
     times = better_ratio(judged.estimate, metric).value
     text = number_text(times)
     if judged.estimate.directed:
@@ -89,7 +85,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     there is no room for all columns."""
     metric = parts.picture_metric(matrix, picture)
     figures, drawings = parts.figures_of(matrix, metric), []
-    tiles = {cell.name: tile_make(cell, figures.get(cell.name), metric)
+    tiles = {cell.name: tile_make(matrix, cell, figures.get(cell.name), metric)
              for cell in matrix.cells.values() if matrix.baseline and not cell.baseline}
     if not tiles:
         raise UsageError(f"picture: {picture.kind}: {parts.NO_BASELINE}")
@@ -103,12 +99,11 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         room = page.canvas.width - NAME_UNITS - LETTER * max(
             len(parts.name_cut(row, page.canvas.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in found.values()) + 4)
-        pictures = parts.groups_fill(columns, lambda _: 1, max(1, int(room // least)))
-        for number, shown in enumerate(pictures, start=1):
-            drawings.append(heatmap_drawing(
-                page.part(number, len(pictures)), metric, down, across,
-                {row: [found.get((row, column), Tile()) for column in shown] for row in rows},
-                shown, darkest))
+        drawings += [heatmap_drawing(
+            part, metric, down, across,
+            {row: [found.get((row, column), Tile()) for column in shown] for row in rows},
+            shown, darkest) for part, shown in page.divide(
+                columns, lambda _: 1, int(room // least))]
     return drawings
 
 

@@ -15,13 +15,14 @@ from suite import stats
 from suite.base import ROOT, grouped
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.base.words import words_text
-from suite.contrast.contrast import Verdict
+from suite.contrast.contrast import Status, Verdict
+from suite.contrast.verdicts import Judged
 from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
-from suite.present.judged import marked
+from suite.present.judged import judged_marked, marked
 from suite.present.pictures.canvas import LINE, NAME_MAX, Canvas, Sign, canvas_of
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
@@ -172,9 +173,19 @@ class Page:
                 1 + (2 * place // len(COLOURS) + turn) % 4))
         return found
 
-    def part(self, number: int, count: int) -> "Page":
-        """The page as one of several pictures."""
-        return replace(self, name=f"{self.name}-{number}") if count > 1 else self
+    def divide(self, groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
+               ) -> list[tuple["Page", list[GroupType]]]:
+        """Pages of as many groups as have a total size of `most`, but at least one."""
+        filled: list[list[GroupType]] = []
+        room = 0
+        for group in groups:
+            if not filled or size(group) > room:
+                filled.append([])
+                room = most
+            filled[-1].append(group)
+            room -= size(group)
+        return [(replace(self, name=f"{self.name}-{number}") if len(filled) > 1 else self, some)
+                for number, some in enumerate(filled, start=1)]
 
     def drawing(self, template: str, blocks: Iterable[Block], what: str, figures: str,
                 signs: Sequence[Sign], heights: tuple[int, int], settings: Mapping[str, Any],
@@ -220,22 +231,17 @@ def pages_divide(matrix: Matrix, picture: Picture, what: str, inner: Collection[
             for words, cells in cells_group(matrix.cells.values(), outer)]
 
 
-def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
-                ) -> list[list[GroupType]]:
-    """The groups of each picture: as many as have a total size of `most`, at least one."""
-    pictures: list[list[GroupType]] = []
-    room = 0
-    for group in groups:
-        if not pictures or size(group) > room:
-            pictures.append([])
-            room = most
-        pictures[-1].append(group)
-        room -= size(group)
-    return pictures
+def figure_span(figure: Figure | None, scale: Scale) -> tuple[float | None, ...]:
+    """The median and the ends of its interval, in the unit of the scale; None if unknown."""
+    ends = figure.interval[:2] if figure and figure.interval else (None, None)
+    return tuple(None if value is None else scale.apply(value)
+                 for value in (figure.median if figure else None, *ends))
 
 
-def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
-    return interval[:2] if interval else ()
+def ratio_span(estimate: stats.Estimate | None) -> tuple[float | None, ...]:
+    """A ratio and the ends of its interval; None if unknown."""
+    span = estimate.span if estimate and not estimate.directed else ()
+    return (*span, None, None, None)[:3]
 
 
 def absence_text(cell: Cell, timed: bool = True) -> str:
@@ -243,6 +249,16 @@ def absence_text(cell: Cell, timed: bool = True) -> str:
     if cell.status != "ok":
         return "not run" if cell.status == "missing" else cell.status
     return cell.emulated * timed or "n/a"
+
+
+def unjudged_text(cells: Iterable[Cell | None], judged: Judged | None, timed: bool) -> str:
+    """Why these cells have no ratio, in a word or two."""
+    for cell in cells:
+        if cell and (cell.status != "ok" or cell.emulated and timed):
+            return absence_text(cell)
+    if judged is None or judged.contrast.status is Status.ABSENT:
+        return "n/a"
+    return "zero" if judged.contrast.exact else judged_marked("", judged)
 
 
 def name_cut(name: str, most: int = NAME_MAX) -> str:
@@ -353,11 +369,11 @@ def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
     return [Sign(drawn, text, f"A/A interval, at most {noise_text(max(floors))}")] if floors else []
 
 
-def ratio_axis(ends: Iterable[float]) -> dict[str, Any]:
-    """The settings of an axis of ratios that holds all ends. Its template chooses the tics, and
-    draws of an A/A interval what is on the axis."""
-    ends = [*RATIOS_LEAST, *ends]
-    low, high = min(ends), max(ends)
+def ratio_axis(ends: Iterable[float | None]) -> dict[str, Any]:
+    """The settings of an axis of ratios that holds all known ends. Its template chooses the tics,
+    and draws of an A/A interval what is on the axis."""
+    known = [*RATIOS_LEAST, *(end for end in ends if end is not None)]
+    low, high = min(known), max(known)
     margin = (high / low) ** 0.06
     return {"ratio_low": low / margin, "ratio_high": high * margin,
             "ratio_steep": high / low > STEEP_RATIOS}

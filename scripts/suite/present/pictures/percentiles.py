@@ -79,8 +79,9 @@ def band_rows(rounds: Sequence[Points], line: Points, shares: bool) -> Sequence[
     if not shares:
         xs = xs[xs <= min(points[-1][0] for points in rounds)]
     values = [np.interp(xs, *zip(*points, strict=True)) for points in rounds]
-    return [(x, *parts.interval_ends(stats.median_interval(found)))
-            for x, found in zip(xs.tolist(), np.transpose(values).tolist(), strict=True)]
+    intervals = map(stats.median_interval, np.transpose(values).tolist())
+    return [(x, *interval[:2]) for x, interval in zip(xs.tolist(), intervals, strict=True)
+            if interval]
 
 
 def time_in(scale: Scale, value_ns: float) -> float:
