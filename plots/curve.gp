@@ -6,8 +6,8 @@
 # shaded: 1 if column 10 has the values to shade. beyond: 1 if column 9 has bounds of censored
 # values, which get an arrow.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it is a change, bound,
-# value to shade. One block for each series. If floors is 1, one more with noise floors: from, to,
-# low, high. If rounds is 1, one more for each series with all rounds: x, value, share of the
+# value to shade. One block for each series. If floors is 1, one more with noise floors: x, low,
+# high. If rounds is 1, one more for each series with all rounds: x, value, share of the
 # distance along x.
 
 # Whiskers are vectors, because yerrorbars in a pdf of gnuplot 5.4 erase what is behind the points.
@@ -88,9 +88,8 @@ if (base) {
         eval ratio_tics('y', (ratios_top - lowest) * height / 30)
         set label label_ratio at graph 0, graph 1 offset 0,0.9
         set xlabel label_x offset 0,0.3 - 0.7 * x_rows
-        plot for [b = 1:floors] data index series using \
-                1:(within($3)):1:2:(within($3)):(within($4)) \
-                with boxxyerror fs solid 1.0 noborder fc rgb "#e0e0e0", \
+        plot for [b = 1:floors] data index series using 1:(within($2)):(within($3)) \
+                with filledcurves fs solid 1.0 noborder fc rgb "#e0e0e0", \
             1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
             for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                 with lines lw 0.7 dt dashes[i] lc rgb colours[i], \

@@ -8,7 +8,7 @@
 
 eval framed(format, 21 + key_lines + title_lines)
 set xlabel label_x
-columns = text ? 7 : (axes_right - axes_left) * width / 62
+columns = text ? 9 : (axes_right - axes_left) * width / 50
 if (shares) {
     set xrange [low / 1.1:high * 1.1]
     set yrange [0:1]
@@ -21,7 +21,7 @@ if (shares) {
     set yrange [(steep ? low / 1.1 : 0):high * 1.1]
     set logscale x 10
     set xtics ()
-    do for [n = 0:12:ceil(log10(last) / columns)] {
+    do for [n = 0:12:ceil(1.3 * log10(last) / columns)] {
         set xtics add (sprintf("%.12g", 100 - 100 / 10.0**n) 10.0**n)
     }
     if (steep) { set logscale y 10 }

@@ -132,9 +132,9 @@ def bars_drawing(page: parts.Page, what: str, measured: str, panels: Sequence[Pa
              *parts.verdict_signs({bar.figure.verdict for bar in bars if bar.figure}),
              *parts.dots_signs(rounds, sum(value > end for panel, end in scaled
                                            for value, _ in panel.dots(end)))]
-    figures = parts.figures_text(page.matrix, page.cells, parts.medians_text(page.matrix),
-                                 *dict.fromkeys(panel.metric for panel in panels))
-    return page.drawing("bars", blocks, what, figures, signs, HEIGHTS, {
+    note = page.note(parts.medians_text(page.matrix),
+                     *dict.fromkeys(panel.metric for panel in panels))
+    return page.drawing("bars", blocks, what, note, signs, HEIGHTS, {
         "panels": len(panels), "bars": [len(panel.bars) for panel in panels], "rounds": rounds,
         "heads": [parts.name_cut(panel.head, min(COLUMNS, round(page.canvas.width / LETTER)))
                   for panel in panels],

@@ -16,10 +16,7 @@ SCREEN_UNITS, UNITS_LEAST, UNITS_MOST = 960, 440, 4000
 INCHES = {"column": 3.3, "page": 6.9}
 PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_PNG_SCALE, PRINT_SMALL = 300 / 96, 10.2
-LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
-# The height of axes by the number of panels: most, most as a share of the width, least.
-BODIES = {1: (500, 0.8, 210), 2: (680, 1.0, 260)}
-AXES_MARGINS = 122  # units on the left and the right of axes
+UNITS = {"px": 1.0, "in": 96 / PRINT_UNIT, "mm": 96 / 25.4 / PRINT_UNIT}  # of each length
 COLUMNS = 70  # the width of a picture in text
 NAME_MAX = 32  # the longest name of a bar or row, in characters
 LINE_LEAST, NOTE_LINES = 12, 4  # characters of a line, at least; lines of a note, at most
@@ -81,15 +78,6 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def heights(self, panels: int) -> tuple[int, int]:
-        """The height of axes, wanted and needed. panels: 2 with axes of ratios."""
-        most, share, least = BODIES[panels]
-        return min(most, round(share * self.width)), least
-
-    @property
-    def axes_width(self) -> int:
-        return self.width - AXES_MARGINS
-
     @property
     def name_most(self) -> int:
         """The longest name of a bar or row for which there is room, in characters."""
@@ -103,10 +91,10 @@ def canvas_of(picture: Picture) -> Canvas:
     if size is None:
         return Canvas(**shown)
     sides = SIZE_PATTERN.fullmatch(size)
-    width, height, length = sides.groups() if sides else (INCHES[size], None, "in")
-    scale = 1.0 if length == "px" else LENGTHS[length or "in"] / PRINT_UNIT
-    canvas = Canvas(round(float(width) * scale), round(float(height) * scale) if height else None,
-                    size=size, **shown)
+    width, height, length = sides.groups() if sides else (INCHES[size], 0, "in")
+    scale = UNITS[length or "in"]
+    canvas = Canvas(round(float(width) * scale), round(float(height) * scale) or None, size=size,
+                    **shown)
     if not UNITS_LEAST <= canvas.width <= UNITS_MOST or (canvas.height or 0) > UNITS_MOST:
         least, most = (units * PRINT_UNIT / 96 for units in (UNITS_LEAST, UNITS_MOST))
         raise UsageError(f"picture: size={size}: a picture is {least:.1f} to {most:.0f} in wide, "

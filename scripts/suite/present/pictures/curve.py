@@ -68,17 +68,6 @@ def axis_make(matrix: Matrix, x: str) -> Axis | None:
     return Axis(x, apart | known, next(iter(words), None))
 
 
-def axis_find(matrix: Matrix, x: str) -> Axis:
-    """The axis along x. UsageError if it has fewer than two numbers."""
-    axis = axis_make(matrix, x)
-    if axis is None:
-        would = " or ".join([*(f"x={name}" for name in matrix.axes if axis_make(matrix, name)),
-                             "kind=bars"])
-        raise UsageError(f"picture: curve: a curve runs along numbers, and {x} has fewer than two "
-                         f"here: type {would}")
-    return axis
-
-
 @dataclass(frozen=True)
 class Curves:
     """What one picture shows. figures: by cell, absent without one. alike: the cells that are
@@ -97,7 +86,7 @@ class Curves:
         figure = self.figures.get(cell.name)
         span, ratio = parts.figure_span(figure, self.scale), figure.ratio if figure else None
         return (self.axis.at(cell), *span, *parts.ratio_span(ratio),
-                is_change(figure) if figure and ratio else None,
+                figure.verdict.claims if figure and figure.verdict and ratio else None,
                 span[0] if figure and isinstance(figure.median, stats.Beyond) else None,
                 span[0] if self.alike and cell.name in self.alike else None)
 
@@ -125,14 +114,15 @@ class Curves:
         return bool(values) and max(values) > STEEP_BY_BETTER[self.metric.better] * min(values)
 
 
-def is_change(figure: Figure) -> bool:
-    return figure.verdict is not None and figure.verdict.claims
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """If the table looks for the best value of x, all other axes are series, and the best value of
     each is shaded with those that may be as good."""
-    axis = axis_find(matrix, picture.x or "message")
+    x = picture.x or "message"
+    axis = axis_make(matrix, x)
+    if axis is None:
+        would = [f"x={name}" for name in matrix.axes if axis_make(matrix, name)]
+        raise UsageError(f"picture: curve: a curve runs along numbers, and {x} has fewer than two "
+                         f"here: type {' or '.join([*would, 'kind=bars'])}")
     metric, alike = parts.picture_metric(matrix, picture), None
     if axis.name == matrix.result.scenario.table.best:
         optima = optima_build(matrix, axis.name, metric)
@@ -161,16 +151,19 @@ def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
         len(series) > 1 and page.matrix.baseline in words) else 0
     floors = {curves.axis.at(cell): floor for cell in (series[base - 1].cells if base else ())
               if (floor := same_reach(page.matrix, cell, metric.name))}
-    along = axis_settings(curves.axis, min(TEXT_COLUMNS, round(page.canvas.axes_width / LETTER)))
+    along = axis_settings(curves.axis, min(
+        TEXT_COLUMNS, round((page.canvas.width - parts.AXES_MARGINS) / LETTER)))
     rounds = parts.rounds_shown(page.canvas, page.matrix, len(series))
     dots = [(one.name, curves.dots(one.cells)) for one in series if rounds]
     blocks: list[parts.Block] = [[one.name, *curves.rows(one.cells)] for one in series]
     if floors:
-        blocks.append(["A/A interval", *floors_rows(floors, along["left"], along["right"])])
+        edges = {along["left"]: floors[min(floors)], along["right"]: floors[max(floors)]}
+        blocks.append(["A/A interval", *((at, 1 / floor, floor)
+                                         for at, floor in sorted({**floors, **edges}.items()))])
     blocks += [[f"rounds {name}", *(dot for dot in found if dot[1] <= curves.highest)]
                for name, found in dots]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
-    undecided = any(base and figure.verdict and not is_change(figure) for figure in used)
+    undecided = any(base and figure.verdict and not figure.verdict.claims for figure in used)
     signs = [Sign("", "|", parts.interval_kind(page.matrix)), *[UNDECIDED_SIGN] * undecided,
              *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
@@ -178,21 +171,13 @@ def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
                                            for _, value, _ in found))]
     return page.axes_drawing(
         "curve", series, blocks, parts.what_text(metric.text, curves.scale.unit, metric.better),
-        parts.figures_text(page.matrix, page.cells, parts.medians_text(page.matrix), metric),
-        signs, {
+        page.note(parts.medians_text(page.matrix), metric), signs, {
             **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
             "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
             "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
             "label_ratio": f"ratio to {series[base - 1].name}" if base else "",
             **parts.ratio_axis(end for figure in used for end in parts.ratio_span(figure.ratio))},
         panels=2 if base else 1)
-
-
-def floors_rows(floors: Mapping[float, float], left: float, right: float) -> list[parts.Row]:
-    """The A/A interval at each position: from, to, low, high. left, right: the ends of the axis."""
-    edges = [left, *(math.sqrt(one * two) for one, two in pairwise(sorted(floors))), right]
-    return [(*span, 1 / floors[at], floors[at])
-            for span, at in zip(pairwise(edges), sorted(floors), strict=True)]
 
 
 def axis_settings(axis: Axis, columns: int) -> dict[str, Any]:

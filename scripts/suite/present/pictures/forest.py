@@ -28,20 +28,19 @@ INTERVALS_LEAST = 700  # in a narrower picture intervals are only drawn
 
 
 class ForestRow(NamedTuple):
-    """One line. mark: the ratio as text, or why there is none. estimate: if it is drawn. point: its
-    type, or HEADING. floor: the A/A interval."""
+    """One line. mark: the ratio as text, or why there is none. span: the ratio and its interval, if
+    it is drawn. point: its type, or HEADING. floor: the A/A interval."""
 
     name: str
     mark: str = ""
     interval: str = ""
-    estimate: stats.Estimate | None = None
+    span: tuple[float | None, ...] = (None,) * 3
     point: int = 0
     floor: float | None = None
     verdict: Verdict | None = None
 
     def line(self, at: int) -> parts.Row:
-        return (at, *parts.ratio_span(self.estimate), self.point, self.floor, self.name, self.mark,
-                self.interval)
+        return at, *self.span, self.point, self.floor, self.name, self.mark, self.interval
 
 
 def estimate_texts(estimate: stats.Estimate, verdict: Verdict, status: Status = Status.OK
@@ -60,8 +59,8 @@ def row_make(row: Row, name: str, metric: Metric) -> ForestRow:
     texts = estimate_texts(change.ratio, change.verdict, change.contrast.status)
     if change.ratio.directed or change.verdict is Verdict.WITHHELD:
         return ForestRow(name, *texts, verdict=change.verdict)
-    return ForestRow(name, *texts, change.ratio, FILLED if change.verdict.claims else HOLLOW,
-                     change.same, change.verdict)
+    return ForestRow(name, *texts, parts.ratio_span(change.ratio),
+                     FILLED if change.verdict.claims else HOLLOW, change.same, change.verdict)
 
 
 def rows_make(comparison: Comparison, metric: Metric, most: int) -> list[ForestRow]:
@@ -72,8 +71,8 @@ def rows_make(comparison: Comparison, metric: Metric, most: int) -> list[ForestR
     mean = comparison.geomeans.get(metric.name)
     if mean is not None:
         rows.append(ForestRow(wording.mean_size(comparison, mean),
-                              *estimate_texts(mean.ratio, mean.verdict), mean.ratio,
-                              DIAMOND))
+                              *estimate_texts(mean.ratio, mean.verdict),
+                              parts.ratio_span(mean.ratio), DIAMOND))
     elif opposed := wording.opposed_of(comparison, metric):
         rows.append(ForestRow(wording.MEAN, opposed.partition(":")[0]))
     return rows
@@ -101,22 +100,22 @@ def forest_draw(comparisons: Sequence[Comparison], picture: Picture) -> list[par
     metric, matrix = first.metrics[0], first.base.matrix
     groups = groups_make(comparisons, metric, canvas.name_most)
     base = first.base.name if is_alone else words_text(first.base.words)
-    axis = parts.ratio_axis(end for rows in groups for row in rows
-                            for end in parts.ratio_span(row.estimate))
+    axis = parts.ratio_axis(end for rows in groups for row in rows for end in row.span)
     axis["label_x"] = f"ratio to {parts.name_cut(base)}"
     side = f" of {first.new.name}" if is_alone else ""
     what = f"{metric.text}{side} against {base} ({metric.better} is better)"
     paired = "paired " * all(one.paired for one in comparisons)
     rounds = counted_text(matrix.rounds, "round")
-    sides = {id(side.matrix): side.matrix for one in comparisons for side in (one.base, one.new)}
-    figures = "; ".join([f"{paired}ratios, 95 % interval, {rounds}", *filter(None, (
-        coverage_text(side, side.cells.values(), metric) for side in sides.values()))])
     page = parts.page_make(matrix, picture, metric.name, {}, matrix.cells.values())
-    return [forest_drawing(part, what, figures, axis, some)
+    new = first.new.matrix
+    lacking = "" if new is matrix else coverage_text(new, new.cells.values(), metric)
+    note = page.note("; ".join(filter(None, (f"{paired}ratios, 95 % interval, {rounds}", lacking))),
+                     metric)
+    return [forest_drawing(part, what, note, axis, some)
             for part, some in page.divide(groups, len, ROWS_MAX + 1)]
 
 
-def forest_drawing(page: parts.Page, what: str, figures: str, axis: Mapping[str, Any],
+def forest_drawing(page: parts.Page, what: str, note: str, axis: Mapping[str, Any],
                    groups: Sequence[Sequence[ForestRow]]) -> parts.Drawing:
     """One picture of these groups, with a blank line between them."""
     rows = [row for group in groups for row in (*group, ForestRow(""))][:-1]
@@ -128,7 +127,7 @@ def forest_drawing(page: parts.Page, what: str, figures: str, axis: Mapping[str,
                  row.point == HOLLOW for row in rows),
              *parts.verdict_signs({row.verdict for row in rows})]
     block: parts.Block = ["rows", *(row.line(at) for at, row in enumerate(rows))]
-    return page.drawing("forest", [block], what, figures, signs, HEIGHTS, {
+    return page.drawing("forest", [block], what, note, signs, HEIGHTS, {
         **axis, "lines": len(rows),
         "widest": max(len(row.name) for row in rows if row.point != HEADING),
         "intervals": page.canvas.width >= INTERVALS_LEAST,

@@ -126,9 +126,8 @@ def heatmap_drawing(page: parts.Page, metric: Metric, down: str, across: str,
          tile.text) for r, row in enumerate(grid.values()) for c, tile in enumerate(row))]
     what = (f"{metric.text}, times {'faster' if metric.is_speed else 'better'} than "
             f"{words_text(matrix.baseline)}")
-    figures = parts.figures_text(
-        matrix, page.cells, f"ratios, {counted_text(matrix.rounds, 'round')}", metric)
-    return page.drawing("heatmap", [block], what, figures, signs, HEIGHTS, {
+    note = page.note(f"ratios, {counted_text(matrix.rounds, 'round')}", metric)
+    return page.drawing("heatmap", [block], what, note, signs, HEIGHTS, {
         **settings, "label_x": parts.word_text(across)}, len(grid), settings["below"] + 4)
 
 

@@ -87,7 +87,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         drawings.append(page.axes_drawing(
             "order", [one.series for one in series], blocks,
             f"{metric.text} of every run / median of its cell",
-            f"every run of {counted_text(matrix.rounds, 'round')}", signs, {
+            page.note(f"every run of {counted_text(matrix.rounds, 'round')}"), signs, {
                 **parts.ratio_axis(ratios_range(series)), "rounds": max(matrix.rounds, 1),
                 "label_y": f"{metric.text} / median of its cell",
                 "outliers": outliers, "failures": bool(failed)}))

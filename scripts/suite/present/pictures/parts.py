@@ -42,6 +42,9 @@ WORD_UNITS = {"message": "bytes", "chunk": "bytes", "sndbuf": "bytes", "rcvbuf":
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
+AXES_MARGINS = 122  # units on the left and the right of axes
+# The height of axes by the number of panels: most, most as a share of the width, least.
+AXES_HEIGHTS = {1: (500, 0.8, 210), 2: (680, 1.0, 260)}
 KEY_LETTER, KEY_SAMPLE = 9.2, 56  # the width of a letter of a key and of its sample, at most
 STEEP_RATIOS = 3.0  # ratios that span more than this factor are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # on every axis of runs or curves: small noise must look small
@@ -157,6 +160,13 @@ class Page:
     place: str
     cells: Collection[Cell]
 
+    def note(self, figures: str, *metrics: Metric) -> str:
+        """The small print. figures: what they are; it adds which metrics some rounds lack."""
+        coverage = [coverage_text(self.matrix, self.cells, metric) for metric in metrics]
+        return "; ".join(filter(None, [
+            figures, *coverage, f"place {places_text(self.cells)}",
+            f"congestion {congestion_text(self.matrix)}", machines_text(self.matrix)]))
+
     def series(self, axes: tuple[str, ...], alone: str = "") -> list[Series]:
         """Those of each combination of values on these axes; without axes one, named `alone`.
         Series of one strategy share its colour, and differ in point and dash."""
@@ -187,27 +197,28 @@ class Page:
         return [(replace(self, name=f"{self.name}-{number}") if len(filled) > 1 else self, some)
                 for number, some in enumerate(filled, start=1)]
 
-    def drawing(self, template: str, blocks: Iterable[Block], what: str, figures: str,
+    def drawing(self, template: str, blocks: Iterable[Block], what: str, note: str,
                 signs: Sequence[Sign], heights: tuple[int, int], settings: Mapping[str, Any],
                 rows: int = 1, around: int = 0) -> Drawing:
-        """what, figures: what it shows, in its headline and in its small print. signs: of the
-        legend. heights: of a row, wanted and needed. around: the height around the rows."""
+        """what: it shows, for the headline. note: the small print. signs: of the legend. heights:
+        of a row, wanted and needed. around: the height around the rows."""
         result = self.matrix.result
         name = result.scenario.name if result.scenario.question else result.name
         # The name comes behind what is shown, because it may look like a unit.
         headline = f"{what}: {', '.join(filter(None, (name, self.place)))}"
-        note = note_text(self.matrix, self.cells, figures)
         wanted, needed = (height * rows + around for height in heights)
         return Drawing(name_safe(self.name), template, data_text(blocks), {
             **self.canvas.titles(wanted, needed, headline, note, signs), **settings})
 
     def axes_drawing(self, template: str, series: Sequence[Series], blocks: Iterable[Block],
-                     what: str, figures: str, signs: Sequence[Sign], settings: Mapping[str, Any],
+                     what: str, note: str, signs: Sequence[Sign], settings: Mapping[str, Any],
                      panels: int = 1) -> Drawing:
         """A drawing of series, whose key is below the axes. panels: 2 with axes of ratios."""
         entry = KEY_LETTER * max(len(one.name) for one in series) + KEY_SAMPLE
-        key_rows = -(-len(series) // max(1, int(self.canvas.axes_width / entry)))
-        return self.drawing(template, blocks, what, figures, signs, self.canvas.heights(panels), {
+        key_rows = -(-len(series) // max(1, int((self.canvas.width - AXES_MARGINS) / entry)))
+        most, share, least = AXES_HEIGHTS[panels]
+        heights = min(most, round(share * self.canvas.width)), least
+        return self.drawing(template, blocks, what, note, signs, heights, {
             "series": len(series), "key_rows": key_rows, "names": [one.name for one in series],
             "colours": [one.colour for one in series], "points": [one.point for one in series],
             "dashes": [one.dash for one in series], **settings},
@@ -296,19 +307,8 @@ def what_text(what: str, unit: str, better: str) -> str:
     return f"{measure_text(what, unit)} ({better} is better)"
 
 
-def figures_text(matrix: Matrix, cells: Collection[Cell], text: str, *metrics: Metric) -> str:
-    """What the figures are, and which of them are not of all rounds."""
-    coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
-    return "; ".join([text, *filter(None, coverage)])
-
-
 def medians_text(matrix: Matrix) -> str:
     return f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}"
-
-
-def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    return (f"{figures}; place {places_text(cells)}; "
-            f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
 
 
 def verdict_signs(verdicts: Container[Verdict | None]) -> list[Sign]:
@@ -330,12 +330,9 @@ def variants_listed(kind: str) -> list[str]:
 
 def strategy_place(axes: Mapping[str, str]) -> int | None:
     """The index of the strategy or reading of these axes in its list; `cork:64K` is `cork`."""
-    for word, kind in VARIANTS.items():
-        for axis, value in axes.items():
-            name, known = value.partition(":")[0], variants_listed(kind)
-            if axis.endswith(word) and name in known:
-                return known.index(name)
-    return None
+    names = ((variants_listed(kind), value.partition(":")[0]) for word, kind in VARIANTS.items()
+             for axis, value in axes.items() if axis.endswith(word))
+    return next((known.index(name) for known, name in names if name in known), None)
 
 
 def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:

@@ -118,7 +118,7 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
         drawings.append(page.axes_drawing(
             "distribution", [line.series for line in lines], blocks,
             parts.what_text(title, scale.unit, "lower"),
-            f"all requests of {counted_text(matrix.rounds, 'round')}", signs * banded, {
+            page.note(f"all requests of {counted_text(matrix.rounds, 'round')}"), signs * banded, {
                 "rounds": banded, "shares": kind.shares, "nine": STEPS,
                 "low": low, "high": high, "steep": high > STEEP_TIMES * low,
                 "last": max([10.0, *(x for points in drawn for x, _ in points)]),
