@@ -21,31 +21,23 @@ from suite.scenario.scenario import Picture
 
 TEXT_COLUMNS = 56  # the length of an axis in text, in characters
 DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
-UNDECIDED_SIGN = Sign("pale", "small letter", "undecided")
-SHADED_SIGN = Sign("shaded", "", "as good as the best")
-BEYOND_SIGN = Sign("arrow", "^", "at least so much")
-# Values that span more than this factor are on a logarithmic axis. A rate keeps a linear axis for
-# longer, which shows its plateau. A cost falls along sizes: a linear axis would show its low values
-# as 0.
-STEEP_BY_BETTER = {"higher": 100, "lower": 30}
+# Values that span more than this factor are on a logarithmic axis: a linear one would show low
+# values of a cost as 0. But it shows the plateau of a rate.
+STEEP_VALUES = 50
 APART = 4.0  # smallest number / position of a word among numbers
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The position of each value of a word along x, on a logarithmic scale. apart: a word among
-    numbers (`default`): it stands on their left, and no line joins it to them."""
+    """The position of each value of a word along x, on a logarithmic scale. apart: that of a word
+    among numbers (`default`): it stands on their left, and no line joins it to them."""
 
     name: str
     positions: Mapping[str, float]
-    apart: str | None
-
-    def value(self, cell: Cell) -> str:
-        """The cell's value of the word, which may be the same in all cells."""
-        return cell.words.get(self.name, "none")
+    apart: float | None
 
     def at(self, cell: Cell) -> float:
-        return self.positions[self.value(cell)]
+        return self.positions[cell.words.get(self.name, "none")]
 
 
 def axis_make(matrix: Matrix, x: str) -> Axis | None:
@@ -64,8 +56,8 @@ def axis_make(matrix: Matrix, x: str) -> Axis | None:
         return None
     if len(set(known.values())) < len(known):
         known = {value: 2.0**place for place, value in enumerate(known)}
-    apart = {word: min(known.values()) / APART for word in words}
-    return Axis(x, apart | known, next(iter(words), None))
+    apart = min(known.values()) / APART
+    return Axis(x, dict.fromkeys(words, apart) | known, apart if words else None)
 
 
 @dataclass(frozen=True)
@@ -93,7 +85,7 @@ class Curves:
     def rows(self, cells: Iterable[Cell]) -> list[parts.Row]:
         """A blank line after Axis.apart ends the line that is drawn."""
         return [row for cell in cells
-                for row in (self.row(cell), *[()] * (self.axis.value(cell) == self.axis.apart))]
+                for row in (self.row(cell), *[()] * (self.axis.at(cell) == self.axis.apart))]
 
     def dots(self, cells: Iterable[Cell]) -> list[tuple[float, float, float]]:
         """Each round: position, value, offset from the others."""
@@ -111,7 +103,7 @@ class Curves:
     def is_steep(self) -> bool:
         """Whether the values are on a logarithmic axis."""
         values = [figure.median for figure in self.figures.values() if figure.median > 0]
-        return bool(values) and max(values) > STEEP_BY_BETTER[self.metric.better] * min(values)
+        return bool(values) and max(values) > STEEP_VALUES * min(values)
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
@@ -164,8 +156,10 @@ def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
                for name, found in dots]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
     undecided = any(base and figure.verdict and not figure.verdict.claims for figure in used)
-    signs = [Sign("", "|", parts.interval_kind(page.matrix)), *[UNDECIDED_SIGN] * undecided,
-             *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
+    signs = [Sign("", "|", parts.interval_kind(page.matrix)),
+             *[Sign("pale", "small letter", "undecided")] * undecided,
+             *[Sign("shaded", "", "as good as the best")] * bool(curves.alike),
+             *[Sign("arrow", "^", "at least so much")] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
              *parts.dots_signs(rounds, sum(value > curves.highest for _, found in dots
                                            for _, value, _ in found))]

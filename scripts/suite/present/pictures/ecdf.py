@@ -8,7 +8,7 @@ from suite.base.units import Scale
 from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram
 from suite.present.pictures import parts
-from suite.present.pictures.percentiles import Kind, Points, distribution_draw, time_in
+from suite.present.pictures.percentiles import Points, distribution_draw, time_in
 from suite.scenario.scenario import Picture
 
 TAIL = 0.99  # the axis ends at this quantile of the slowest cell; kind=percentiles shows the rest
@@ -23,11 +23,5 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> Points:
               for end, seen in zip(ends, counts, strict=True))]
 
 
-def ecdf_reach(histogram: Histogram) -> tuple[float, float]:
-    """Without the extremes, which would squeeze the rest."""
-    return (histogram.quantile(1 - TAIL) or histogram.minimum,
-            histogram.quantile(TAIL) or histogram.maximum)
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, Kind(ecdf_points, ecdf_reach, shares=True))
+    return distribution_draw(matrix, picture, ecdf_points, TAIL)

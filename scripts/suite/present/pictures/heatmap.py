@@ -22,7 +22,6 @@ from suite.scenario.scenario import Picture
 BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # range of the factor that has the darkest colour
-TEXT_WIDTH = 72
 COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
 HEIGHTS = 34, 22  # of a row in units: wanted, needed
 NAME_UNITS = 54  # the margins beside the names of rows
@@ -95,6 +94,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     for page in parts.pages_divide(matrix, picture, metric.name, {down, across}):
         found = {(cell.axes.get(down, ""), cell.axes.get(across, "")): tiles[cell.name]
                  for cell in page.cells if cell.name in tiles}
+        if not found:
+            continue
         rows, columns = (list(dict.fromkeys(place[index] for place in found)) for index in (0, 1))
         room = page.canvas.width - NAME_UNITS - LETTER * max(
             len(parts.name_cut(row, page.canvas.name_most)) for row in rows)
@@ -133,16 +134,13 @@ def heatmap_drawing(page: parts.Page, metric: Metric, down: str, across: str,
 
 def grid_settings(names: Sequence[str], heads: Sequence[str], texts: Sequence[str], canvas: Canvas
                   ) -> dict[str, Any]:
-    """Names of rows and columns, and the place and width of columns; in text, columns without room
-    follow below. texts: those of the tiles."""
+    """Names of rows and columns, and the width of columns. texts: those of the tiles."""
     widest, longest = max(map(len, names)), max(map(len, heads))
     # A column is as wide as its name if there is room; else names are slanted.
     named = round(24 + LETTER * widest)
     pixels = min(max(COLUMN_UNITS, round(8.5 * longest + 16)),
                  (canvas.width - 30 - named) // len(heads))
     slanted = 8.5 * longest > pixels
-    letters = 2 + max(map(len, [*texts, *heads]))
-    return {"rows": [*names], "columns": [*heads], "widest": widest, "letters": letters,
-            "together": max(1, (TEXT_WIDTH - 4 - widest) // letters),
-            "begin": named + (canvas.width - 30 - named - pixels * len(heads)) // 2,
-            "pixels": pixels, "slanted": slanted, "below": 44 + round(2.5 * longest) * slanted}
+    return {"rows": [*names], "columns": [*heads], "widest": widest, "pixels": pixels,
+            "letters": 2 + max(map(len, [*texts, *heads])), "slanted": slanted,
+            "below": 44 + round(2.5 * longest) * slanted}

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q) on a logarithmic axis, where all nines have the same
 width. A line ends at the quantile that Histogram.quantile() no longer knows: it needs 1 / (1 - q)
-values. In an open loop, requests that were due and never sent end it too. Pure.
-
-ecdf.py shares distribution_draw(). A picture merges the histograms of all counted runs of a cell,
-as an export does; a table shows the median of rounds.
-"""
+values. In an open loop, requests that were due and never sent end it too. A picture merges the
+histograms of all counted runs of a cell; a table shows the median of rounds. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
@@ -31,18 +27,7 @@ FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
-Points = list[tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """points: of one line, in the unit of the scale. reach: the lowest and the highest time of a
-    histogram on the axis, in nanoseconds. shares: the points are (time, share), and a round stays
-    at its last share; else a band ends with the line of the first round that ends."""
-
-    points: Callable[[Histogram, Scale], Points]
-    reach: Callable[[Histogram], tuple[float, float]]
-    shares: bool
+Points = list[tuple[float, float]]  # of a line
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
@@ -72,7 +57,8 @@ def line_make(matrix: Matrix, series: parts.Series, shown: str) -> Line:
 
 
 def band_rows(rounds: Sequence[Points], line: Points, shares: bool) -> Sequence[parts.Row]:
-    """x of some points of a line; low and high of the median of rounds there. shares: see Kind."""
+    """x of some points of a line; low and high of the median of rounds there. shares: a round stays
+    at its last share; else the band ends with the line of the first round that ends."""
     if len(rounds) < 2 or not all(rounds):
         return []
     xs = np.array([x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]])
@@ -89,10 +75,13 @@ def time_in(scale: Scale, value_ns: float) -> float:
     return scale.apply(max(value_ns, FLOOR_NS) * NANOSECOND)
 
 
-def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[parts.Drawing]:
+def distribution_draw(matrix: Matrix, picture: Picture,
+                      points_of: Callable[[Histogram, Scale], Points], tail: float = 1.0
+                      ) -> list[parts.Drawing]:
     """A picture for each combination of the other axes, unless no cell of it has the histogram: a
-    cell that sends inline has no hand-over."""
-    shown = picture.of or "latency"
+    cell that sends inline has no hand-over. tail: the axis of times ends at this quantile of the
+    slowest cell; if it is below 1, points are (time, share)."""
+    shown, shares = picture.of or "latency", tail < 1
     title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
     for page in parts.pages_divide(matrix, picture, shown, inner):
         # One cell at a time, because records are large.
@@ -101,16 +90,16 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
-        drawn = [kind.points(line.histogram, scale) if line.histogram else [] for line in lines]
+        drawn = [points_of(line.histogram, scale) if line.histogram else [] for line in lines]
         blocks: list[parts.Block] = [[line.series.name, *points]
                                      for line, points in zip(lines, drawn, strict=True)]
         banded = parts.rounds_shown(page.canvas, matrix, len(lines))
         if banded:
             blocks += [[f"rounds {line.series.name}", *band_rows(
-                [kind.points(one, scale) for one in line.rounds], points, kind.shares)]
+                [points_of(one, scale) for one in line.rounds], points, shares)]
                 for line, points in zip(lines, drawn, strict=True)]
-        lows, highs = zip(*map(kind.reach, known), strict=True)
-        low, high = time_in(scale, min(lows)), time_in(scale, max(highs))
+        low = time_in(scale, min(h.quantile(1 - tail) or h.minimum for h in known))
+        high = time_in(scale, max(h.quantile(tail) or h.maximum for h in known))
         since = " from the intended start" * (shown == "latency"
                                               and all(cell.open_loop for cell in page.cells))
         times = f"{title}{since}, {scale.unit}"
@@ -119,11 +108,11 @@ def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[part
             "distribution", [line.series for line in lines], blocks,
             parts.what_text(title, scale.unit, "lower"),
             page.note(f"all requests of {counted_text(matrix.rounds, 'round')}"), signs * banded, {
-                "rounds": banded, "shares": kind.shares, "nine": STEPS,
+                "rounds": banded, "shares": shares, "nine": STEPS,
                 "low": low, "high": high, "steep": high > STEEP_TIMES * low,
                 "last": max([10.0, *(x for points in drawn for x, _ in points)]),
-                "label_x": times if kind.shares else "percentile of requests",
-                "label_y": "share of requests" if kind.shares else times}))
+                "label_x": times if shares else "percentile of requests",
+                "label_y": "share of requests" if shares else times}))
     if not drawings:
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
@@ -142,10 +131,5 @@ def percentiles_points(histogram: Histogram, scale: Scale) -> Points:
     return points
 
 
-def percentiles_reach(histogram: Histogram) -> tuple[float, float]:
-    return histogram.minimum, histogram.maximum
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture,
-                             Kind(percentiles_points, percentiles_reach, shares=False))
+    return distribution_draw(matrix, picture, percentiles_points)
