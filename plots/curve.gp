@@ -1,26 +1,24 @@
 # SPDX-License-Identifier: MIT
 # Curve: a metric by size with intervals, and below it its ratio to the baseline.
 # Settings: label_x, label_ratio, base (number of the baseline, 0: none), empty (1: there is no
-# value), left, right, logarithmic_x, logarithmic_y, x_names and x_places (arrays: labels along x,
+# value), left, right, logarithmic_y, x_names and x_places (arrays: labels along x,
 # in up to x_rows more lines), gap (the share of the axis that the points at one place may take).
 # shaded: 1 if column 10 has the values to shade. beyond: 1 if column 9 has bounds of censored
 # values, which get an arrow.
 # Columns of name.dat: x, value, low, high, ratio, its low, its high, whether it is a change, bound,
-# value to shade. One block for each series. If floors is 1, one more with noise floors: from, to,
-# low, high. If rounds is 1, one more for each series with all rounds: x, value, share of the
+# value to shade. One block for each series. If floors is 1, one more with noise floors: x, low,
+# high. If rounds is 1, one more for each series with all rounds: x, value, share of the
 # distance along x.
 
 # Whiskers are vectors, because yerrorbars in a pdf of gnuplot 5.4 erase what is behind the points.
-beside(x, i) = logarithmic_x ? x * dodge ** (i - (series + 1) / 2.0) \
-                             : x + dodge * (i - (series + 1) / 2.0)
-dot(x, share, i) = logarithmic_x ? beside(x, i) * dodge ** (0.7 * share) \
-                                 : beside(x, i) + dodge * 0.7 * share
+beside(x, i) = x * dodge ** (i - (series + 1) / 2.0)
+dot(x, share, i) = beside(x, i) * dodge ** (0.7 * share)
 within(y) = y < ratio_low ? ratio_low : y > ratio_high ? ratio_high : y
 small(i) = sprintf("%c", 96 + i) # the letter of a series in the key, as a small letter
 spread = text || gap < 0.06 ? gap : 0.06
-dodge = logarithmic_x ? (right / left) ** (spread / series) : (right - left) * spread / series
+dodge = (right / left) ** (spread / series)
 eval framed(format, 20 + title_lines + key_lines + x_rows + !base * signs_lines)
-if (logarithmic_x) { set logscale x 2 }
+set logscale x 2
 if (logarithmic_y) { set logscale y 10 }
 set xrange [left:right]
 if (!logarithmic_y) { set yrange [0:*] }
@@ -90,9 +88,8 @@ if (base) {
         eval ratio_tics('y', (ratios_top - lowest) * height / 30)
         set label label_ratio at graph 0, graph 1 offset 0,0.9
         set xlabel label_x offset 0,0.3 - 0.7 * x_rows
-        plot for [b = 1:floors] data index series using \
-                1:(within($3)):1:2:(within($3)):(within($4)) \
-                with boxxyerror fs solid 1.0 noborder fc rgb "#e0e0e0", \
+        plot for [b = 1:floors] data index series using 1:(within($2)):(within($3)) \
+                with filledcurves fs solid 1.0 noborder fc rgb "#e0e0e0", \
             1 with lines lw 1.4 lc rgb colours[base] dt dashes[base], \
             for [i = 1:series] data index i-1 using (beside($1, i)):(i == base ? NaN : $5) \
                 with lines lw 0.7 dt dashes[i] lc rgb colours[i], \

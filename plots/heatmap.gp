@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Heat map: how many times better than the baseline each cell is, as a figure on a colour.
 # Settings: rows, columns (arrays of names), widest (characters of the longest name of a row),
-# label_x, begin, pixels, below (units: left of the columns, of a column, below the rows), slanted
-# (1 if the names of columns have no room side by side), and for text letters (characters of a
-# column) and together (the number of columns side by side; the others follow below).
+# label_x, pixels, below (units: of a column, below the rows), slanted (1 if the names of columns
+# have no room side by side), and for text letters (characters of a column).
 # Columns of name.dat: column, row, colour, colour of the text, text.
 
 eval start(format, 18)
@@ -15,6 +14,8 @@ set border 0
 if (!text) {
     eval titles
     set label label_x at screen 0.5, screen (foot + 9) / height center
+    named = 24 + 8.2 * widest
+    begin = named + (width - 30 - named - pixels * |columns|) / 2
     set lmargin at screen begin / width
     set rmargin at screen (begin + pixels * |columns|) / width
     set tmargin at screen 1 - (head + 2) / height
@@ -36,6 +37,8 @@ if (!text) {
     # columns, and be cut off if they are few.
     unset tics
     set yrange [|rows| + 0.5:-0.5]
+    # Columns without room follow below.
+    together = letters < 68 - widest ? floor((68 - widest) / letters) : 1
     do for [from = 0:|columns| - 1:together] {
         to = from + together < |columns| ? from + together : |columns|
         first = from == 0 ? title_lines : 0

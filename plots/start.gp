@@ -54,15 +54,15 @@ axes_top = 1 - (head + 30) / height
 above = 'set label 99 label_y at graph 0, graph 1 offset 0,0.9; '
 key_drawn = 'set key at screen 0.5, screen key_top / height center top horizontal ' \
     .'reverse Left samplen 2'
-# Tics of an axis, at most so many but at least one: multiples of a round step. On a logarithmic
-# axis they are powers of 10, and where there is room also 2 and 5 times these.
+# Tics of an axis, at most so many but at least one beside the first: multiples of a round step. On
+# a logarithmic axis they are powers of 10, and where there is room also 2 and 5 times these.
 round_digit(x) = x < 2 ? 1 : x < 5 ? 2 : 5
 round_down(x) = 10.0**floor(log10(x)) * round_digit(x / 10.0**floor(log10(x)))
+power_step(decades, most) = most > 2 || decades < 4 ? ceil(decades / most) : floor(decades / 2)
 powers(low, step) = sprintf('%.9g, %.9g', 10.0**(step * floor(log10(low) / step)), 10.0**step)
 tics(axis, low, high, steep, most) = 'set '.axis.'tics ' \
     .(!steep ? sprintf('%.9g', round_down((high - low) / (most > 2.5 ? most / 2.5 : 1.0))) \
-    : 3 * log10(high / low) > most \
-      ? powers(low, ceil(log10(high / low) / (most > 1 ? most : 1.0))) \
+    : 3 * log10(high / low) > most ? powers(low, power_step(log10(high / low), most)) \
     : '10; do for [e = -12:12] { set '.axis.'tics add (2 * 10.0**e, 5 * 10.0**e) }')
 ratio_tics(axis, most) = tics(axis, ratio_low, ratio_high, ratio_steep, most) \
     .'; set '.axis.'range [ratio_low:ratio_high]; set format '.axis.' "%gx"; ' \

@@ -8,9 +8,7 @@ import shlex
 
 from readers import (
     CLEAR,
-    FEW,
     NOT_CLEAR,
-    OPEN,
     Matrices,
     Place,
     Reader,
@@ -71,7 +69,7 @@ def tiles_read(matrices: Matrices, metric: str) -> Rows:
     return rows
 
 
-POINTS = {"7": CLEAR, "5": CLEAR, "6": NOT_CLEAR, "2": FEW}
+FILLED, HOLLOW = "7", "6"
 
 
 def forest_read(matrices: Matrices, metric: str) -> Rows:
@@ -89,14 +87,10 @@ def forest_read(matrices: Matrices, metric: str) -> Rows:
                     if alone or named == wanted or (
                             len(place) == 1 and place == ("all",) and named[:-1] == wanted):
                         said = said_by_signs(text.replace(" %", "%"))
-                        if said is None and ("larger" in text or "smaller" in text):
-                            said = said_by_signs(re.sub("larger ->|<- smaller", "2x", text))
-                            said = said and said._replace(way=1 if "larger" in text else -1)
                         if said is None:
                             continue
-                        if point != "0":
-                            assert POINTS[point] in (said.kind, NOT_CLEAR), (text, point)
-                            assert (POINTS[point] == NOT_CLEAR) == (said.kind == OPEN)
+                        if point in (FILLED, HOLLOW):
+                            assert (point == FILLED) == (said.kind == CLEAR), (text, point)
                         rows[whole_place(matrices[0], one, place)] = said
     return rows
 

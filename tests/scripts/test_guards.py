@@ -35,7 +35,7 @@ from suite.observe.results import result_load
 from suite.present.claims import outcome_texts
 from suite.present.heading import machines_text
 from suite.present.pictures.canvas import Canvas
-from suite.present.pictures.parts import note_text
+from suite.present.pictures.parts import page_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.report.page import machines_elements
 from suite.scenario.scenario import PICTURES, Claim, Picture
@@ -357,14 +357,14 @@ def test_each_machine_is_told_once_with_its_target(made):
 
 def test_the_small_print_of_a_picture_names_every_machine_in_several_lines(made):
     matrix = made["systems"]
-    cells = list(matrix.cells.values())
-    told = note_text(matrix, cells, "median of 10 rounds")
-    lines = Canvas().titles(100, 0, "", told)["small_print"]
-    assert len(lines) == 2 and " ".join(lines) == told
-    assert told.endswith("gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
+    def told(matrix):
+        return page_make(matrix, Picture("bars"), "", {}, [*matrix.cells.values()]).note("medians")
+    lines = Canvas().titles(100, 0, "", told(matrix), ())["small_print"]
+    assert len(lines) == 2 and " ".join(lines) == told(matrix)
+    assert told(matrix).endswith("gvisor: Invented CPU @ 3.00GHz, 2 CPUs, Linux 4.4.0, gvisor")
     alone = replace(matrix, cells={name: cell for name, cell in matrix.cells.items()
                                    if cell.target == "gvisor"})
-    assert "gvisor: Invented CPU" in note_text(alone, cells, "median of 10 rounds")
+    assert "gvisor: Invented CPU" in told(alone)
 
 
 def test_a_machine_on_which_no_cell_ran_is_none_of_the_result(made):

@@ -25,26 +25,26 @@ from suite.base.words import words_split
 from suite.commands.plot import pictures_asked
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.comparison.build import compare_baseline
+from suite.decide.summary import figure_build
 from suite.observe.metrics import METRICS
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
-    ABSENT_COLOUR,
     BETTER_COLOUR,
     MIDDLE_COLOUR,
     WORSE_COLOUR,
     colour_of,
     grid_settings,
-    heatmap_draw,
     text_colour,
+    tile_make,
 )
 from suite.present.pictures.order import RunSeries, ratios_range
 from suite.present.pictures.parts import words_names
 from suite.present.pictures.plot import drawings_make
 from suite.scenario.scenario import Picture
 
-HEAT, FOREST = Picture("heatmap", name="heat"), Picture("forest", name="forest")
+FOREST = Picture("forest", name="forest")
 
 
 def asked(kind, metric=None, x=None):
@@ -65,16 +65,15 @@ from suite.base.units import Scale
 from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
 from suite.present.pictures.bars import Bar, Panel, bars_drawing
-from suite.present.pictures.canvas import canvas_of
-from suite.present.pictures.parts import picture_name
+from suite.present.pictures.parts import page_make
 
 
 def draw(matrix, picture):
     figure = Figure(matrix.rounds, None, matrix.rounds, True)
     panel = Panel("", METRICS["sends_per_message"], Scale(1.0, ""), [
         Bar(name, cell, figure) for name, cell in matrix.cells.items()])
-    return [bars_drawing(matrix, canvas_of(picture), picture_name(picture, "all"),
-                         "how many rounds", "rounds", [panel])]
+    page = page_make(matrix, picture, "all", {}, matrix.cells.values())
+    return [bars_drawing(page, "how many rounds", "rounds", [panel])]
 '''
 
 
@@ -159,9 +158,19 @@ def verdict_set(comparison, verdict, status=Status.OK):
     return replace(comparison, rows=(changed, *comparison.rows[1:]))
 
 
+def tile_of(matrix, verdict, status):
+    """The tile of a cell with this verdict and status, and its ratio as before."""
+    metric = METRICS["time_per_message"]
+    cell = next(cell for cell in matrix.cells.values() if cell.axes["write"] == "cork")
+    figure = figure_build(matrix, cell, metric)
+    judged = judged_as(verdict, None if status is Status.ZERO else figure.ratio,
+                       replace(figure.judged.contrast, status=status))
+    return tile_make(matrix, cell, replace(figure, judged=judged), metric)
+
+
 @pytest.mark.parametrize("verdict, status, marked, text", [
-    (Verdict.UNKNOWN, Status.OK, "4.13?", ' 2 NaN "together" "0.242x?" "[0.239x, 0.245x]"'),
-    (Verdict.EXACT, Status.OK, "4.13", ' 5 NaN "together" "0.242x" "[0.239x, 0.245x]"'),
+    (Verdict.UNKNOWN, Status.OK, "4.13?", ' 6 NaN "together" "0.242x?" "[0.239x, 0.245x]"'),
+    (Verdict.EXACT, Status.OK, "4.13", ' 7 NaN "together" "0.242x" "[0.239x, 0.245x]"'),
     (Verdict.UNDECIDED, Status.OK, "~", ' 6 NaN "together" "~" "[0.239x, 0.245x]"'),
     (Verdict.WITHHELD, Status.MIXED, "mixed", ' 0 NaN "together" "mixed"'),
     (Verdict.WITHHELD, Status.ZERO, "zero", ' 0 NaN "together" "zero"'),
@@ -170,10 +179,10 @@ def test_a_figure_shows_what_may_be_said_of_it(nodelay, verdict, status, marked,
     metric = METRICS["time_per_message"]
     _, cork, *_ = compare_baseline(nodelay, (metric,))
     cork = floor_set(verdict_set(cork, verdict, status), None)
-    (heat,) = heatmap_draw([cork], HEAT)
     (forest,) = forest_draw([cork], FOREST)
-    assert cells_of(heat)[0, 0] == marked
     assert text in forest.data
+    tile = tile_of(nodelay, verdict, status)
+    assert tile.text == marked and (tile.times is None) == (status is Status.ZERO)
 
 
 def test_a_forest_names_what_opposite_rows_depend_on_in_place_of_a_mean(nodelay):
@@ -192,18 +201,9 @@ def test_only_the_signs_that_occur_are_explained(nodelay):
     def signs(verdict):
         (drawing,) = forest_draw([floor_set(verdict_set(cork, verdict), None)], FOREST)
         return signs_of(drawing), drawing.settings["signs_text"]
-    assert signs(Verdict.UNDECIDED) == ("hollow ~: undecided",
+    assert signs(Verdict.UNDECIDED) == ("hollow: no change is claimed; ~: undecided",
                                         "---: 95 % interval; ~: undecided")
-    assert signs(Verdict.CHANGED) == ("filled: changed", "---: 95 % interval")
-    (heat,) = heatmap_draw([verdict_set(cork, Verdict.UNDECIDED)], HEAT)
-    assert signs_of(heat) == "~: undecided"
-
-
-def test_a_side_that_counted_nothing_has_no_ratio_and_says_so(nodelay):
-    metric = METRICS["time_per_message"]
-    _, cork, *_ = compare_baseline(nodelay, (metric,))
-    (heat,) = heatmap_draw([verdict_set(cork, Verdict.WITHHELD, Status.ZERO)], HEAT)
-    assert cells_of(heat)[0, 0] == "zero" and str(ABSENT_COLOUR) in heat.data.splitlines()[1]
+    assert signs(Verdict.CHANGED) == ("", "---: 95 % interval")
 
 
 def luminance(colour):
@@ -275,7 +275,7 @@ def test_columns_are_as_wide_as_their_names_where_there_is_room_else_names_are_s
     few, many = settings("32/2x4K/2x4K/2x4K/2x4K", 2), settings("32/2x4K/2x4K/2x4K/2x4K", 9)
     assert not few["slanted"] and few["pixels"] > 190
     assert many["slanted"] and many["below"] > few["below"] + 50
-    assert many["begin"] + 9 * many["pixels"] <= 960
+    assert 24 + 8.2 * len("row") + 9 * many["pixels"] <= 960
 
 
 def test_an_unsupported_cell_is_explained(tmp_path):

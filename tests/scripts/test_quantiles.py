@@ -185,8 +185,8 @@ def test_a_cell_of_which_nothing_was_sent_does_not_stretch_the_axis(stored: Path
         uncork("plot", folder, f"kind={kind}", "-o", tmp_path / kind)
         (script,), (data,) = (tmp_path.glob(f"{kind}/*.{suffix}") for suffix in ("gp", "dat"))
         assert "cork (100% never sent)" in script.read_text()
-        left = re.search(r"^left = (.*)$", script.read_text(), re.MULTILINE)
-        assert left and float(left[1]) > 1e-3, kind
+        low = re.search(r"^low = (.*)$", script.read_text(), re.MULTILINE)
+        assert low and float(low[1]) > 1e-3, kind
         (cork,) = re.findall(r"^# cork.*\n(.*)$", data.read_text(), re.MULTILINE)
         assert set(cork.split()) == {"NaN"}
 
@@ -196,7 +196,7 @@ def test_pictures_of_a_bound_have_an_arrow(stored: Path, tmp_path: Path) -> None
         overloaded(record | {"run": record["run"] | {"round": 3}})
     late = changed(stored, tmp_path, always)
     assert re.search(r"^cork .* >1x", uncork("table", late).stdout, re.MULTILINE)
-    marks = {"bars": "\u2192", "heatmap": "worse", "forest": "larger ->"}
+    marks = {"bars": "\u2192", "heatmap": "worse", "forest": ">0%"}
     for kind, mark in marks.items():
         uncork("plot", late, f"kind={kind}", "metric=latency_p50", "-o", tmp_path / kind)
         (data,) = (tmp_path / kind).glob("*.dat")

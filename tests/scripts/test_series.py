@@ -23,7 +23,7 @@ from suite.present.pictures.bars import bar_colour
 from suite.present.pictures.canvas import Canvas
 from suite.present.pictures.curve import Curves, labels_lines
 from suite.present.pictures.gnuplot import drawing_write
-from suite.present.pictures.parts import COLOURS, colour_places, figures_of, series_settings
+from suite.present.pictures.parts import COLOURS, Page, colour_places, figures_of
 from suite.present.pictures.plot import drawings_make, pictures_default
 from suite.scenario.scenario import Picture, scenario_load
 
@@ -126,15 +126,21 @@ def test_a_strategy_has_one_colour_whatever_else_is_in_a_picture():
         assert looks(f"server.{axis}", names) == together
 
 
+def page_of(matrix, cells=None):
+    return Page(matrix, Canvas(), "", "", cells or [*matrix.cells.values()])
+
+
+def look(series):
+    return series.colour, series.point, series.dash
+
+
 def test_a_strategy_more_than_there_are_colours_looks_otherwise_all_the_same(monkeypatch, tmp_path):
     names = [f"way{number}" for number in range(2 * len(COLOURS))]
     monkeypatch.setattr(parts, "variants_listed", lambda kind: names)
-    recipe = result_make.recipe_sizes(14, 1, rounds=1)
-    matrix = made(tmp_path, recipe)
-    monkeypatch.setattr(parts, "cells_group", lambda cells, axes: [(name,) for name in names])
-    settings = series_settings(Canvas(), matrix, ("write",), {(name,): name for name in names})
-    assert len(set(zip(*(settings[key] for key in ("colours", "points", "dashes")),
-                       strict=True))) == len(names)
+    monkeypatch.setattr(parts, "cells_group",
+                        lambda cells, axes: [({"write": name}, []) for name in names])
+    matrix = made(tmp_path, result_make.recipe_sizes(14, 1, rounds=1))
+    assert len({look(series) for series in page_of(matrix).series(("write",))}) == len(names)
 
 
 def test_a_strategy_decides_before_a_reading_and_other_words_do_not():
@@ -147,25 +153,21 @@ def test_other_series_take_colours_that_no_strategy_of_the_picture_has():
     assert colour_places([{"write": name} for name in names]) == [0, 2, 1, 3]
 
 
-def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ(tmp_path):
+def test_series_look_the_same_in_all_pictures_of_a_result_and_those_of_one_colour_differ():
     matrix = matrix_of(NODELAY)
-    def settings(*names):
-        return series_settings(Canvas(), matrix, ("place", "write"),
-                               {name: " ".join(name) for name in names})
-    corked = [("together", "cork"), ("apart", "cork")]
-    both, (alone,) = settings(*corked), [settings(corked[1])]
-    assert len(set(both["colours"])) == 1 and len(set(both["dashes"])) == 2
-    assert all(alone[key] == both[key][1:] for key in ("colours", "points", "dashes"))
-    places = [series_settings(Canvas(), matrix, ("place",), {(place,): place})["colours"]
-              for place in ("together", "apart")]
-    assert places == [[COLOURS[0]], [COLOURS[1]]]
+    corked = [cell for cell in matrix.cells.values() if cell.axes["write"] == "cork"]
+    both = page_of(matrix, corked).series(("place", "write"))
+    (alone,) = page_of(matrix, corked[1:]).series(("place", "write"))
+    assert both[0].colour == both[1].colour and both[0].dash != both[1].dash
+    assert look(alone) == look(both[1])
+    assert [series.colour for series in page_of(matrix).series(("place",))] == [*COLOURS[:2]]
 
 
 def test_series_are_named_by_their_values_and_numbers_by_their_word_too(tmp_path):
     (drawing,) = drawings_make(made(tmp_path, result_make.recipe_buffers(rounds=1)))
     assert [*drawing.series] == ["send", "receive"]
-    assert parts.series_names([("5000",), ("20000",)], ("rate",), "") == {
-        ("5000",): "rate=5000", ("20000",): "rate=20000"}
+    rates = made(tmp_path / "open", result_make.recipe_open(("5000", "20000"), rounds=1))
+    assert [one.name for one in page_of(rates).series(("rate",))] == ["rate=5000", "rate=20000"]
 
 
 def test_the_programs_of_the_published_figures_of_buffers_are_arms():
@@ -242,5 +244,4 @@ def test_values_that_span_a_lot_are_on_a_logarithmic_axis():
         figures = {str(one): figure(one, one, one) for one in medians}
         return Curves(None, METRICS[metric], None, None, figures, None).is_steep
     assert steep("bandwidth", 2, 1000) and not steep("bandwidth", 20, 1000)
-    assert steep("cpu_per_byte", 20, 1000), "a cost falls along sizes"
     assert not steep("bandwidth") and not steep("bandwidth", 0, 1000)

@@ -29,19 +29,18 @@ def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
     if own and "kind" not in own:
         key, value = next(iter(own.items()))
         raise UsageError(f'"{key}={value}": add the kind of picture, kind={"|".join(PICTURES)}')
-    pictures, used = list[Picture](), {"kind", "x"}
-    for kind in chosen.get("kind", ()):
-        taken = PICTURES[choice_read(PICTURES, kind, "kind")]
-        if taken is None or taken not in chosen:
-            pictures.append(Picture(kind, x=own.get("x")))
-            continue
-        used.add(taken)
-        pictures += [Picture(kind, x=own.get("x"), **{
-            taken: choice_read(HISTOGRAMS, what, "of") if taken == "of" else what})
-            for what in chosen[taken]]
-    unused = next((key for key in own if key not in used), None)
+    kinds = [choice_read(PICTURES, kind, "kind") for kind in chosen.get("kind", ())]
+    taken = {"kind", "x", *map(PICTURES.get, kinds)}
+    unused = next((key for key in own if key not in taken), None)
     if unused:
         raise UsageError(f'"{unused}={own[unused]}": no picture of kind={own["kind"]} takes it')
+    for name in chosen.get("of", ()):
+        choice_read(HISTOGRAMS, name, "of")
+    pictures = list[Picture]()
+    for kind in kinds:
+        shown = PICTURES[kind] or ""
+        what = [{shown: name} for name in chosen.get(shown, ())]
+        pictures += [Picture(kind, x=own.get("x"), **one) for one in what or [{}]]
     return pictures
 
 

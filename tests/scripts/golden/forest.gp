@@ -8,7 +8,7 @@ head = 34
 foot = 40
 dark = 1
 array headline[1] = ['bandwidth against write=nodelay (higher is better): verdicts']
-array small_print[2] = ['shaded: A/A interval, at most 1.4%; diamond: geometric mean; filled: changed; hollow ~: undecided', 'paired ratios, 95 % interval, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor']
+array small_print[2] = ['shaded: A/A interval, at most 1.4%; diamond: geometric mean; hollow: no change is claimed; ~: undecided', 'paired ratios, 95 % interval, 7 rounds; place apart; congestion cubic; Invented CPU @ 3.00GHz, 2 CPUs, Linux 6.18.0-test, hypervisor']
 headline_text = 'bandwidth against write=nodelay (higher is better): verdicts'
 title_lines = 1
 signs_text = '---: 95 % interval; | |: A/A interval, at most 1.4%; #: geometric'."\n".'mean; ~: undecided'

@@ -11,7 +11,7 @@ from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import COLUMNS, LETTER, Canvas, Sign, canvas_of
+from suite.present.pictures.canvas import COLUMNS, LETTER, Sign, canvas_of
 from suite.scenario.scenario import Picture
 
 BAR_COLOUR, BASE_COLOUR = 0x8DA9C4, 0x999999  # for cells without a strategy
@@ -19,7 +19,7 @@ BARS_MAX = 36  # bars of a picture; further panels go into another picture
 BOUND_ARROW = "\u2192"  # in a bar that ends at a bound
 CUT, CUT_SIGN = "//", Sign("//", "//", "bar cut off")
 CUT_MEDIANS = 20  # a bar longer than this many medians of its panel may be cut off
-ROW_UNITS, ROW_LEAST = 26, 17  # the height of a bar in units: wanted, needed
+HEIGHTS = 26, 17  # of a bar in units: wanted, needed
 PANEL_UNITS = 83  # the height of a panel without its bars
 
 
@@ -41,12 +41,7 @@ class Panel(NamedTuple):
     bars: Sequence[Bar]
 
     def length(self, bar: Bar) -> float:
-        return self.scale.apply(bar.figure.median) if bar.figure else 0.0
-
-    def whisker(self, bar: Bar) -> tuple[float, ...]:
-        """Both ends of the interval; empty without one."""
-        return tuple(map(self.scale.apply, parts.interval_ends(
-            bar.figure.interval if bar.figure else None)))
+        return parts.figure_span(bar.figure, self.scale)[0] or 0.0
 
     @property
     def own_end(self) -> float:
@@ -56,8 +51,8 @@ class Panel(NamedTuple):
         middle = stats.median([*map(self.length, known)] or [1.0])
         whole = [bar for bar in known if self.length(bar) <= CUT_MEDIANS * middle]
         longest = max(map(self.length, whole), default=middle)
-        return min(max([longest, *(end for bar in whole for end in self.whisker(bar))]),
-                   2 * longest)
+        highs = (parts.figure_span(bar.figure, self.scale)[2] for bar in whole)
+        return min(max([longest, *filter(None, highs)]), 2 * longest)
 
     def label(self, bar: Bar, end: float) -> str:
         """The figure beside a bar. It says what does not fit on the axis."""
@@ -76,7 +71,7 @@ class Panel(NamedTuple):
     def line(self, row: int, bar: Bar, end: float, base: Mapping[str, str]) -> parts.Row:
         """The line of a .dat. A bar that is cut off or ends at a bound has a sign in it."""
         length = self.length(bar)
-        low, high = self.whisker(bar) or (None, None)
+        _, low, high = parts.figure_span(bar.figure, self.scale)
         sign = BOUND_ARROW if bar.figure and isinstance(bar.figure.median, stats.Beyond) else ""
         if length > end:
             low, high, sign = None, None, CUT
@@ -106,50 +101,45 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     dots = {name: parts.dots_of(matrix, matrix.cells[name], metric, scale)
             for name, figure in figures.items()
             if not figure.exact and parts.rounds_shown(canvas, matrix, 1)}
-    panels = [Panel(head, metric, scale, [
+    panels = [Panel(page.place, metric, scale, [
         Bar(names[cell.name], cell, figures.get(cell.name), dots.get(cell.name, ()))
-        for cell in cells]) for _, head, cells in parts.pictures_divide(matrix, inner)]
-    groups = parts.groups_fill(panels, lambda panel: len(panel.bars), BARS_MAX)
-    name = parts.picture_name(picture, metric.name)
-    headline = parts.headline_text(matrix, parts.what_text(metric.text, scale.unit, metric.better))
-    return [bars_drawing(matrix, canvas, name + f"-{number}" * (len(groups) > 1), headline,
-                         parts.measure_text(metric.text, scale.unit), group)
-            for number, group in enumerate(groups, start=1)]
+        for cell in page.cells]) for page in parts.pages_divide(matrix, picture, "", inner)]
+    page = parts.page_make(matrix, picture, metric.name, {}, matrix.cells.values())
+    what = parts.what_text(metric.text, scale.unit, metric.better)
+    return [bars_drawing(part, what, parts.measure_text(metric.text, scale.unit), some)
+            for part, some in page.divide(panels, lambda panel: len(panel.bars), BARS_MAX)]
 
 
-def bars_drawing(matrix: Matrix, canvas: Canvas, name: str, headline: str, measured: str,
-                 panels: Sequence[Panel]) -> parts.Drawing:
+def bars_drawing(page: parts.Page, what: str, measured: str, panels: Sequence[Panel]
+                 ) -> parts.Drawing:
     """A picture of these panels, with one scale if theirs differ by a factor of at most 2.
     measured: what all axes show."""
-    ends, base = [panel.own_end for panel in panels], matrix.baseline
+    ends, base = [panel.own_end for panel in panels], page.matrix.baseline
     if max(ends) <= 2 * min(ends):
         ends = [max(ends)] * len(panels)
     scaled = [*zip(panels, ends, strict=True)]
     bars = [bar for panel in panels for bar in panel.bars]
     labels = [panel.label(bar, end) for panel, end in scaled for bar in panel.bars]
-    cells, rounds = [bar.cell for bar in bars], any(bar.dots for bar in bars)
     blocks: list[parts.Block] = [
         [panel.head, *(panel.line(row, bar, end, base) for row, bar in enumerate(panel.bars))]
         for panel, end in scaled]
+    rounds = any(bar.dots for bar in bars)
     if rounds:
         blocks += [[f"rounds {panel.head}", *panel.dots(end)] for panel, end in scaled]
-    signs = [Sign("", "[ ]", parts.interval_kind(matrix)),
+    signs = [Sign("", "[ ]", parts.interval_kind(page.matrix)),
              *[Sign("x", "x", f"ratio to {' '.join(base.values())}")] * bool(base),
              *[CUT_SIGN] * any(label.endswith(CUT) for label in labels),
              *parts.verdict_signs({bar.figure.verdict for bar in bars if bar.figure}),
              *parts.dots_signs(rounds, sum(value > end for panel, end in scaled
                                            for value, _ in panel.dots(end)))]
-    note = parts.note_text(matrix, cells, parts.medians_text(
-        matrix, cells, *dict.fromkeys(panel.metric for panel in panels)))
-    around = PANEL_UNITS * len(panels)
-    return parts.Drawing(parts.name_safe(name), "bars", parts.data_text(blocks), {
-        **canvas.titles(ROW_UNITS * len(bars) + around, ROW_LEAST * len(bars) + around, headline,
-                        note, signs),
+    note = page.note(parts.medians_text(page.matrix),
+                     *dict.fromkeys(panel.metric for panel in panels))
+    return page.drawing("bars", blocks, what, note, signs, HEIGHTS, {
         "panels": len(panels), "bars": [len(panel.bars) for panel in panels], "rounds": rounds,
-        "heads": [parts.name_cut(panel.head, min(COLUMNS, round(canvas.width / LETTER)))
+        "heads": [parts.name_cut(panel.head, min(COLUMNS, round(page.canvas.width / LETTER)))
                   for panel in panels],
         "ends": ends, "label_x": measured, "widest": max(len(bar.name) for bar in bars),
-        "value_columns": max(map(len, labels))})
+        "value_columns": max(map(len, labels))}, len(bars), PANEL_UNITS * len(panels))
 
 
 def bar_colour(axes: Mapping[str, str], base: Mapping[str, str]) -> int:

@@ -17,10 +17,7 @@ SCREEN_UNITS, UNITS_LEAST, UNITS_MOST = 960, 440, 4000
 INCHES = {"column": 3.3, "page": 6.9}
 PRINT_UNIT = INCHES["page"] * 96 / SCREEN_UNITS
 PRINT_PNG_SCALE, PRINT_SMALL = 300 / 96, 10.2
-LENGTHS = {"in": 96.0, "mm": 96 / 25.4}  # in 1/96 in
-# The height of axes by the number of panels: most, most as a share of the width, least.
-BODIES = {1: (500, 0.8, 210), 2: (680, 1.0, 260)}
-AXES_MARGINS = 122  # units on the left and the right of axes
+UNITS = {"px": 1.0, "in": 96 / PRINT_UNIT, "mm": 96 / 25.4 / PRINT_UNIT}  # of each length
 COLUMNS = 70  # the width of a picture in text
 NAME_MAX = 32  # the longest name of a bar or row, in characters
 LINE_LEAST, NOTE_LINES = 12, 4  # characters of a line, at least; lines of a note, at most
@@ -56,7 +53,7 @@ class Canvas(NamedTuple):
     note: bool = True
     points: bool | None = None
 
-    def titles(self, body: int, least: int, headline: str, note: str, signs: Sequence[Sign] = ()
+    def titles(self, body: int, least: int, headline: str, note: str, signs: Sequence[Sign]
                ) -> dict[str, Any]:
         """The settings for size, headline and small print. body, least: the height between headline
         and small print, wanted and needed. signs: of the legend, in order."""
@@ -82,18 +79,6 @@ class Canvas(NamedTuple):
                 "headline_text": "\n".join(title_lines), "title_lines": len(title_lines),
                 "signs_text": "\n".join(signs_lines), "signs_lines": len(signs_lines)}
 
-    def axes_titles(self, rows: int, headline: str, note: str, signs: Sequence[Sign] = (),
-                    panels: int = 1) -> dict[str, Any]:
-        """The titles of axes. rows: lines of text below them. panels: 2 with axes of ratios."""
-        body, share, least = BODIES[panels]
-        below = LINE * rows
-        return self.titles(min(body, round(share * self.width)) + below, least + below, headline,
-                           note, signs)
-
-    @property
-    def axes_width(self) -> int:
-        return self.width - AXES_MARGINS
-
     @property
     def name_most(self) -> int:
         """The longest name of a bar or row for which there is room, in characters."""
@@ -107,10 +92,10 @@ def canvas_of(picture: Picture) -> Canvas:
     if size is None:
         return Canvas(**shown)
     sides = re.fullmatch(SIZE, size)
-    width, height, length = sides.groups() if sides else (INCHES[size], None, "in")
-    scale = 1.0 if length == "px" else LENGTHS[length or "in"] / PRINT_UNIT
-    canvas = Canvas(round(float(width) * scale), round(float(height) * scale) if height else None,
-                    size=size, **shown)
+    width, height, length = sides.groups() if sides else (INCHES[size], 0, "in")
+    scale = UNITS[length or "in"]
+    canvas = Canvas(round(float(width) * scale), round(float(height) * scale) or None, size=size,
+                    **shown)
     if not UNITS_LEAST <= canvas.width <= UNITS_MOST or (canvas.height or 0) > UNITS_MOST:
         least, most = (units * PRINT_UNIT / 96 for units in (UNITS_LEAST, UNITS_MOST))
         raise UsageError(f"picture: size={size}: a picture is {least:.1f} to {most:.0f} in wide, "

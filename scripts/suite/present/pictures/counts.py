@@ -24,16 +24,13 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         raise UsageError("picture: counts: nothing was counted here: none of these is a count "
                          f"with a value: {', '.join(names)}")
     figures = {metric: parts.figures_of(matrix, metric) for metric in counted}
-    canvas, drawings = canvas_of(picture), []
+    drawings = []
     x = parts.picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
-    inner, bar_names = bars_inside(matrix, x, canvas.name_most)
-    for values, place, cells in parts.pictures_divide(matrix, inner):
+    inner, bar_names = bars_inside(matrix, x, canvas_of(picture).name_most)
+    for page in parts.pages_divide(matrix, picture, "", inner):
         panels = [Panel(metric.text, metric, COUNT, [
-            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in cells])
-            for metric, found in figures.items() if any(cell.name in found for cell in cells)]
+            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in page.cells])
+            for metric, found in figures.items() if any(cell.name in found for cell in page.cells)]
         if panels:
-            drawings.append(bars_drawing(
-                matrix, canvas, parts.place_name(parts.picture_name(picture, ""), values),
-                parts.headline_text(matrix, "what was counted", place), "how many",
-                panels))
+            drawings.append(bars_drawing(page, "what was counted", "how many", panels))
     return drawings

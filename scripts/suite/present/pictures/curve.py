@@ -16,44 +16,34 @@ from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import LETTER, Canvas, Sign, canvas_of
+from suite.present.pictures.canvas import LETTER, Sign
 from suite.scenario.scenario import Picture
 
 TEXT_COLUMNS = 56  # the length of an axis in text, in characters
-# A round above so many times the highest end of an interval is not drawn: curves would get flat.
-DOTS_BEYOND = 1.2
-UNDECIDED_SIGN = Sign("pale", "small letter", "undecided")
-SHADED_SIGN = Sign("shaded", "", "as good as the best")
-BEYOND_SIGN = Sign("arrow", "^", "at least so much")
-# Values that span more than this factor are on a logarithmic axis. A rate keeps a linear axis for
-# longer, which shows its plateau. A cost falls along sizes: a linear axis would show its low values
-# as 0.
-STEEP_BY_BETTER = {"higher": 100, "lower": 30}
+DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
+# Values that span more than this factor are on a logarithmic axis: a linear one would show low
+# values of a cost as 0. But it shows the plateau of a rate.
+STEEP_VALUES = 50
 APART = 4.0  # smallest number / position of a word among numbers
 
 
 @dataclass(frozen=True)
 class Axis:
-    """The position of each value of a word along x. apart: a word among numbers (`default`): it
-    stands on their left, and no line joins it to them. numeric: at most one value is no number."""
+    """The position of each value of a word along x, on a logarithmic scale. apart: that of a word
+    among numbers (`default`): it stands on their left, and no line joins it to them."""
 
     name: str
     positions: Mapping[str, float]
-    logarithmic: bool
-    apart: str | None = None
-    numeric: bool = True
-
-    def value(self, cell: Cell) -> str:
-        """The cell's value of the word, which may be the same in all cells."""
-        return cell.words.get(self.name, "none")
+    apart: float | None
 
     def at(self, cell: Cell) -> float:
-        return self.positions[self.value(cell)]
+        return self.positions[cell.words.get(self.name, "none")]
 
 
-def axis_make(matrix: Matrix, x: str) -> Axis:
-    """The axis along x. A message stands at its bytes as the records have them, a number at its
-    value, a single word among numbers on their left. Other values stand side by side."""
+def axis_make(matrix: Matrix, x: str) -> Axis | None:
+    """The axis along x; None with fewer than two numbers, or more than one word. A message stands
+    at its bytes as the records have them, another number at its value. If two values are the same
+    number, all stand side by side."""
     values = list(dict.fromkeys(cell.words.get(x, "none") for cell in matrix.cells.values()))
     numbers: dict[str, float | None] = {value: size_parse(value) for value in values}
     if x == "message":
@@ -62,86 +52,69 @@ def axis_make(matrix: Matrix, x: str) -> Axis:
                     if end.message_bytes is not None}
     known = {value: float(number) for value, number in numbers.items() if number}
     words = [value for value in values if value not in known]
-    numeric = len(words) <= 1 < len(known)
-    if len(set(known.values())) < len(known) or not numeric:
-        return Axis(x, {value: float(index) for index, value in enumerate(values)}, False,
-                    numeric=numeric)
-    apart = {word: min(known.values()) / APART for word in words}
-    return Axis(x, apart | known, True, next(iter(words), None))
-
-
-def axis_find(matrix: Matrix, x: str | None) -> Axis:
-    """The axis along x, by default `message`. UsageError if it has fewer than two numbers."""
-    axis = axis_make(matrix, x or "message")
-    if not axis.numeric:
-        fitting = [name for name in matrix.axes if axis_make(matrix, name).numeric]
-        would = " or ".join([*(f"x={name}" for name in fitting), "kind=bars"])
-        raise UsageError(f"picture: curve: a curve runs along numbers, and {axis.name} has fewer "
-                         f"than two here: type {would}")
-    return axis
+    if len(words) > 1 or len(known) < 2:
+        return None
+    if len(set(known.values())) < len(known):
+        known = {value: 2.0**place for place, value in enumerate(known)}
+    apart = min(known.values()) / APART
+    return Axis(x, dict.fromkeys(words, apart) | known, apart if words else None)
 
 
 @dataclass(frozen=True)
 class Curves:
-    """The cells of one picture. figures: by cell, absent without one. alike: the cells that are
+    """What one picture shows. figures: by cell, absent without one. alike: the cells that are
     shaded; None for a picture without shades."""
 
-    matrix: Matrix
+    page: parts.Page
     metric: Metric
     axis: Axis
     scale: Scale
     figures: Mapping[str, Figure]
     alike: Collection[str] | None
 
-    def span(self, figure: Figure) -> tuple[float, ...]:
-        """The value and the ends of its interval; without one the value again."""
-        ends = figure.interval[:2] if figure.interval else (figure.median,) * 2
-        return tuple(map(self.scale.apply, (figure.median, *ends)))
-
     def row(self, cell: Cell) -> parts.Row:
         """Position, value, low, high, ratio, low, high, whether it is a change, the value if it is
         a bound, the value if it is shaded."""
         figure = self.figures.get(cell.name)
-        if figure is None:
-            return (self.axis.at(cell), *[None] * 9)
-        value, low, high = self.span(figure)
-        ratio = ratio_span(figure)
-        return (self.axis.at(cell), value, low, high, *(ratio or [None] * 3),
-                int(is_change(figure)) if ratio else None,
-                value if isinstance(figure.median, stats.Beyond) else None,
-                value if self.alike and cell.name in self.alike else None)
+        span, ratio = parts.figure_span(figure, self.scale), figure.ratio if figure else None
+        return (self.axis.at(cell), *span, *parts.ratio_span(ratio),
+                figure.verdict.claims if figure and figure.verdict and ratio else None,
+                span[0] if figure and isinstance(figure.median, stats.Beyond) else None,
+                span[0] if self.alike and cell.name in self.alike else None)
 
     def rows(self, cells: Iterable[Cell]) -> list[parts.Row]:
         """A blank line after Axis.apart ends the line that is drawn."""
         return [row for cell in cells
-                for row in (self.row(cell), *[()] * (self.axis.value(cell) == self.axis.apart))]
+                for row in (self.row(cell), *[()] * (self.axis.at(cell) == self.axis.apart))]
 
     def dots(self, cells: Iterable[Cell]) -> list[tuple[float, float, float]]:
         """Each round: position, value, offset from the others."""
         return [(self.axis.at(cell), *dot) for cell in cells if cell.name in self.figures
-                for dot in parts.dots_of(self.matrix, cell, self.metric, self.scale)]
+                for dot in parts.dots_of(self.page.matrix, cell, self.metric, self.scale)]
+
+    @property
+    def highest(self) -> float:
+        """The highest dot that is drawn: one far above all intervals would make the curves flat."""
+        return DOTS_BEYOND * max((
+            end for figure in self.figures.values() for end in parts.figure_span(figure, self.scale)
+            if end is not None and math.isfinite(end)), default=0.0)
 
     @property
     def is_steep(self) -> bool:
         """Whether the values are on a logarithmic axis."""
         values = [figure.median for figure in self.figures.values() if figure.median > 0]
-        return bool(values) and max(values) > STEEP_BY_BETTER[self.metric.better] * min(values)
-
-
-def ratio_span(figure: Figure) -> tuple[float, ...]:
-    """The ratio and both ends of its interval, or again the ratio; empty if it has no size."""
-    span = figure.ratio.span if figure.ratio and not figure.ratio.directed else ()
-    return span * 3 if len(span) == 1 else span
-
-
-def is_change(figure: Figure) -> bool:
-    return figure.verdict is not None and figure.verdict.claims
+        return bool(values) and max(values) > STEEP_VALUES * min(values)
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """If the table looks for the best value of x, all other axes are series, and the best value of
     each is shaded with those that may be as good."""
-    axis = axis_find(matrix, picture.x)
+    x = picture.x or "message"
+    axis = axis_make(matrix, x)
+    if axis is None:
+        would = [f"x={name}" for name in matrix.axes if axis_make(matrix, name)]
+        raise UsageError(f"picture: curve: a curve runs along numbers, and {x} has fewer than two "
+                         f"here: type {' or '.join([*would, 'kind=bars'])}")
     metric, alike = parts.picture_metric(matrix, picture), None
     if axis.name == matrix.result.scenario.table.best:
         optima = optima_build(matrix, axis.name, metric)
@@ -149,90 +122,68 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
                  if (optimum := optimum_of(optima, cell)) and cell.axes[axis.name] in optimum.alike}
     others = tuple(name for name in matrix.axes if name != axis.name)
     inner = others if alike is not None else others[-1:]
-    figures, name = parts.figures_of(matrix, metric), parts.picture_name(picture, metric.name)
+    figures, drawings = parts.figures_of(matrix, metric), []
     if not figures:
         raise UsageError(f"picture: curve: no cell has {metric.name}; kind=bars says why")
-    drawings = []
-    for values, place, cells in parts.pictures_divide(matrix, (axis.name, *inner)):
-        used = {cell.name: figures[cell.name] for cell in cells if cell.name in figures}
+    for page in parts.pages_divide(matrix, picture, metric.name, (axis.name, *inner)):
+        used = {cell.name: figures[cell.name] for cell in page.cells if cell.name in figures}
         scale = scale_choose((figure.median for figure in used.values()), metric.unit)
-        drawings.append(curve_drawing(
-            canvas_of(picture), Curves(matrix, metric, axis, scale, used, alike), cells, inner,
-            place, parts.place_name(name, values)))
+        drawings.append(curve_drawing(Curves(page, metric, axis, scale, used, alike), inner))
     return drawings
 
 
-def curve_drawing(canvas: Canvas, curves: Curves, cells: Sequence[Cell], inner: tuple[str, ...],
-                  place: str, name: str) -> parts.Drawing:
+def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
     """inner: the axes of the series, empty for a single series."""
-    matrix, metric, axis, used = curves.matrix, curves.metric, curves.axis, curves.figures.values()
-    series = {values: sorted(found, key=axis.at)
-              for values, found in parts.cells_group(cells, inner).items()}
-    names = parts.series_names(series, inner, metric.text)
-    for values, found in series.items():
-        if not any(cell.name in curves.figures for cell in found):
-            reasons = dict.fromkeys(parts.absence_text(cell, metric.timed) for cell in found)
-            names[values] += f" ({' or '.join(reasons)})"
-    words = [dict(zip(inner, values, strict=True)) for values in series]
-    base = words.index(matrix.baseline) + 1 if (
-        len(series) > 1 and matrix.baseline in words) else 0
-    floors = {axis.at(cell): floor for cell in ([*series.values()][base - 1] if base else ())
-              if (floor := same_reach(matrix, cell, metric.name))}
+    page, metric, used = curves.page, curves.metric, curves.figures.values()
+    series = [one._replace(cells=sorted(one.cells, key=curves.axis.at)) if any(
+        cell.name in curves.figures for cell in one.cells) else one.absent(metric.timed)
+        for one in page.series(inner, metric.text)]
+    words = [one.words for one in series]
+    base = words.index(page.matrix.baseline) + 1 if (
+        len(series) > 1 and page.matrix.baseline in words) else 0
+    floors = {curves.axis.at(cell): floor for cell in (series[base - 1].cells if base else ())
+              if (floor := same_reach(page.matrix, cell, metric.name))}
+    along = axis_settings(curves.axis, min(
+        TEXT_COLUMNS, round((page.canvas.width - parts.AXES_MARGINS) / LETTER)))
+    rounds = parts.rounds_shown(page.canvas, page.matrix, len(series))
+    dots = [(one.name, curves.dots(one.cells)) for one in series if rounds]
+    blocks: list[parts.Block] = [[one.name, *curves.rows(one.cells)] for one in series]
+    if floors:
+        edges = {along["left"]: floors[min(floors)], along["right"]: floors[max(floors)]}
+        blocks.append(["A/A interval", *((at, 1 / floor, floor)
+                                         for at, floor in sorted({**floors, **edges}.items()))])
+    blocks += [[f"rounds {name}", *(dot for dot in found if dot[1] <= curves.highest)]
+               for name, found in dots]
     beyond = any(isinstance(figure.median, stats.Beyond) for figure in used)
-    rounds = parts.rounds_shown(canvas, matrix, len(series))
-    dots = {values: curves.dots(found) for values, found in series.items() if rounds}
-    highest = DOTS_BEYOND * max((end for figure in used for end in curves.span(figure)
-                                 if math.isfinite(end)), default=0.0)
-    signs = [Sign("", "|", parts.interval_kind(matrix)),
-             *[UNDECIDED_SIGN] * any(base and figure.verdict and not is_change(figure)
-                                     for figure in used),
-             *[SHADED_SIGN] * bool(curves.alike), *[BEYOND_SIGN] * beyond,
+    undecided = any(base and figure.verdict and not figure.verdict.claims for figure in used)
+    signs = [Sign("", "|", parts.interval_kind(page.matrix)),
+             *[Sign("pale", "small letter", "undecided")] * undecided,
+             *[Sign("shaded", "", "as good as the best")] * bool(curves.alike),
+             *[Sign("arrow", "^", "at least so much")] * beyond,
              *parts.floor_signs("grey", "", floors.values()),
-             *parts.dots_signs(rounds, sum(value > highest for found in dots.values()
+             *parts.dots_signs(rounds, sum(value > curves.highest for _, found in dots
                                            for _, value, _ in found))]
-    settings = parts.series_settings(canvas, matrix, inner, names)
-    along = axis_settings(axis, min(TEXT_COLUMNS, round(canvas.axes_width / LETTER)))
-    what = parts.what_text(metric.text, curves.scale.unit, metric.better)
-    blocks: list[parts.Block] = [[names[values], *curves.rows(found)]
-                                 for values, found in series.items()]
-    blocks += floors_blocks(floors, along)
-    blocks += [[f"rounds {names[values]}", *(dot for dot in found if dot[1] <= highest)]
-               for values, found in dots.items()]
-    return parts.Drawing(name, "curve", parts.data_text(blocks), {
-        **canvas.axes_titles(settings["key_rows"] + along["x_rows"],
-                             parts.headline_text(matrix, what, place),
-                             parts.note_text(matrix, cells,
-                                             parts.medians_text(matrix, cells, metric)),
-                             signs, panels=2 if base else 1),
-        **settings, **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
-        "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
-        "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
-        "label_ratio": f"ratio to {[*names.values()][base - 1]}",
-        **parts.ratio_axis([*parts.floor_ends(floors.values()),
-                            *(end for figure in used for end in ratio_span(figure))])})
-
-
-def floors_blocks(floors: Mapping[float, float], along: Mapping[str, Any]
-                  ) -> list[parts.Block]:
-    """A block with the A/A interval at each position: from, to, low, high. Empty without any."""
-    edges = [along["left"], *(math.sqrt(one * two) if along["logarithmic_x"] else (one + two) / 2
-                              for one, two in pairwise(sorted(floors))), along["right"]]
-    return [["A/A interval", *((*span, 1 / floors[at], floors[at]) for span, at in zip(
-        pairwise(edges), sorted(floors), strict=True))]] if floors else []
+    return page.axes_drawing(
+        "curve", series, blocks, parts.what_text(metric.text, curves.scale.unit, metric.better),
+        page.note(parts.medians_text(page.matrix), metric), signs, {
+            **along, "empty": not used, "shaded": curves.alike is not None, "base": base,
+            "logarithmic_y": curves.is_steep, "beyond": beyond, "floors": bool(floors),
+            "rounds": rounds, "label_y": parts.measure_text(metric.text, curves.scale.unit),
+            "label_ratio": f"ratio to {series[base - 1].name}" if base else "",
+            **parts.ratio_axis(end for figure in used for end in parts.ratio_span(figure.ratio))},
+        panels=2 if base else 1)
 
 
 def axis_settings(axis: Axis, columns: int) -> dict[str, Any]:
     """The range and labels along x. gap: the share of the axis that the points of all series at one
     position may take, so that no whisker covers another. columns: its length in characters."""
-    linear, back = (math.log, math.exp) if axis.logarithmic else (float, float)
     labels = sorted(axis.positions, key=axis.positions.__getitem__)
     places = [axis.positions[label] for label in labels]
-    first, last = linear(places[0]), linear(places[-1])
-    margin = max(math.log(1.3), 0.06 * (last - first)) if axis.logarithmic else 0.4
-    steps = [(linear(place) - first + margin) / (last - first + 2 * margin) for place in places]
+    margin = max(1.3, (places[-1] / places[0]) ** 0.06)
+    left, right = places[0] / margin, places[-1] * margin
+    steps = [math.log(place / left, right / left) for place in places]
     lines = labels_lines(labels, steps, columns)
-    return {"left": back(first - margin), "right": back(last + margin),
-            "logarithmic_x": axis.logarithmic, "label_x": parts.word_text(axis.name),
+    return {"left": left, "right": right, "label_x": parts.word_text(axis.name),
             "gap": 0.7 * min(to - at for at, to in pairwise(steps)), "x_rows": max(lines),
             "x_names": ["\n" * line + label for line, label in zip(lines, labels, strict=True)],
             "x_places": places}

@@ -8,13 +8,13 @@ from suite.base.units import Scale
 from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram
 from suite.present.pictures import parts
-from suite.present.pictures.percentiles import STEEP_TIMES, Kind, distribution_draw, time_in
+from suite.present.pictures.percentiles import Points, distribution_draw, time_in
 from suite.scenario.scenario import Picture
 
 TAIL = 0.99  # the axis ends at this quantile of the slowest cell; kind=percentiles shows the rest
 
 
-def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
+def ecdf_points(histogram: Histogram, scale: Scale) -> Points:
     """(time, share): a share of 0 at the smallest value, then the share at the end of each bin."""
     ends = [min(low + width - 1, histogram.maximum) for low, width, _ in histogram.bins]
     counts = accumulate(count for _, _, count in histogram.bins)
@@ -23,14 +23,5 @@ def ecdf_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]
               for end, seen in zip(ends, counts, strict=True))]
 
 
-def ecdf_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
-    """The axis of times leaves out the extremes, which would squeeze the rest."""
-    low = min(time_in(scale, h.quantile(1 - TAIL) or h.minimum) for h in histograms)
-    high = max(time_in(scale, h.quantile(TAIL) or h.maximum) for h in histograms)
-    return {"shares": True, "nine": 1, "left": low / 1.1, "right": high * 1.1, "bottom": 0,
-            "top": 1, "steep": high > STEEP_TIMES * low,
-            "label_x": label, "label_y": "share of requests"}
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, Kind(ecdf_points, ecdf_axes, ends=False))
+    return distribution_draw(matrix, picture, ecdf_points, TAIL)

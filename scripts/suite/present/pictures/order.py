@@ -10,10 +10,10 @@ import pandas as pd
 
 from suite import stats
 from suite.base.units import counted_text, ratio_text, value_text
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Matrix
 from suite.observe.metrics import Metric
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Sign, canvas_of
+from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 
@@ -21,7 +21,7 @@ class RunSeries(NamedTuple):
     """good: a row for each good run: at (in rounds from the first), ratio (to the median of the
     cell), outlier. failed: `at` of each failed run."""
 
-    label: str
+    series: parts.Series
     good: pd.DataFrame
     failed: list[float]
 
@@ -40,24 +40,27 @@ def moments_make(matrix: Matrix) -> pd.DataFrame:
     return frame.assign(at=rounds.ngroup() + share)
 
 
-def series_make(matrix: Matrix, moments: pd.DataFrame, cell: Cell, label: str, metric: Metric
+def series_make(matrix: Matrix, moments: pd.DataFrame, series: parts.Series, metric: Metric
                 ) -> RunSeries:
-    """The series of a cell. Its label has the median, or the reason why there are no ratios."""
+    """The runs of a series of one cell. Its name gets the median, or the reason for its absence. To
+    a median of 0 there are no ratios."""
+    (cell,) = series.cells
     runs = moments[moments["cell"] == cell.name]
     good = runs[(runs["status"] == "ok") & runs[metric.name].notna()]
     values = good[metric.name].tolist()
     # The median of a table: of the baseline it has only the first run of each round.
     known = matrix.series(cell.name, metric.name).bounds
     median = stats.median(known if len(known) else values) if values else 0.0
-    if values and median > 0:
-        label = f"{label}, {value_text(median, metric.unit)}"
+    if values:
+        series = series._replace(name=f"{series.name}, {value_text(median, metric.unit)}")
     else:
-        why = f"median {value_text(median, metric.unit)}" if values else (
-            parts.absence_text(cell, metric.timed))
-        label, good, values = f"{label} ({why})", good.iloc[:0], []
+        series = series.absent(metric.timed)
+    if median <= 0:
+        good, values = good.iloc[:0], []
     good = pd.DataFrame({"at": good["at"], "ratio": good[metric.name] / (median or 1.0),
                          "outlier": np.array(stats.outliers_mark(values), dtype=bool)})
-    return RunSeries(label, good, runs.loc[runs["status"] == "failed", "at"].tolist())
+    return RunSeries(series, good,
+                     runs.loc[runs["status"] == "failed", "at"].tolist())
 
 
 def ratios_range(series: Iterable[RunSeries]) -> tuple[float, float]:
@@ -72,28 +75,20 @@ def ratios_range(series: Iterable[RunSeries]) -> tuple[float, float]:
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
-    inner = parts.series_axes(matrix, picture)
-    what = f"{metric.text} of every run / median of its cell"
-    canvas, drawings, counted = canvas_of(picture), [], counted_text(matrix.rounds, "round")
-    for values, place, cells in parts.pictures_divide(matrix, inner):
-        groups = parts.cells_group(cells, inner)
-        names = parts.series_names(groups, inner, matrix.result.name)
-        series = {at: series_make(matrix, moments, cell, names[at], metric)
-                  for at, (cell,) in groups.items()}
-        failed = sorted(at for one in series.values() for at in one.failed)
-        outliers = any(one.good["outlier"].any() for one in series.values())
+    inner, drawings = parts.series_axes(matrix, picture), []
+    for page in parts.pages_divide(matrix, picture, metric.name, inner):
+        series = [series_make(matrix, moments, one, metric) for one in page.series(inner)]
+        failed = sorted(at for one in series for at in one.failed)
+        outliers = any(one.good["outlier"].any() for one in series)
         signs = [*[Sign("ring", "*", "outlier"), Sign("", "^ v", "beyond the axis")] * outliers,
                  *[Sign("cross", "x", "failed")] * bool(failed)]
-        settings = parts.series_settings(canvas, matrix, inner, {
-            at: one.label for at, one in series.items()})
-        drawings.append(parts.Drawing(
-            parts.place_name(parts.picture_name(picture, metric.name), values), "order",
-            parts.data_text([*([one.label, *one.rows()] for one in series.values()),
-                             ["failed", *((at,) for at in failed)]]), {
-                **canvas.axes_titles(
-                    settings["key_rows"], parts.headline_text(matrix, what, place),
-                    parts.note_text(matrix, cells, f"every run of {counted}"), signs),
-                **settings, **parts.ratio_axis(ratios_range(series.values())),
-                "label_y": f"{metric.text} / median of its cell", "rounds": max(matrix.rounds, 1),
+        blocks: list[parts.Block] = [[one.series.name, *one.rows()] for one in series]
+        blocks.append(["failed", *((at,) for at in failed)])
+        drawings.append(page.axes_drawing(
+            "order", [one.series for one in series], blocks,
+            f"{metric.text} of every run / median of its cell",
+            page.note(f"every run of {counted_text(matrix.rounds, 'round')}"), signs, {
+                **parts.ratio_axis(ratios_range(series)), "rounds": max(matrix.rounds, 1),
+                "label_y": f"{metric.text} / median of its cell",
                 "outliers": outliers, "failures": bool(failed)}))
     return drawings

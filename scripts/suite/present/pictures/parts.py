@@ -8,20 +8,22 @@ import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar
 
 from suite import stats
 from suite.base import ROOT, grouped
 from suite.base.units import Scale, counted_text, noise_text, size_parse
-from suite.contrast.contrast import Verdict
+from suite.base.words import words_text
+from suite.contrast.contrast import Status, Verdict
+from suite.contrast.verdicts import Judged
 from suite.decide.summary import Figure, figure_build
 from suite.observe.frame import Cell, Matrix
 from suite.observe.metrics import Metric, metric_find
 from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
-from suite.present.judged import marked
-from suite.present.pictures.canvas import NAME_MAX, Canvas, Sign
+from suite.present.judged import judged_marked, marked
+from suite.present.pictures.canvas import LINE, NAME_MAX, Canvas, Sign, canvas_of
 from suite.present.table import axis_values
 from suite.scenario.scenario import Picture
 
@@ -33,21 +35,21 @@ POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
 # Endings of words whose values have fixed colours (`reply_write` is one), with the folder of
 # common/ that lists the values. If a cell has both, the first one decides.
 VARIANTS = {"write": "strategy", "read": "reading"}
-# For each verdict: the point of a forest plot, for gnuplot and in words, and the meaning.
-POINT_SIGNS = {Verdict.CHANGED: (7, "filled", "changed"),
-               Verdict.UNDECIDED: (6, "hollow", "undecided"),
-               Verdict.EQUIVALENT: (6, "hollow", "equivalent"),
-               Verdict.UNKNOWN: (2, "cross", "too few rounds"),
-               Verdict.WITHHELD: (2, "cross", "no change is claimed"),
-               Verdict.EXACT: (5, "square", "the same count in every run")}
-WORD_UNITS = {"bytes": ("message", "chunk", "sndbuf", "rcvbuf"), "requests per second": ("rate",)}
+MARKS = {Verdict.UNDECIDED: "undecided", Verdict.EQUIVALENT: "equivalent",
+         Verdict.UNKNOWN: "too few rounds"}  # what the mark of a verdict means
+WORD_UNITS = {"message": "bytes", "chunk": "bytes", "sndbuf": "bytes", "rcvbuf": "bytes",
+              "rate": "requests per second"}
 RATE_UNITS = {"1/s": "", "k/s": "thousands", "M/s": "millions"}  # names have `per second` already
-FLOOR_WIDE = 1.5  # an axis is not extended for an A/A interval above this; its shade is cut off
 ROUNDS_MOST, SERIES_MOST = 50, 6  # a picture with more of either does not draw each round
 GOLDEN = 0.618034  # its multiples modulo 1 lie far from each other
+AXES_MARGINS = 122  # units on the left and the right of axes
+# The height of axes by the number of panels: most, most as a share of the width, least.
+AXES_HEIGHTS = {1: (500, 0.8, 210), 2: (680, 1.0, 260)}
 KEY_LETTER, KEY_SAMPLE = 9.2, 56  # the width of a letter of a key and of its sample, at most
 STEEP_RATIOS = 3.0  # ratios that span more than this factor are on a logarithmic axis
 RATIOS_LEAST = (0.98, 1.0, 1.02)  # on every axis of runs or curves: small noise must look small
+NO_BASELINE = ("nothing stands beside a baseline here: it needs baseline=WORD=VALUE and another "
+               "value of that word")
 # A line of a .dat: a comment, or its values. An empty one is a blank line, which ends a drawn line.
 Row = str | Sequence[str | float | None]
 Block = Sequence[Row]
@@ -77,23 +79,24 @@ class Drawing:
         return "".join(f"{line}\n" for line in lines)
 
 
-def gnuplot_value(value: object) -> str:
-    """A number, a bool as 0 or 1, or a string: in single quotes, with line feeds spliced in."""
+def gnuplot_value(value: str | float) -> str:
+    """A number, or a string: in single quotes, with line feeds spliced in."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''").replace("\n", "'.\"\\n\".'") + "'"
-    if isinstance(value, bool):
-        return f"{value:d}"
-    return number_data(value) if isinstance(value, float) else str(value)
+    return number_data(value)
 
 
 def number_data(value: float | None) -> str:
-    """A number with six digits. An unknown one is NaN, which gnuplot does not draw."""
+    """All digits of an int, a bool as 0 or 1, six digits of a float. An unknown number is NaN,
+    which gnuplot does not draw."""
+    if isinstance(value, int):
+        return f"{value:d}"
     return "NaN" if value is None or not math.isfinite(value) else f"{value:.6g}"
 
 
 def data_text(blocks: Iterable[Block]) -> str:
-    """A .dat. Its texts are quoted, and all digits of an int are kept. A block begins with its
-    title; one without rows gets one of unknown numbers, because gnuplot does not count it else."""
+    """A .dat, with texts in quotes. A block begins with its title; one without rows gets one of
+    unknown numbers, because gnuplot does not count it else."""
     nothing: Row = (None,) * 5
     return "\n\n\n".join("\n".join(map(row_text, block if len(block) > 1 else [*block, nothing]))
                          for block in blocks) + "\n"
@@ -102,8 +105,8 @@ def data_text(blocks: Iterable[Block]) -> str:
 def row_text(row: Row) -> str:
     if isinstance(row, str):
         return f"# {row}".rstrip()
-    return " ".join(f'"{value}"' if isinstance(value, str) else
-                    str(value) if isinstance(value, int) else number_data(value) for value in row)
+    return " ".join(f'"{value}"' if isinstance(value, str) else number_data(value)
+                    for value in row)
 
 
 def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
@@ -121,49 +124,135 @@ def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
     return (x,) if x else matrix.axes[-1:]
 
 
-def series_names(series: Iterable[tuple[str, ...]], axes: Sequence[str], alone: str
-                 ) -> dict[tuple[str, ...], str]:
-    """The names of series by their values on these axes. alone: that of a series without axes."""
-    series = list(series)
-    names = words_names([dict(zip(axes, values, strict=True)) for values in series])
-    return {values: name or alone for values, name in zip(series, names, strict=True)}
-
-
-def picture_name(picture: Picture, what: str) -> str:
-    return picture.name or "-".join(filter(None, (what, picture.kind)))
-
-
-def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]) -> dict[tuple[str, ...], list[Cell]]:
+def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]
+                ) -> list[tuple[dict[str, str], list[Cell]]]:
+    """(words, cells) of each combination of values on these axes, in the order of the plan."""
     cells = list(cells)
     groups = grouped((tuple(cell.axes[axis] for axis in axes), cell) for cell in cells)
-    return {values: groups[values] for values in axis_values(cells, axes)}
+    return [(dict(zip(axes, values, strict=True)), groups[values])
+            for values in axis_values(cells, axes)]
 
 
-def pictures_divide(matrix: Matrix, inner: Container[str | None]
-                    ) -> list[tuple[tuple[str, ...], str, list[Cell]]]:
-    """(values, words, cells) of each picture. There is one for each combination of values on the
-    axes that are not inner; words are the same values as words."""
+class Series(NamedTuple):
+    """The cells of one line, and how it looks in all pictures of a result. words: what they share
+    on the axes of the series."""
+
+    name: str
+    words: Mapping[str, str]
+    cells: Sequence[Cell]
+    colour: str
+    point: int
+    dash: int
+
+    def absent(self, timed: bool = True) -> "Series":
+        """The same with a name that says why there is nothing to draw. timed: as a time."""
+        reasons = dict.fromkeys(absence_text(cell, timed) for cell in self.cells)
+        return self._replace(name=f"{self.name} ({' or '.join(reasons)})")
+
+
+@dataclass(frozen=True)
+class Page:
+    """The cells of one drawing. place: the words that they share on the outer axes."""
+
+    matrix: Matrix
+    canvas: Canvas
+    name: str
+    place: str
+    cells: Collection[Cell]
+
+    def note(self, figures: str, *metrics: Metric) -> str:
+        """The small print. figures: what they are; it adds which metrics some rounds lack."""
+        coverage = [coverage_text(self.matrix, self.cells, metric) for metric in metrics]
+        return "; ".join(filter(None, [
+            figures, *coverage, f"place {places_text(self.cells)}",
+            f"congestion {congestion_text(self.matrix)}", machines_text(self.matrix)]))
+
+    def series(self, axes: tuple[str, ...], alone: str = "") -> list[Series]:
+        """Those of each combination of values on these axes; without axes one, named `alone`.
+        Series of one strategy share its colour, and differ in point and dash."""
+        every = [words for words, _ in cells_group(self.matrix.whole.cells.values(), axes)]
+        places, found = colour_places(every), []
+        groups = cells_group(self.cells, axes)
+        names = words_names([words for words, _ in groups])
+        for name, (words, cells) in zip(names, groups, strict=True):
+            number = every.index(words)
+            place, turn = places[number], places[:number].count(places[number])
+            found.append(Series(
+                name or alone or self.matrix.result.name, words, cells,
+                COLOURS[place % len(COLOURS)], POINTS[(place + turn) % len(POINTS)],
+                1 + (2 * place // len(COLOURS) + turn) % 4))
+        return found
+
+    def divide(self, groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
+               ) -> list[tuple["Page", list[GroupType]]]:
+        """Pages of as many groups as have a total size of `most`, but at least one."""
+        filled: list[list[GroupType]] = []
+        room = 0
+        for group in groups:
+            if not filled or size(group) > room:
+                filled.append([])
+                room = most
+            filled[-1].append(group)
+            room -= size(group)
+        return [(replace(self, name=f"{self.name}-{number}") if len(filled) > 1 else self, some)
+                for number, some in enumerate(filled, start=1)]
+
+    def drawing(self, template: str, blocks: Iterable[Block], what: str, note: str,
+                signs: Sequence[Sign], heights: tuple[int, int], settings: Mapping[str, Any],
+                rows: int = 1, around: int = 0) -> Drawing:
+        """what: it shows, for the headline. note: the small print. signs: of the legend. heights:
+        of a row, wanted and needed. around: the height around the rows."""
+        result = self.matrix.result
+        name = result.scenario.name if result.scenario.question else result.name
+        # The name comes behind what is shown, because it may look like a unit.
+        headline = f"{what}: {', '.join(filter(None, (name, self.place)))}"
+        wanted, needed = (height * rows + around for height in heights)
+        return Drawing(name_safe(self.name), template, data_text(blocks), {
+            **self.canvas.titles(wanted, needed, headline, note, signs), **settings})
+
+    def axes_drawing(self, template: str, series: Sequence[Series], blocks: Iterable[Block],
+                     what: str, note: str, signs: Sequence[Sign], settings: Mapping[str, Any],
+                     panels: int = 1) -> Drawing:
+        """A drawing of series, whose key is below the axes. panels: 2 with axes of ratios."""
+        entry = KEY_LETTER * max(len(one.name) for one in series) + KEY_SAMPLE
+        key_rows = -(-len(series) // max(1, int((self.canvas.width - AXES_MARGINS) / entry)))
+        most, share, least = AXES_HEIGHTS[panels]
+        heights = min(most, round(share * self.canvas.width)), least
+        return self.drawing(template, blocks, what, note, signs, heights, {
+            "series": len(series), "key_rows": key_rows, "names": [one.name for one in series],
+            "colours": [one.colour for one in series], "points": [one.point for one in series],
+            "dashes": [one.dash for one in series], **settings},
+            around=LINE * (key_rows + settings.get("x_rows", 0)))
+
+
+def page_make(matrix: Matrix, picture: Picture, what: str, words: Mapping[str, str],
+              cells: Collection[Cell]) -> Page:
+    """what: is shown, for the name. words: see Page.place."""
+    used = {word: value for word, value in words.items() if value}
+    name = picture.name or "-".join(filter(None, (what, picture.kind)))
+    return Page(matrix, canvas_of(picture), "-".join([name, *used.values()]),
+                words_text(used), cells)
+
+
+def pages_divide(matrix: Matrix, picture: Picture, what: str, inner: Collection[str]
+                 ) -> list[Page]:
+    """A page for each combination of values on the axes that are not inner."""
     outer = tuple(axis for axis in matrix.axes if axis not in inner)
-    return [(values, axis_words(outer, values), cells)
-            for values, cells in cells_group(matrix.cells.values(), outer).items()]
+    return [page_make(matrix, picture, what, words, cells)
+            for words, cells in cells_group(matrix.cells.values(), outer)]
 
 
-def groups_fill(groups: Iterable[GroupType], size: Callable[[GroupType], int], most: int
-                ) -> list[list[GroupType]]:
-    """The groups of each picture: as many as have a total size of `most`, at least one."""
-    pictures: list[list[GroupType]] = []
-    room = 0
-    for group in groups:
-        if not pictures or size(group) > room:
-            pictures.append([])
-            room = most
-        pictures[-1].append(group)
-        room -= size(group)
-    return pictures
+def figure_span(figure: Figure | None, scale: Scale) -> tuple[float | None, ...]:
+    """The median and the ends of its interval, in the unit of the scale; None if unknown."""
+    ends = figure.interval[:2] if figure and figure.interval else (None, None)
+    return tuple(None if value is None else scale.apply(value)
+                 for value in (figure.median if figure else None, *ends))
 
 
-def interval_ends(interval: stats.Interval | None) -> tuple[float, ...]:
-    return interval[:2] if interval else ()
+def ratio_span(estimate: stats.Estimate | None) -> tuple[float | None, ...]:
+    """A ratio and the ends of its interval; None if unknown."""
+    span = estimate.span if estimate and not estimate.directed else ()
+    return (*span, None, None, None)[:3]
 
 
 def absence_text(cell: Cell, timed: bool = True) -> str:
@@ -171,6 +260,16 @@ def absence_text(cell: Cell, timed: bool = True) -> str:
     if cell.status != "ok":
         return "not run" if cell.status == "missing" else cell.status
     return cell.emulated * timed or "n/a"
+
+
+def unjudged_text(cells: Iterable[Cell | None], judged: Judged | None, timed: bool) -> str:
+    """Why these cells have no ratio, in a word or two."""
+    for cell in cells:
+        if cell and (cell.status != "ok" or cell.emulated and timed):
+            return absence_text(cell)
+    if judged is None or judged.contrast.status is Status.ABSENT:
+        return "n/a"
+    return "zero" if judged.contrast.exact else judged_marked("", judged)
 
 
 def name_cut(name: str, most: int = NAME_MAX) -> str:
@@ -193,14 +292,6 @@ def name_safe(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+-]+", "_", text).strip("_")
 
 
-def axis_words(axes: Iterable[str], values: Iterable[str]) -> str:
-    return " ".join(f"{axis}={value}" for axis, value in zip(axes, values, strict=True) if value)
-
-
-def place_name(name: str, values: Iterable[str]) -> str:
-    return name_safe("-".join([name, *filter(None, values)]))
-
-
 def measure_text(what: str, unit: str) -> str:
     """What an axis shows: `time per message, us`. A rate has its unit in its name."""
     return ", ".join(filter(None, (what, RATE_UNITS.get(unit, unit))))
@@ -208,8 +299,7 @@ def measure_text(what: str, unit: str) -> str:
 
 def word_text(word: str) -> str:
     """The label of an axis along the values of a word: `message, bytes`."""
-    return measure_text(word, next((unit for unit, words in WORD_UNITS.items() if word in words),
-                                   ""))
+    return measure_text(word, WORD_UNITS.get(word, ""))
 
 
 def what_text(what: str, unit: str, better: str) -> str:
@@ -217,32 +307,14 @@ def what_text(what: str, unit: str, better: str) -> str:
     return f"{measure_text(what, unit)} ({better} is better)"
 
 
-def headline_text(matrix: Matrix, what: str, place: str = "") -> str:
-    """The name comes behind what is shown, because it may look like a unit."""
-    result = matrix.result
-    name = result.scenario.name if result.scenario.question else result.name
-    return f"{what}: {', '.join(filter(None, (name, place)))}"
+def medians_text(matrix: Matrix) -> str:
+    return f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}"
 
 
-def medians_text(matrix: Matrix, cells: Sequence[Cell], *metrics: Metric) -> str:
-    coverage = (coverage_text(matrix, cells, metric) for metric in metrics)
-    return "; ".join([f"median of {counted_text(matrix.rounds, 'round')}, {interval_kind(matrix)}",
-                      *filter(None, coverage)])
-
-
-def note_text(matrix: Matrix, cells: Iterable[Cell], figures: str) -> str:
-    return (f"{figures}; place {places_text(cells)}; "
-            f"congestion {congestion_text(matrix)}; {machines_text(matrix)}")
-
-
-def verdict_signs(verdicts: Container[Verdict | None], points: bool = False) -> list[Sign]:
-    """The legend of these verdicts. points: drawn as the points of a forest plot too."""
-    signs = []
-    for verdict, (_, point, meaning) in POINT_SIGNS.items():
-        if verdict in verdicts:
-            mark = "" if verdict is Verdict.WITHHELD else marked("", verdict)
-            signs.append(Sign(f"{point} {mark}".strip() if points else mark, mark, meaning))
-    return signs
+def verdict_signs(verdicts: Container[Verdict | None]) -> list[Sign]:
+    """The legend of the marks of these verdicts."""
+    return [Sign(marked("", verdict), marked("", verdict), meaning)
+            for verdict, meaning in MARKS.items() if verdict in verdicts]
 
 
 def interval_kind(matrix: Matrix) -> str:
@@ -258,12 +330,9 @@ def variants_listed(kind: str) -> list[str]:
 
 def strategy_place(axes: Mapping[str, str]) -> int | None:
     """The index of the strategy or reading of these axes in its list; `cork:64K` is `cork`."""
-    for word, kind in VARIANTS.items():
-        for axis, value in axes.items():
-            name, known = value.partition(":")[0], variants_listed(kind)
-            if axis.endswith(word) and name in known:
-                return known.index(name)
-    return None
+    names = ((variants_listed(kind), value.partition(":")[0]) for word, kind in VARIANTS.items()
+             for axis, value in axes.items() if axis.endswith(word))
+    return next((known.index(name) for known, name in names if name in known), None)
 
 
 def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
@@ -272,25 +341,6 @@ def colour_places(series: Sequence[Mapping[str, str]]) -> list[int]:
     places = range(len(COLOURS))
     free = itertools.cycle([place for place in places if place not in known] or places)
     return [next(free) if place is None else place for place in known]
-
-
-def series_settings(canvas: Canvas, matrix: Matrix, axes: tuple[str, ...],
-                    names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
-    """Names, colours, points and dashes of the series, the same in all pictures of a result, and
-    the rows of their key, which is below the axes. names: by values on the axes. Series of one
-    strategy share its colour."""
-    every = [*cells_group(matrix.whole.cells.values(), axes)]
-    places = colour_places([dict(zip(axes, values, strict=True)) for values in every])
-    styles = {values: (place, places[:number].count(place))
-              for number, (values, place) in enumerate(zip(every, places, strict=True))}
-    shown = [styles[values] for values in names]
-    entry = KEY_LETTER * max(map(len, names.values())) + KEY_SAMPLE
-    columns = max(1, int(canvas.axes_width / entry))
-    return {"series": len(names), "names": [*names.values()],
-            "key_rows": -(-len(names) // columns),
-            "colours": [COLOURS[place % len(COLOURS)] for place, _ in shown],
-            "points": [POINTS[(place + turn) % len(POINTS)] for place, turn in shown],
-            "dashes": [1 + (2 * place // len(COLOURS) + turn) % 4 for place, turn in shown]}
 
 
 def rounds_shown(canvas: Canvas, matrix: Matrix, series: int) -> bool:
@@ -311,20 +361,16 @@ def dots_signs(shown: bool, beyond: int) -> list[Sign]:
     return [Sign("dots", "", "rounds" + f" ({beyond} beyond the axis)" * bool(beyond))] * shown
 
 
-def floor_ends(floors: Iterable[float]) -> list[float]:
-    """Both ends of the shades of A/A intervals, except those above FLOOR_WIDE."""
-    return [end for floor in floors if floor < FLOOR_WIDE for end in (1 / floor, floor)]
-
-
 def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
     """The legend of A/A intervals; empty without any."""
     return [Sign(drawn, text, f"A/A interval, at most {noise_text(max(floors))}")] if floors else []
 
 
-def ratio_axis(ends: Iterable[float]) -> dict[str, Any]:
-    """The settings of an axis of ratios that holds all ends. Its template chooses the tics."""
-    ends = [*RATIOS_LEAST, *ends]
-    low, high = min(ends), max(ends)
+def ratio_axis(ends: Iterable[float | None]) -> dict[str, Any]:
+    """The settings of an axis of ratios that holds all known ends. Its template chooses the tics,
+    and draws of an A/A interval what is on the axis."""
+    known = [*RATIOS_LEAST, *(end for end in ends if end is not None)]
+    low, high = min(known), max(known)
     margin = (high / low) ** 0.06
     return {"ratio_low": low / margin, "ratio_high": high * margin,
             "ratio_steep": high / low > STEEP_RATIOS}

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Percentile plots: latency over 1 / (1 - q) on a logarithmic axis, where all nines have the same
 width. A line ends at the quantile that Histogram.quantile() no longer knows: it needs 1 / (1 - q)
-values. In an open loop, requests that were due and never sent end it too. Pure.
-
-ecdf.py shares distribution_draw(). A picture merges the histograms of all counted runs of a cell,
-as an export does; a table shows the median of rounds.
-"""
+values. In an open loop, requests that were due and never sent end it too. A picture merges the
+histograms of all counted runs of a cell; a table shows the median of rounds. Pure."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
 
@@ -17,11 +13,11 @@ import numpy as np
 from suite import stats
 from suite.base.errors import UsageError
 from suite.base.units import Scale, counted_text, scale_choose, share_text
-from suite.observe.frame import Cell, Matrix
+from suite.observe.frame import Matrix
 from suite.observe.histogram import Histogram
 from suite.observe.measured import NANOSECOND, MeasuredRun, histogram_of
 from suite.present.pictures import parts
-from suite.present.pictures.canvas import Sign, canvas_of
+from suite.present.pictures.canvas import Sign
 from suite.scenario.scenario import Picture
 
 STEPS = 50  # points of a line for each nine
@@ -31,25 +27,7 @@ FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
           "handshake": "handshake", "handover": "hand-over"}
 
-
-
-@dataclass(frozen=True)
-class Kind:
-    """points: of one line, in the unit of the scale. axes: the settings of both axes, by the
-    histograms of a picture; its str is what the times are. ends: whether a band ends with the line
-    of the first round that ends; else a round stays at its last point."""
-
-    points: Callable[[Histogram, Scale], list[tuple[float, float]]]
-    axes: Callable[[list[Histogram], Scale, str], dict[str, object]]
-    ends: bool
-
-
-class Line(NamedTuple):
-    """The line of a cell. histogram: None if no request was sent. rounds: one for each run."""
-
-    label: str
-    histogram: Histogram | None
-    rounds: Sequence[Histogram]
+Points = list[tuple[float, float]]  # of a line
 
 
 def unsent_text(runs: Sequence[MeasuredRun]) -> str:
@@ -59,27 +37,37 @@ def unsent_text(runs: Sequence[MeasuredRun]) -> str:
     return f" ({share_text(late / due)} never sent)" if late and due else ""
 
 
-def line_make(matrix: Matrix, cell: Cell, label: str, name: str) -> Line:
+class Line(NamedTuple):
+    """The line of a cell. histogram: None if no request was sent. rounds: one for each run."""
+
+    series: parts.Series
+    histogram: Histogram | None
+    rounds: Sequence[Histogram]
+
+
+def line_make(matrix: Matrix, series: parts.Series, shown: str) -> Line:
+    """Its name gets the reason why there is no line, or why it ends early."""
+    (cell,) = series.cells
     runs = matrix.runs_good(cell.name)
-    histogram = histogram_of(runs, name)
-    missing = "" if histogram else f" ({parts.absence_text(cell)})"
-    return Line(label + missing + unsent_text(runs),
+    histogram = histogram_of(runs, shown)
+    series = series if histogram else series.absent()
+    return Line(series._replace(name=series.name + unsent_text(runs)),
                 histogram if histogram and histogram.count else None,
-                [found for run in runs if (found := histogram_of([run], name))])
+                [found for run in runs if (found := histogram_of([run], shown))])
 
 
-def band_rows(rounds: Sequence[Sequence[tuple[float, float]]], line: Sequence[tuple[float, float]],
-              ends: bool) -> Sequence[parts.Row]:
-    """x of some points of a line; low and high of the median of rounds there. ends: as in Kind."""
+def band_rows(rounds: Sequence[Points], line: Points, shares: bool) -> Sequence[parts.Row]:
+    """x of some points of a line; low and high of the median of rounds there. shares: a round stays
+    at its last share; else the band ends with the line of the first round that ends."""
     if len(rounds) < 2 or not all(rounds):
         return []
     xs = np.array([x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]])
-    if ends:
+    if not shares:
         xs = xs[xs <= min(points[-1][0] for points in rounds)]
-    steps = [np.array([(0.0, 0.0), *points]).T for points in rounds]
-    values = [ys[np.searchsorted(grid[1:], xs * (1 + 1e-9), side="right")] for grid, ys in steps]
-    return [(x, *parts.interval_ends(stats.median_interval(found)))
-            for x, found in zip(xs.tolist(), np.transpose(values).tolist(), strict=True)]
+    values = [np.interp(xs, *zip(*points, strict=True)) for points in rounds]
+    intervals = map(stats.median_interval, np.transpose(values).tolist())
+    return [(x, *interval[:2]) for x, interval in zip(xs.tolist(), intervals, strict=True)
+            if interval]
 
 
 def time_in(scale: Scale, value_ns: float) -> float:
@@ -87,50 +75,51 @@ def time_in(scale: Scale, value_ns: float) -> float:
     return scale.apply(max(value_ns, FLOOR_NS) * NANOSECOND)
 
 
-def distribution_draw(matrix: Matrix, picture: Picture, kind: Kind) -> list[parts.Drawing]:
+def distribution_draw(matrix: Matrix, picture: Picture,
+                      points_of: Callable[[Histogram, Scale], Points], tail: float = 1.0
+                      ) -> list[parts.Drawing]:
     """A picture for each combination of the other axes, unless no cell of it has the histogram: a
-    cell that sends inline has no hand-over."""
-    shown = picture.of or "latency"
-    title, inner = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture)
-    canvas, drawings = canvas_of(picture), []
-    for values, place, cells in parts.pictures_divide(matrix, inner):
-        series = parts.cells_group(cells, inner)
-        names = parts.series_names(series, inner, matrix.result.name)
+    cell that sends inline has no hand-over. tail: the axis of times ends at this quantile of the
+    slowest cell; if it is below 1, points are (time, share)."""
+    shown, shares = picture.of or "latency", tail < 1
+    title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
+    for page in parts.pages_divide(matrix, picture, shown, inner):
         # One cell at a time, because records are large.
-        lines = {at: line_make(matrix, cell, names[at], shown) for at, (cell,) in series.items()}
-        known = [line.histogram for line in lines.values() if line.histogram]
+        lines = [line_make(matrix, one, shown) for one in page.series(inner)]
+        known = [line.histogram for line in lines if line.histogram]
         if not known:
             continue
         scale = scale_choose([(h.quantile(0.5) or h.maximum) * NANOSECOND for h in known], "s")
+        drawn = [points_of(line.histogram, scale) if line.histogram else [] for line in lines]
+        blocks: list[parts.Block] = [[line.series.name, *points]
+                                     for line, points in zip(lines, drawn, strict=True)]
+        banded = parts.rounds_shown(page.canvas, matrix, len(lines))
+        if banded:
+            blocks += [[f"rounds {line.series.name}", *band_rows(
+                [points_of(one, scale) for one in line.rounds], points, shares)]
+                for line, points in zip(lines, drawn, strict=True)]
+        low = time_in(scale, min(h.quantile(1 - tail) or h.minimum for h in known))
+        high = time_in(scale, max(h.quantile(tail) or h.maximum for h in known))
         since = " from the intended start" * (shown == "latency"
-                                              and all(cell.open_loop for cell in cells))
-        settings = parts.series_settings(
-            canvas, matrix, inner, {at: line.label for at, line in lines.items()})
-        banded = parts.rounds_shown(canvas, matrix, len(lines))
-        blocks, bands = list[parts.Block](), list[parts.Block]()
-        for line in lines.values():
-            drawn = kind.points(line.histogram, scale) if line.histogram else []
-            blocks.append([line.label, *drawn])
-            if banded:
-                bands.append([f"rounds {line.label}", *band_rows(
-                    [kind.points(one, scale) for one in line.rounds], drawn, kind.ends)])
+                                              and all(cell.open_loop for cell in page.cells))
+        times = f"{title}{since}, {scale.unit}"
         signs = [Sign("shaded", "", f"{parts.interval_kind(matrix)} of the median of rounds")]
-        headline = parts.headline_text(matrix, parts.what_text(title, scale.unit, "lower"), place)
-        note = parts.note_text(matrix, cells,
-                               f"all requests of {counted_text(matrix.rounds, 'round')}")
-        drawings.append(parts.Drawing(
-            parts.place_name(parts.picture_name(picture, shown), values), "distribution",
-            parts.data_text([*blocks, *bands]), {
-                **canvas.axes_titles(settings["key_rows"], headline, note, signs * banded),
-                **settings, "rounds": banded,
-                **kind.axes(known, scale, f"{title}{since}, {scale.unit}")}))
+        drawings.append(page.axes_drawing(
+            "distribution", [line.series for line in lines], blocks,
+            parts.what_text(title, scale.unit, "lower"),
+            page.note(f"all requests of {counted_text(matrix.rounds, 'round')}"), signs * banded, {
+                "rounds": banded, "shares": shares, "nine": STEPS,
+                "low": low, "high": high, "steep": high > STEEP_TIMES * low,
+                "last": max([10.0, *(x for points in drawn for x, _ in points)]),
+                "label_x": times if shares else "percentile of requests",
+                "label_y": "share of requests" if shares else times}))
     if not drawings:
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
     return drawings
 
 
-def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, float]]:
+def percentiles_points(histogram: Histogram, scale: Scale) -> Points:
     """(1 / (1 - q), quantile q) from q = 0 on."""
     points = []
     for step in count():
@@ -142,16 +131,5 @@ def percentiles_points(histogram: Histogram, scale: Scale) -> list[tuple[float, 
     return points
 
 
-def percentiles_axes(histograms: list[Histogram], scale: Scale, label: str) -> dict[str, object]:
-    """y is logarithmic if the values span a lot."""
-    points = [point for histogram in histograms for point in percentiles_points(histogram, scale)]
-    values = [value for _, value in points] or [1.0]
-    steep = max(values) > STEEP_TIMES * min(values)
-    return {"shares": False, "nine": STEPS, "left": 1,
-            "right": 1.15 * max([10.0, *(x for x, _ in points)]),
-            "bottom": min(values) / 1.1 if steep else 0, "top": max(values) * 1.1, "steep": steep,
-            "label_x": "percentile of requests", "label_y": label}
-
-
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, Kind(percentiles_points, percentiles_axes, ends=True))
+    return distribution_draw(matrix, picture, percentiles_points)

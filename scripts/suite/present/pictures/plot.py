@@ -9,27 +9,21 @@ from types import MappingProxyType
 
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import EXACT_ONLY
-from suite.base.units import size_parse
 from suite.observe.frame import Matrix
+from suite.present.pictures.curve import axis_make
 from suite.present.pictures.parts import Drawing, picture_metric
 from suite.scenario.scenario import PICTURES, Picture
 
 CURVE_VALUES = 4  # with so many numbers on an axis the default picture is a curve
 
 
-def curve_axis(matrix: Matrix) -> str | None:
-    """The axis of the default curve: `message`, else an axis of numbers; None without such."""
-    for axis in sorted(matrix.axes, key=lambda axis: axis != "message"):
-        values = {cell.axes.get(axis) for cell in matrix.cells.values()}
-        if len(values) >= CURVE_VALUES and (
-                axis == "message" or all(value and size_parse(value) for value in values)):
-            return axis
-    return None
-
-
 def pictures_default(matrix: Matrix) -> list[Picture]:
-    """The first metric; of open loops also the percentiles of all requests."""
-    x = curve_axis(matrix)
+    """The first metric: along `message` or another axis of numbers, else as bars. Of open loops
+    also the percentiles of all requests."""
+    axes = [axis_make(matrix, axis)
+            for axis in sorted(matrix.axes, key=lambda axis: axis != "message")]
+    x = next((axis.name for axis in axes
+              if axis and not axis.apart and len(axis.positions) >= CURVE_VALUES), None)
     pictures = [Picture("curve" if x else "bars", x=x)]
     if all(cell.open_loop for cell in matrix.cells.values()):
         pictures.append(Picture("percentiles"))
@@ -46,8 +40,7 @@ def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     reasons = {cell.emulated for cell in matrix.cells.values() if cell.runs_ok}
     if timed and reasons and all(reasons):
         raise UsageError(f"picture: {picture.kind}: {' or '.join(sorted(reasons))}: {EXACT_ONLY}")
-    kind = import_module(f"{__package__}.{picture.kind}")
-    drawings: list[Drawing] = kind.draw(matrix, picture)
+    drawings: list[Drawing] = import_module(f"{__package__}.{picture.kind}").draw(matrix, picture)
     return drawings
 
 
