@@ -117,9 +117,10 @@ def rounds_heading(matrix: Matrix) -> str:
 
 def sames_text(summary: Summary) -> str:
     """The A/A intervals of the shown baselines by each metric that is no count: `0.9% to 5.8% of
-    time_per_message, A and A' differ in 0 of 2`; empty if all metrics are counts."""
+    time_per_message, A and A' differ in 0 of 2`; empty if only counts are shown."""
     matrix, parts = summary.matrix, []
-    timed = [metric.name for metric in summary.metrics if not metric.counts]
+    timed = [metric.name for metric in summary.metrics if not metric.counts and any(
+        metric.name in figures for figures in summary.figures.values())]
     shown = {cell.name for cell in matrix.cells_compared}
     for name in timed:
         same = [one for cell, one in summary.same[name].items() if cell in shown]
@@ -132,8 +133,6 @@ def sames_text(summary: Summary) -> str:
         parts.append("within a boot, not between boots")
     if parts or not timed:
         return "; ".join(parts)
-    if all(cell.emulated for cell in matrix.cells.values() if cell.runs_ok):
-        return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 

@@ -19,11 +19,9 @@ def verdict_name(judged: Judged) -> str:
 
 def marked(text: str, verdict: Verdict, status: Status = Status.OK) -> str:
     """A change with the mark of its verdict: `+3.1%`, `~`, `+3.1%?`, `mixed`."""
-    if verdict is Verdict.WITHHELD:
-        return WITHHELD_SIGNS[status]
-    if verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
-        return "~" if verdict is Verdict.UNDECIDED else "="
-    return text + "?" * (verdict is Verdict.UNKNOWN)
+    signs = {Verdict.UNDECIDED: "~", Verdict.EQUIVALENT: "=", Verdict.UNKNOWN: f"{text}?",
+             Verdict.WITHHELD: WITHHELD_SIGNS.get(status, "")}
+    return signs.get(verdict, text)
 
 
 def judged_marked(text: str, judged: Judged) -> str:

@@ -32,7 +32,6 @@ from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
 REGIMES_DIFFER = 0.1  # groups of rounds show what differs by this fraction or more
-DIRECTIONS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
 SEGMENTS_SHOWN, SIZES_SHOWN = 12, 8
 END_WORDS = ("engine", "write", "read", "security", "library")
 END_FACTS = (*END_WORDS, "machine")
@@ -216,16 +215,17 @@ def sizes_text(captured: Mapping[str, Any]) -> str:
 
 
 def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """The capture of one run: the run whose packets were kept, else the last one with a capture."""
+    """The capture of one run (docs/record.md, "Captured segments"): the run whose packets were
+    kept, else the last one with a capture."""
     known = [(client["capture"], record.round) for record in records
              if "capture" in (client := record.end("client") or {})]
     if not known:
         return []
     capture, number = next((pair for pair in known if "file" in pair[0]), known[-1])
     where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
-    kept = [("packets", capture["file"])] if "file" in capture else []
-    return [("captured on", where),
-            *((f"client {name}", sizes_text(capture[name])) for name in DIRECTIONS), *kept]
+    rows = {"captured on": where, "client sent": sizes_text(capture["sent"]),
+            "client received": sizes_text(capture["received"]), "packets": capture.get("file", "")}
+    return [(label, text) for label, text in rows.items() if text]
 
 
 def rounds_frame(matrix: Matrix, cell: Cell, metric: Metric) -> pd.DataFrame:
