@@ -119,9 +119,9 @@ def test_of_many_words_those_that_vary_are_named():
 
 
 @pytest.mark.parametrize("words, said", [
-    ([], "one of 12 cells, name one"),
+    ([], "12 cells are meant, name one"),
     (["write=cork"],
-     'selects 2 cells, name one: place=together write=cork; place=apart write=cork'),
+     '2 cells are meant, name one: place=together write=cork; place=apart write=cork'),
     (["write=corc"], "no cell of nodelay has write=corc: did you mean cork?"),
     (["wirte=cork"], "no word wirte in nodelay: did you mean write?"),
     (["cork"], '"cork" is not a word'), (["write=cork", "write=more"], "write is given twice"),

@@ -21,10 +21,8 @@ from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-UNSPLIT_NOTE = (
-    f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
-    "of it is user and what is system by ticks, too few here")
-SHOWN_ALWAYS = ("workload", "place")  # words that a heading has even if they are the default
+UNSPLIT_NOTE = (f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel splits it into user "
+                "and system by ticks, too few here")
 
 
 def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
@@ -146,9 +144,10 @@ def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
-    """The words of the plan and SHOWN_ALWAYS that all cells share, without the excluded ones."""
+    """The words of the plan, and `workload` and `place` always, that all cells share, without the
+    excluded ones."""
     words = [{key: value for key, value in {**cell.words, **cell.given}.items()
-              if key in (*SHOWN_ALWAYS, *cell.given)} for cell in cells]
+              if key in ("workload", "place", *cell.given)} for cell in cells]
     return {key: value for key, value in next(iter(words), {}).items()
             if key not in set(excluded) and all(own.get(key) == value for own in words)}
 

@@ -16,8 +16,7 @@ from suite.present.judged import WITHHELD_SIGNS
 from suite.present.tables.model import Table
 
 WIDTH_MEANING = "farther end of the 95 % interval of the median (order statistics)"
-DIRECTION_MEANING = ("larger, smaller: where some values are only bounds, no more than the "
-                     "direction is known")
+DIRECTION_MEANING = "larger, smaller; the size is unknown, because some values are only bounds"
 
 
 def legend_pairs(summary: Summary, table: Table) -> list[tuple[str, str]]:

@@ -58,9 +58,7 @@ def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Ce
     """The only cell with all these words. UsageError lists the candidates if there are several."""
     cells = cells_select(matrix, words_split(" ".join(words).split(), f"{where}: "))
     if len(cells) > 1:
-        what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
-            f"one of {len(cells)} cells"
-        raise UsageError(f"{what}, name one: {cells_text(cells)}")
+        raise UsageError(f"{len(cells)} cells are meant, name one: {cells_text(cells)}")
     return cells[0]
 
 

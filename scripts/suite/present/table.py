@@ -240,9 +240,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": {
-                                 cell: reach - 1 for cell, same in summary.same[m.name].items()
-                                 if (reach := same.reach)}}
+                             "noise_floors": {cell: same.reach - 1 for cell, same in
+                                              summary.same[m.name].items() if same.reach}}
                     for m in summary.metrics},
         "gain": summary.gain,
         "best": {"axis": summary.best, "metric": summary.best_metric,
