@@ -187,7 +187,8 @@ def options_frame(threads: pd.DataFrame) -> pd.DataFrame:
     """The CPUs that threads asked for and those on which they ran, what the ends chose, and the
     options of their sockets: the different values at each end, as texts."""
     cpus = threads.reindex(columns=["cpus.asked", "cpus.start", "cpus.end"]).dropna(how="all")
-    columns = {"CPUs asked": cpus["cpus.asked"].explode().fillna("free"),
+    asked = cpus["cpus.asked"].explode().map(lambda cpu: "free" if pd.isna(cpu) else cpu)
+    columns = {"CPUs asked": asked,
                "CPUs used": pd.concat([cpus["cpus.start"], cpus["cpus.end"]]),
                **{path.removeprefix("options."): threads[path] for path in threads
                   if path in END_WORDS or path.startswith("options.")
