@@ -104,10 +104,9 @@ def subjects_text(matrix: Matrix) -> str:
 
 def rounds_heading(matrix: Matrix) -> str:
     plan, done = matrix.result.plan, matrix.rounds
-    sessions = plan.sessions
-    planned = max(session.last for session in sessions)
+    planned = max(session.last for session in plan.sessions)
     of = f" of {planned}" if planned > done else ""
-    several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
+    several = f" in {len(plan.sessions)} sessions" if len(plan.sessions) > 1 else ""
     boots = "one boot of each kernel in each, " if any(matrix.blocks) else ""
     return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
@@ -176,8 +175,8 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 
 def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    metrics = [(metric.name, ", ".join(filter(None, (
-        scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
+    metrics = [(one.name, f"{scales[one.name].unit}, {one.better} is better".removeprefix(", "))
+               for one in summary.metrics]
     pairs = [("source", summary.matrix.result.scenario.source), *metrics,
              *machine_pairs(summary.matrix), ("A/A interval", sames_text(summary))]
     return [(label, text) for label, text in pairs if text]
