@@ -109,18 +109,20 @@ def test_gains_over_the_baseline_beside_published_ones_and_its_gain_over_itself(
     golden_check("table-gain.csv", table_rendered("csv", summary))
 
 
-def test_published_sizes_stand_below_the_table_as_they_were_told(tmp_path):
+def test_a_published_size_stands_in_its_row_and_figures_of_no_cell_are_counted(tmp_path):
     folder = Path(shutil.copytree(NODELAY, tmp_path / "nodelay"))
     with (folder / "scenario.toml").open("a") as file:
-        file.write('''
+        file.write("".join(f"""
 [[published]]
-words = "write=cork"
+words = "write=cork{more}"
 metric = "peer_window"
 value = 2097152.0
 from = "drbd.csv:window/buffers set before connect (SO_RCVBUF 4 MB)"
-''')
+""" for more in ("", " message=1K", " message=2K")))
     text = table_text(*summary_of(folder, columns=("time_per_message", "peer_window")), 120)
     assert re.search(r"^together  cork .* 2\.00 MiB$", text, re.MULTILINE)
+    assert "2 published figures of cells that are not in this result, as write=cork message=1K" in (
+        " ".join(text.split()))
 
 
 def test_the_json_is_json_with_ratios_and_published_figures():
@@ -274,20 +276,6 @@ def test_values_as_text(function):
     found = {given: function(*given) if isinstance(given, tuple) else function(given)
              for given in TEXTS[function]}
     assert found == TEXTS[function]
-
-
-def test_published_figures_of_no_cell_are_counted(tmp_path):
-    folder = Path(shutil.copytree(NODELAY, tmp_path / "nodelay"))
-    with (folder / "scenario.toml").open("a") as file:
-        file.write("".join(f"""
-[[published]]
-words = "write=cork message={size}"
-metric = "peer_window"
-value = 1.0
-from = "other.csv"
-""" for size in ("1K", "2K")))
-    text = " ".join(table_text(*summary_of(folder), 120).split())
-    assert "2 published figures of cells that are not in this result, as write=cork mess" in text
 
 
 NEW_RENDERER = '''# SPDX-License-Identifier: MIT
