@@ -72,7 +72,7 @@ def pairing_text(summary: Summary, words: Container[str]) -> str:
     """How the values of two cells that differ in these words are paired."""
     booted = TARGET in words and len(summary.matrix.blocks) > 1
     return "round by round" + (
-        ", of a booted side every boot with every boot of the other" if booted else "")
+        "; of booted kernels every boot of one with every boot of the other" if booted else "")
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:
