@@ -321,7 +321,7 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
 
 def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
-    assert f"emulated, new  {EXACT_ONLY}" in compared_text([comparison], 100)
+    assert f"emulated, new  local: {EXACT_ONLY}" in compared_text([comparison], 100)
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])

@@ -221,8 +221,8 @@ def test_two_cells_never_share_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("words, said", [
-    (["-o", "-"], "one of 12 cells, name one: place=together write=nagle"),
-    (["write=cork", "-o", "-"], '"write=cork" selects 2 cells, name one'),
+    (["-o", "-"], "12 cells are meant, name one: place=together write=nagle"),
+    (["write=cork", "-o", "-"], "2 cells are meant, name one"),
     (["write=corc"], "no cell of nodelay has write=corc: did you mean cork?"),
     (["cork"], '"cork" is not a word'),
     (["--of", "servce"], "argument --of: invalid choice: 'servce' (choose from "),

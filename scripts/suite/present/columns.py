@@ -18,8 +18,6 @@ from suite.present.heading import UNSPLIT_NOTE, uncounted_note
 from suite.present.judged import judged_marked, withheld_note
 from suite.present.tables.model import Column, Group, Item
 
-ABSENT = "n/a"
-SAME = " (A/A)"  # follows the name of a baseline whose row compares its two runs
 Rows = Sequence[Cell | None]  # the cell of each row; None if the plan has no such cell
 
 
@@ -66,7 +64,7 @@ def value_item(cell: Cell | None, figure: Figure | None, metric: Metric, scale: 
     elif metric.name in cell.unsplit:
         text, note = "", UNSPLIT_NOTE
     else:  # without a note: runs of this kind never have the figure
-        text, note = ABSENT, uncounted_note(cell) if cell.uncounted and metric.of_records else note
+        text, note = "n/a", uncounted_note(cell) if cell.uncounted and metric.of_records else note
     return Item(text, mark + notes.mark(note))
 
 
@@ -222,10 +220,11 @@ def gain_columns(gains: Sequence[Gain | None], metric: Metric, scale: units.Scal
 
 
 def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The names of values of axes in a row or a head. A baseline whose gain is shown has SAME."""
+    """The names of values of axes in a row or a head. A baseline whose gain is shown has `(A/A)`:
+    its row compares its two runs."""
     names = [value or "none" for value in values]
     base = [axis for axis in axes if axis in summary.baseline]
     place = dict(zip(axes, values, strict=True))
     if summary.gains and base and all(place[axis] == summary.baseline[axis] for axis in base):
-        names[list(axes).index(base[-1])] += SAME
+        names[list(axes).index(base[-1])] += " (A/A)"
     return names

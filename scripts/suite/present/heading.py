@@ -21,10 +21,8 @@ from suite.observe.traits import AGREED
 from suite.result.machine import Machine, disturbed_text
 from suite.result.plan import builds_text, quick_text
 
-UNSPLIT_NOTE = (
-    f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel knows the sum, and samples what "
-    "of it is user and what is system by ticks, too few here")
-SHOWN_ALWAYS = ("workload", "place")  # words that a heading has even if they are the default
+UNSPLIT_NOTE = (f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel splits it into user "
+                "and system by ticks, too few here")
 
 
 def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
@@ -106,10 +104,9 @@ def subjects_text(matrix: Matrix) -> str:
 
 def rounds_heading(matrix: Matrix) -> str:
     plan, done = matrix.result.plan, matrix.rounds
-    sessions = plan.sessions
-    planned = max(session.last for session in sessions)
+    planned = max(session.last for session in plan.sessions)
     of = f" of {planned}" if planned > done else ""
-    several = f" in {len(sessions)} sessions" if len(sessions) > 1 else ""
+    several = f" in {len(plan.sessions)} sessions" if len(plan.sessions) > 1 else ""
     boots = "one boot of each kernel in each, " if any(matrix.blocks) else ""
     return (f"{done}{of}{several}, {boots}every cell once in each, in fresh random order"
             + (f", seed {plan.seed}" if plan.seed is not None else "") + "; medians")
@@ -117,9 +114,10 @@ def rounds_heading(matrix: Matrix) -> str:
 
 def sames_text(summary: Summary) -> str:
     """The A/A intervals of the shown baselines by each metric that is no count: `0.9% to 5.8% of
-    time_per_message, A and A' differ in 0 of 2`; empty if all metrics are counts."""
+    time_per_message, A and A' differ in 0 of 2`; empty if only counts are shown."""
     matrix, parts = summary.matrix, []
-    timed = [metric.name for metric in summary.metrics if not metric.counts]
+    timed = [metric.name for metric in summary.metrics if not metric.counts and any(
+        metric.name in figures for figures in summary.figures.values())]
     shown = {cell.name for cell in matrix.cells_compared}
     for name in timed:
         same = [one for cell, one in summary.same[name].items() if cell in shown]
@@ -132,8 +130,6 @@ def sames_text(summary: Summary) -> str:
         parts.append("within a boot, not between boots")
     if parts or not timed:
         return "; ".join(parts)
-    if all(cell.emulated for cell in matrix.cells.values() if cell.runs_ok):
-        return "not known: no times are shown"
     return f"not known: needs {stats.ROUNDS_NEEDED} rounds with the baseline run twice"
 
 
@@ -147,9 +143,10 @@ def coverage_text(matrix: Matrix, cells: Iterable[Cell], metric: Metric) -> str:
 
 
 def words_common(cells: Iterable[Cell], excluded: Iterable[str]) -> dict[str, str]:
-    """The words of the plan and SHOWN_ALWAYS that all cells share, without the excluded ones."""
+    """The words of the plan, and `workload` and `place` always, that all cells share, without the
+    excluded ones."""
     words = [{key: value for key, value in {**cell.words, **cell.given}.items()
-              if key in (*SHOWN_ALWAYS, *cell.given)} for cell in cells]
+              if key in ("workload", "place", *cell.given)} for cell in cells]
     return {key: value for key, value in next(iter(words), {}).items()
             if key not in set(excluded) and all(own.get(key) == value for own in words)}
 
@@ -178,8 +175,8 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 
 def heading_pairs(summary: Summary, scales: Mapping[str, Scale]) -> list[tuple[str, str]]:
-    metrics = [(metric.name, ", ".join(filter(None, (
-        scales[metric.name].unit, f"{metric.better} is better")))) for metric in summary.metrics]
+    metrics = [(one.name, f"{scales[one.name].unit}, {one.better} is better".removeprefix(", "))
+               for one in summary.metrics]
     pairs = [("source", summary.matrix.result.scenario.source), *metrics,
              *machine_pairs(summary.matrix), ("A/A interval", sames_text(summary))]
     return [(label, text) for label, text in pairs if text]

@@ -2,7 +2,7 @@
 """Verdicts as signs and short texts, the same in tables, blocks and pictures. Pure."""
 
 from suite.base.units import ratio_text, value_text
-from suite.contrast.contrast import STATUS_WHY, Mixture, Status, Verdict
+from suite.contrast.contrast import STATUS_WHY, Status, Verdict
 from suite.contrast.verdicts import Judged
 from suite.observe.metrics import Metric
 
@@ -19,31 +19,25 @@ def verdict_name(judged: Judged) -> str:
 
 def marked(text: str, verdict: Verdict, status: Status = Status.OK) -> str:
     """A change with the mark of its verdict: `+3.1%`, `~`, `+3.1%?`, `mixed`."""
-    if verdict is Verdict.WITHHELD:
-        return WITHHELD_SIGNS[status]
-    if verdict in (Verdict.UNDECIDED, Verdict.EQUIVALENT):
-        return "~" if verdict is Verdict.UNDECIDED else "="
-    return text + "?" * (verdict is Verdict.UNKNOWN)
+    signs = {Verdict.UNDECIDED: "~", Verdict.EQUIVALENT: "=", Verdict.UNKNOWN: f"{text}?",
+             Verdict.WITHHELD: WITHHELD_SIGNS.get(status, "")}
+    return signs.get(verdict, text)
 
 
 def judged_marked(text: str, judged: Judged) -> str:
     return marked(text, judged.verdict, judged.contrast.status)
 
 
-def mixture_text(mixture: Mixture, metric: Metric) -> str:
-    """`mixed: the row has 45 rounds near 170 us, 15 near 3 ms`, of a side or of the ratio."""
-    regimes = mixture.regimes
-    low, high = (ratio_text(one) if mixture.side == "ratio" else value_text(one, metric.unit)
-                 for one in (regimes.low, regimes.high))
-    of = {"ratio": "the ratio", "new": "the row", "base": "the baseline"}[mixture.side]
-    return f"mixed: {of} has {regimes.lower} rounds near {low}, {regimes.upper} near {high}"
-
-
 def withheld_note(judged: Judged, metric: Metric) -> str:
-    """Why a change is withheld; empty if it is not, or if the sign says enough."""
+    """Why a change is withheld, `mixed: the row has 45 rounds near 170 us, 15 near 3 ms`; empty if
+    it is not, or if the sign says enough."""
     contrast = judged.contrast
     if judged.verdict is not Verdict.WITHHELD or contrast.status is Status.ABSENT:
         return ""
-    if contrast.status is Status.MIXED and contrast.mixture:
-        return mixture_text(contrast.mixture, metric)
-    return STATUS_WHY[contrast.status]
+    if contrast.status is not Status.MIXED or contrast.mixture is None:
+        return STATUS_WHY[contrast.status]
+    side, regimes = contrast.mixture
+    low, high = (ratio_text(one) if side == "ratio" else value_text(one, metric.unit)
+                 for one in (regimes.low, regimes.high))
+    of = {"ratio": "the ratio", "new": "the row", "base": "the baseline"}[side]
+    return f"mixed: {of} has {regimes.lower} rounds near {low}, {regimes.upper} near {high}"

@@ -9,26 +9,25 @@ from suite.base.runner_words import TARGET
 from suite.base.units import is_factor
 from suite.base.words import words_text
 from suite.contrast.contrast import STATUS_WHY, Status
+from suite.contrast.verdicts import baseline_family
 from suite.decide.summary import Summary
 from suite.present.columns import ratio_metrics
 from suite.present.judged import WITHHELD_SIGNS
 from suite.present.tables.model import Table
 
 WIDTH_MEANING = "farther end of the 95 % interval of the median (order statistics)"
-DIRECTION_MEANING = ("larger, smaller: where some values are only bounds, no more than the "
-                     "direction is known")
+DIRECTION_MEANING = "larger, smaller; the size is unknown, because some values are only bounds"
 
 
 def legend_pairs(summary: Summary, table: Table) -> list[tuple[str, str]]:
     """The signs of the table with their meanings, then what holds for all of its intervals."""
-    rows, names = summary.figures.values(), ratio_metrics(summary) | {summary.best_metric}
-    compared = [row[metric.name] for metric in summary.metrics if metric.name in names
-                for row in rows if metric.name in row]
-    judged = [one.judged for one in compared if one.judged]
-    judged += [gain.judged for gain in summary.gains.values()]
-    tested = dict.fromkeys(str(one.family.tested) for one in judged if one.family.tested > 1)
+    names = ratio_metrics(summary) | {summary.best_metric, summary.gain_shown}
+    families = [baseline_family(summary.matrix, metric.name) for metric in summary.metrics
+                if metric.name in names]
+    tested = dict.fromkeys(str(family.tested) for family in families if family.tested > 1)
     remarks = {
-        "one round: no interval": any(one.rounds == 1 for row in rows for one in row.values()),
+        "one round: no interval": any(figure.rounds == 1 for figures in summary.figures.values()
+                                      for figure in figures.values()),
         f"intervals of ratios are corrected for {' or '.join(tested)} rows (false coverage rate "
         "5 %)": tested}
     return [*((sign, meaning) for sign, pattern, meaning in signs_of(summary)
@@ -73,7 +72,7 @@ def pairing_text(summary: Summary, words: Container[str]) -> str:
     """How the values of two cells that differ in these words are paired."""
     booted = TARGET in words and len(summary.matrix.blocks) > 1
     return "round by round" + (
-        ", of a booted side every boot with every boot of the other" if booted else "")
+        "; of booted kernels every boot of one with every boot of the other" if booted else "")
 
 
 def factor_legend(ratios: Iterable[stats.Estimate]) -> str:

@@ -32,10 +32,8 @@ from suite.result.record import ENDS, Record
 
 CANDIDATES_SHOWN = 12
 REGIMES_DIFFER = 0.1  # groups of rounds show what differs by this fraction or more
-DIRECTIONS = ("sent", "received")  # by the client; docs/record.md, "Captured segments"
 SEGMENTS_SHOWN, SIZES_SHOWN = 12, 8
 END_WORDS = ("engine", "write", "read", "security", "library")
-END_FACTS = (*END_WORDS, "machine")
 TCP_STATES = ("cwnd_segments", "rtt_ns", "min_rtt_ns", "peer_window_bytes",
               "largest_peer_window_bytes")
 COUNTS = {  # by the path in a thread of a record: the label of a count
@@ -59,9 +57,7 @@ def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Ce
     """The only cell with all these words. UsageError lists the candidates if there are several."""
     cells = cells_select(matrix, words_split(" ".join(words).split(), f"{where}: "))
     if len(cells) > 1:
-        what = f'"{" ".join(words)}" selects {len(cells)} cells' if words else \
-            f"one of {len(cells)} cells"
-        raise UsageError(f"{what}, name one: {cells_text(cells)}")
+        raise UsageError(f"{len(cells)} cells are meant, name one: {cells_text(cells)}")
     return cells[0]
 
 
@@ -86,8 +82,10 @@ def frame_tables(frame: pd.DataFrame) -> list[Table]:
     """A table of the frame, whose index names the rows; none if it has no value. Keys in `_ns` are
     times, other numbers are counts. A row or column without any value is left out."""
     def text(key: str, value: Any) -> str:
-        if isinstance(value, str) or pd.isna(value):
-            return value if isinstance(value, str) else ""
+        if isinstance(value, str):
+            return value
+        if pd.isna(value):
+            return ""
         return value_text(value * NANOSECOND, "s") if key.endswith("_ns") else count_text(value)
 
     shown = frame.dropna(how="all").dropna(axis="columns", how="all")
@@ -112,10 +110,10 @@ def threads_sums(numbers: pd.DataFrame) -> pd.DataFrame:
 
 def threads_frame(runs: Sequence[MeasuredRun]) -> pd.DataFrame:
     """A row for each data thread of each run, indexed by end and run: what is known of it by path
-    (`tcp_info.rtt_ns.sum`), with END_FACTS of its end."""
-    rows = [{"end": name, "run": number, **{key: end[key] for key in END_FACTS if key in end},
-             **thread} for number, run in enumerate(runs)
-            for name, end, thread in run.record.threads()]
+    (`tcp_info.rtt_ns.sum`), and END_WORDS and the machine of its end."""
+    rows = [{"end": name, "run": number, **thread,
+             **{key: end[key] for key in (*END_WORDS, "machine") if key in end}}
+            for number, run in enumerate(runs) for name, end, thread in run.record.threads()]
     frame = pd.json_normalize(rows) if rows else pd.DataFrame(columns=["end", "run"])
     return frame.convert_dtypes().set_index(["end", "run"])
 
@@ -190,7 +188,8 @@ def options_frame(threads: pd.DataFrame) -> pd.DataFrame:
     """The CPUs that threads asked for and those on which they ran, what the ends chose, and the
     options of their sockets: the different values at each end, as texts."""
     cpus = threads.reindex(columns=["cpus.asked", "cpus.start", "cpus.end"]).dropna(how="all")
-    columns = {"CPUs asked": cpus["cpus.asked"].explode().fillna("free"),
+    asked = cpus["cpus.asked"].explode().map(lambda cpu: "free" if pd.isna(cpu) else cpu)
+    columns = {"CPUs asked": asked,
                "CPUs used": pd.concat([cpus["cpus.start"], cpus["cpus.end"]]),
                **{path.removeprefix("options."): threads[path] for path in threads
                   if path in END_WORDS or path.startswith("options.")
@@ -216,16 +215,17 @@ def sizes_text(captured: Mapping[str, Any]) -> str:
 
 
 def capture_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """The capture of one run: the run whose packets were kept, else the last one with a capture."""
+    """The capture of one run (docs/record.md, "Captured segments"): the run whose packets were
+    kept, else the last one with a capture."""
     known = [(client["capture"], record.round) for record in records
              if "capture" in (client := record.end("client") or {})]
     if not known:
         return []
     capture, number = next((pair for pair in known if "file" in pair[0]), known[-1])
     where = f"{capture['device']}, {capture['stored_packets']} packets of round {number}"
-    kept = [("packets", capture["file"])] if "file" in capture else []
-    return [("captured on", where),
-            *((f"client {name}", sizes_text(capture[name])) for name in DIRECTIONS), *kept]
+    rows = {"captured on": where, "client sent": sizes_text(capture["sent"]),
+            "client received": sizes_text(capture["received"]), "packets": capture.get("file", "")}
+    return [(label, text) for label, text in rows.items() if text]
 
 
 def rounds_frame(matrix: Matrix, cell: Cell, metric: Metric) -> pd.DataFrame:
@@ -259,8 +259,8 @@ def notes_of(matrix: Matrix, cell: Cell, metric: Metric) -> list[str]:
             cell.words.get(ARRIVAL_SEED) == DRAWN,
         f"place=free: {metric.name} also measures where the scheduler put the "
         "threads": cell.words.get("place") == "free"}
-    coverage = filter(None, (matrix.coverage_text(cell, name) for name in METRICS))
-    return [*cell.reasons, *cell.remarks, *coverage, *matrix.result.notes,
+    coverage = (matrix.coverage_text(cell, name) for name in METRICS)
+    return [*cell.reasons, *cell.remarks, *filter(None, coverage), *matrix.result.notes,
             *(note for note, holds in notes.items() if holds)]
 
 
@@ -272,9 +272,9 @@ def subject_rows(records: Sequence[Record]) -> list[tuple[str, str]]:
     return [(label, text) for label, text in rows.items() if text]
 
 
-def counted_sections(cell: Cell, runs: Sequence[MeasuredRun], matrix: Matrix, metric: Metric
+def counted_sections(matrix: Matrix, cell: Cell, metric: Metric, runs: Sequence[MeasuredRun]
                      ) -> dict[str, pd.DataFrame]:
-    """What the threads of the runs counted."""
+    """What the threads of the runs counted, by title."""
     threads = threads_frame(runs)
     numbers = threads.select_dtypes("number").astype(float)
     sums = threads_sums(numbers)
@@ -311,7 +311,7 @@ def show_text(matrix: Matrix, cell: Cell, width: int) -> str:
         f"Metrics (medians over rounds{compared})": [
             (one.name, figure_text(figure, one.unit)) for one in METRICS.values()
             if (figure := figure_build(matrix, cell, one))]}
-    counted = counted_sections(cell, list(map(MeasuredRun, records)), matrix, metric)
+    counted = counted_sections(matrix, cell, metric, list(map(MeasuredRun, records)))
     notes = [("-", note) for note in notes_of(matrix, cell, metric)]
     by_hand = by_hand_lines([{**(cell.given or cell.words), **drawn}],
                             folders_of(matrix.result.plan), matrix.result.plan.timer)

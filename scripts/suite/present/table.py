@@ -155,28 +155,21 @@ def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
             f"{name}_verdict": verdict_name(judged) if judged else None}
 
 
-def csv_paths(summary: Summary) -> dict[str, str]:
-    """The columns of a CSV, in SI units, each with its path in cell_json(). METRIC_censored is
-    there where some figure is only a bound (docs/methodology.md, "Quantiles")."""
-    names = [metric.name for metric in summary.metrics]
-    compared = [name for name in names if name in columns.ratio_metrics(summary)]
-    censored = [name for name in names if any(
-        figure_censored(row[name]) for row in summary.figures.values() if name in row)]
-    return {
+def result_frame(summary: Summary) -> pd.DataFrame:
+    """The CSV, in SI units: by column a part of cell_json(), NaN where a cell has none.
+    METRIC_censored is there if some figure is only a bound (docs/methodology.md, "Quantiles")."""
+    cells = pd.json_normalize([cell_json(summary, cell) for cell in summary.matrix.cells.values()])
+    names, compared = [metric.name for metric in summary.metrics], columns.ratio_metrics(summary)
+    paths = {
         "status": "status", **{axis: f"axes.{axis}" for axis in summary.matrix.axes},
         **{name + end: f"metrics.{name}.{part}"
            for name in names for end, part in FIGURE_PARTS.items()},
-        **{f"{name}_censored": f"metrics.{name}.censored" for name in censored},
+        **{f"{name}_censored": path for name in names
+           if (path := f"metrics.{name}.censored") in cells},
         **{f"{summary.gain}_{part}": f"gain.{part}" for part in GAIN_PARTS if summary.gain},
         **{f"{summary.best_metric}_{part}": f"best.{part}" for part in BEST_PARTS if summary.best},
         **{name + end: f"metrics.{name}.ratio.{part}"
-           for name in compared for end, part in RATIO_PARTS.items()}}
-
-
-def result_frame(summary: Summary) -> pd.DataFrame:
-    """The CSV: of each cell the values at csv_paths(), NaN where it has none."""
-    paths = csv_paths(summary)
-    cells = pd.json_normalize([cell_json(summary, cell) for cell in summary.matrix.cells.values()])
+           for name in names if name in compared for end, part in RATIO_PARTS.items()}}
     return cells.reindex(columns=paths.values()).set_axis(list(paths), axis="columns")
 
 
@@ -239,9 +232,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "source": matrix.result.scenario.source, "axes": list(matrix.axes),
         "rounds": matrix.rounds, "baseline": dict(summary.baseline),
         "metrics": {m.name: {"unit": m.unit, "better": m.better, "means": m.means,
-                             "noise_floors": {
-                                 cell: reach - 1 for cell, same in summary.same[m.name].items()
-                                 if (reach := same.reach)}}
+                             "noise_floors": {cell: same.reach - 1 for cell, same in
+                                              summary.same[m.name].items() if same.reach}}
                     for m in summary.metrics},
         "gain": summary.gain,
         "best": {"axis": summary.best, "metric": summary.best_metric,

@@ -35,18 +35,6 @@ def group_lines(group: Group) -> list[str]:
             *(line.rjust(width) for line in lines)]
 
 
-def groups_split(groups: Sequence[list[str]], width: int) -> list[list[list[str]]]:
-    """The groups in blocks, each of which fits in the width or has one group."""
-    blocks: list[list[list[str]]] = []
-    for group in groups:
-        beside = [*blocks[-1], group] if blocks else []
-        if beside and sum(len(one[0]) + len(GAP) for one in beside) <= width + len(GAP):
-            blocks[-1] = beside
-        else:
-            blocks.append([group])
-    return blocks
-
-
 def block_lines(table: Table, parts: Sequence[list[str]]) -> list[str]:
     """Keys and groups beside each other, with a rule above the rows, and a blank line above each
     row in breaks. Blank lines above a part fill the height of the titles."""
@@ -60,11 +48,15 @@ def block_lines(table: Table, parts: Sequence[list[str]]) -> list[str]:
 
 
 def table_lines(table: Table, width: int) -> list[str]:
-    """The lines of the table; groups beyond the width follow in further blocks."""
+    """The lines of the table; groups beyond the width follow in further blocks, below the keys."""
     keys = [column_lines(key) for key in table.keys]
-    beside = width - sum(len(key[0]) + len(GAP) for key in keys)
-    blocks = groups_split([group_lines(group) for group in table.groups], beside)
-    return [line for block in blocks for line in ["", *block_lines(table, [*keys, *block])]][1:]
+    blocks: list[list[list[str]]] = []
+    for group in map(group_lines, table.groups):
+        if blocks and sum(len(part[0] + GAP) for part in [*blocks[-1], group]) <= width + len(GAP):
+            blocks[-1].append(group)
+        else:
+            blocks.append([*keys, group])
+    return [line for block in blocks for line in ["", *block_lines(table, block)]][1:]
 
 
 def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
