@@ -23,7 +23,7 @@ from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
 from suite.present.comparison.wording import mean_text
 from suite.present.mail.block import blocks_build, comparison_block, side_name
-from suite.present.mail.foot import cpu_name, differences_text, mitigations_text, network_text
+from suite.present.mail.foot import differences_text, mitigations_text, network_text
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import COLUMNS, RULES, lines_require, rules_broken
 from suite.present.tables.mail import STYLES, block_lines
@@ -300,15 +300,6 @@ def test_what_has_nothing_to_show_is_left_out_where_there_are_others(made, capsy
     assert capsys.readouterr().err.count("uncork: left out: ") == 1
     with pytest.raises(UsageError, match="have no messages_per_second to compare"):
         pasted(matrix, "transport=unix", "security=plain", "reply_write=cork")
-
-
-@pytest.mark.parametrize("name, said", [
-    ("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", "Intel Xeon Platinum 8375C"),
-    ("Intel(R) Core(TM) i7 CPU         870  @ 2.93GHz", "Intel Core i7 CPU 870"),
-    ("Intel(r) Atom(tm) CPU", "Intel Atom"), ("AMD EPYC 7B13", "AMD EPYC 7B13"), ("", ""),
-])
-def test_the_name_of_a_processor_has_no_marks_and_no_frequency(name, said):
-    assert cpu_name(name) == said
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -29,10 +29,10 @@ UNSPLIT_NOTE = (
 SHOWN_ALWAYS = ("workload", "place")  # words that a heading has even if they are the default
 
 
-def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
+def machine_text(machine: Machine) -> str:
     """A machine in one line: processor, number of CPUs, system and kernel, virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
-    parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
+    parts = [machine.cpu, counted_text(cpus, "CPU") if cpus else "",
              f"{machine.fact('system')} {machine.fact('kernel')}",
              virtual if virtual != "none" else ""]
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"
