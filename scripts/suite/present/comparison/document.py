@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from suite import stats
 from suite.base import grouped, units
 from suite.base.runner_words import TARGET
+from suite.base.text import listed_text
 from suite.contrast.contrast import Unit, Verdict
 from suite.decide.comparison.model import Change, Comparison, Difference, Side
 from suite.decide.summary import Figure
@@ -28,10 +29,10 @@ from suite.present.tables.model import (
     Pair,
     Section,
     Table,
+    text_columns,
 )
 from suite.result.files import path_shown
 
-KIND_MOST = 4  # between two systems: a kind with more differences shows the first and a count
 HEADS = ("base", "+/-", "new", "+/-", wording.CHANGE, wording.INTERVAL, wording.MDE,
          wording.OUTLIERS)
 HEADS_ALWAYS = ("base", "new", wording.CHANGE, wording.INTERVAL)  # even above an empty column
@@ -100,8 +101,7 @@ def key_columns(axes: Sequence[str], rows: Sequence[Mapping[str, str]], last: st
     if last:
         for number, column in enumerate(texts.values()):
             column.append("" if number else last)
-    return tuple(Column(axis, tuple(map(Item, column)), left=True)
-                 for axis, column in texts.items())
+    return text_columns(texts, left=True)
 
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
@@ -132,22 +132,14 @@ def side_line(comparison: Comparison, side: Side) -> str:
     """The name and the words of a side; of two results also the folder and number of sessions."""
     if comparison.within:
         return wording.side_text(side)
-    result = side.matrix.result
-    where = [path_shown(result.folder), units.counted_text(len(side.sessions), "session")]
-    return "; ".join(filter(None, (wording.side_text(side, [result.name]), *where)))
-
-
-def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts. A kind with more than most has its first one and a count."""
-    kinds = grouped((one.kind, one) for one in differences)
-    return [text for kind, found in kinds.items() for text in (
-        (one.text for one in found) if most is None or len(found) <= most else
-        [f"{found[0].text}; and {len(found) - 1} more of {kind}"])]
+    return "; ".join(filter(None, [
+        wording.side_text(side), path_shown(side.matrix.result.folder),
+        units.counted_text(len(side.sessions), "session")]))
 
 
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
-    compared, and the rest. Two targets differ in much, so that each kind has KIND_MOST at most."""
+    compared, and the rest. Two targets differ in much: a line has all of a kind, shortened."""
     across = comparison.refusing
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
@@ -157,8 +149,10 @@ def differences_pairs(comparison: Comparison) -> list[Pair]:
                            key=lambda one: not one.refuses),
         "differs": [one for one in comparison.differences if not one.declared
                     and one not in across]}
-    pairs = [pair for label, found in kinds.items()
-             for pair in labelled(label, kinds_texts(found, KIND_MOST if systems else None))]
+    pairs: list[Pair] = []
+    for label, found in kinds.items():
+        lines = grouped((one.kind if systems else one, one.text) for one in found)
+        pairs += labelled(label, [listed_text(texts, "; ") for texts in lines.values()])
     nothing = f"nothing {'but what is compared' if comparison.within else 'that is known'}"
     return [*([("declared", f"{TARGET}={base},{new} compares whole systems: a change comes from "
                             "anything that differs here")] if systems else []),
@@ -182,11 +176,8 @@ def measured_pairs(comparison: Comparison) -> list[Pair]:
 
 
 def title_of(comparison: Comparison) -> str:
-    base, new = (side.matrix.result for side in comparison.sides)
-    if comparison.within:
-        return title_text(comparison.base.matrix)
-    asked = f": {base.scenario.question}" if base.scenario.question == new.scenario.question else ""
-    return f"{new.name} against {base.name}{asked}".rstrip(": ")
+    base, new = (side.matrix.result.name for side in comparison.sides)
+    return title_text(comparison.base.matrix) if comparison.within else f"{new} against {base}"
 
 
 def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:

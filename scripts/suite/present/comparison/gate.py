@@ -16,7 +16,7 @@ from suite.present.answers import labelled
 from suite.present.comparison import records, wording
 from suite.present.comparison.document import sides_pairs, title_of
 from suite.present.table import Fields
-from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.present.tables.model import Document, Group, Pair, Section, Table, text_columns
 from suite.result.plan import Plan
 
 FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
@@ -79,15 +79,11 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
                "A/A": [units.noise_text(same) if (same := same_of(row)) else "" for row in rows],
                "limit": [row.gate.limit_text for row in rows],
                f"{comparisons[0].unit.value}s": list(map(rounds_item, rows))}
-
-    def column(head: str, items: Iterable[str], left: bool) -> Column:
-        return Column(head, tuple(map(Item, items)), left)
-
-    shown = [column(head, items, False) for head, items in columns.items() if any(items)]
-    verdicts = column("verdict", (row.verdict for row in rows), True)
+    shown = text_columns({head: items for head, items in columns.items() if any(items)})
+    verdicts = text_columns({"verdict": (row.verdict for row in rows)}, left=True)
     breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
-    return Table(tuple(column(head, items, True) for head, items in keys.items()),
-                 (Group("", (*shown, verdicts)),), "", tuple(breaks))
+    return Table(text_columns(keys, left=True), (Group("", (*shown, *verdicts)),),
+                 breaks=tuple(breaks))
 
 
 def row_text(row: GateRow) -> str:

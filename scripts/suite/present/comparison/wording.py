@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Changes, intervals, verdicts and sample sizes as short texts, for tables and blocks. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from suite.base.text import listed_text
 from suite.base.units import counted_text, noise_text
@@ -22,11 +22,10 @@ def metric_title(metric: Metric, unit: str) -> str:
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
 
-def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """The name of a side, without parts that are known, and the words that select its cells."""
+def side_text(side: Side) -> str:
+    """The name of a side, without its words, and the words that select its cells."""
     words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in words.split()
-                    and part not in known)
+    name = " ".join(part for part in side.name.split() if part not in words.split())
     return "; ".join(filter(None, (name, words)))
 
 

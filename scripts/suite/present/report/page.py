@@ -30,7 +30,7 @@ from suite.present.tables.html import (
     pairs_list,
     table_element,
 )
-from suite.present.tables.model import Column, Document, Group, Item, Section, Table
+from suite.present.tables.model import Document, Group, Section, Table, text_columns
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
 
@@ -49,10 +49,9 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
     frame = pd.concat(flat, axis=1).fillna("")
     differing = frame.nunique(axis=1) > 1
     frame = frame.loc[differing.sort_values(ascending=False, kind="stable").index]
-    columns = {"fact": frame.index} | {f"machine {number}": frame.iloc[:, number - 1]
-                                       for number in range(1, len(flat) + 1)}
-    names, *facts = (Column(head, tuple(map(Item, texts)), left=True)
-                     for head, texts in columns.items())
+    names, *facts = text_columns({"fact": frame.index} | {
+        f"machine {number}": frame.iloc[:, number - 1] for number in range(1, len(flat) + 1)},
+        left=True)
     return table_element(Table((names,), (Group("", tuple(facts)),),
                                breaks=(int(differing.sum()),)))
 
@@ -145,5 +144,5 @@ def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
         ("machine", "Machine", machines_elements(machines)),
         ("commands", "Commands", commands_elements(measuring, READING_TWO, base, new)),
     ]
-    return page_build(f"{new.name} against {base.name}", document.title_of(comparison),
-                     new.scenario.source, sections, changes)
+    title = document.title_of(comparison)
+    return page_build(title, title, new.scenario.source, sections, changes)
