@@ -7,7 +7,7 @@ decide` name differences that are undecided, and the number of rounds that would
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 from suite import stats
@@ -27,6 +27,11 @@ Pairs = list[tuple[str | None, str]]  # as Pair in present/tables/model.py
 def labelled(label: str, texts: Sequence[str]) -> Pairs:
     """The texts as lines, the first with the label."""
     return [(None if number else label, text) for number, text in enumerate(texts)]
+
+
+def place_text(place: Mapping[str, str]) -> str:
+    """The words of a group, without those that have no value in it."""
+    return words_text({key: value for key, value in place.items() if value})
 
 
 def degrees_of(metric: Metric) -> tuple[str, str, str]:
@@ -104,11 +109,9 @@ def advice_text(optimum: Optimum) -> str:
         return f"Leave it at {unset[0]}"
     better = [value for value in alike if value in optimum.better]
     least = min(better if optimum.best in better else alike, key=lambda value: sizes[value])
-    base = f" and is better than {compared.reference}" if (
-        compared and optimum.best in better) else ""
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
-           else "" if least == optimum.best else f", the smallest that may be as good{base}")
+           else "" if least == optimum.best else ", the smallest that may be as good")
     return f"Set {optimum.axis}={least}{why}"
 
 
@@ -145,7 +148,7 @@ def deciding_text(optimum: Optimum) -> str:
              for value in [*([base] if base in needs else []), *others[:1]]]
     if not texts:
         return ""
-    where = words_text({key: value for key, value in optimum.place.items() if value})
+    where = place_text(optimum.place)
     of = f" of {where}" if where else ""
     return f"{optimum.metric.name}{of}: {', '.join(texts)}"
 
@@ -156,13 +159,11 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
     lines: list[str] = []
     for question, optima, why, varying, _ in answers:
         texts = [": ".join(filter(None, (
-            words_text({key: optimum.place[key] for key in varying if optimum.place[key]}),
-            optimum_text(optimum)))) for optimum in optima]
+            place_text({key: optimum.place[key] for key in varying}), optimum_text(optimum))))
+            for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
-    omitted = [words_text({key: value for key, value in place.items() if value})
-               for place in places_omitted(answers)]
-    if omitted:
+    if omitted := list(map(place_text, places_omitted(answers))):
         lines.append(f"not answered, because no question asks: {listed_text(omitted, '; ')}")
     return labelled("answer", lines)
 

@@ -16,16 +16,7 @@ from suite.base.units import counted_text, number_text, value_text
 from suite.decide import replays
 from suite.decide.claims import ClaimVerdict, Decision, claims_decide
 from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
-from suite.decide.systems import (
-    SCHEMA,
-    Row,
-    System,
-    claim_head,
-    decision_of,
-    row_of,
-    rows_of,
-    verdicts_of,
-)
+from suite.decide.systems import SCHEMA, Row, System, claim_head, decision_of, row_of, rows_of
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
 from suite.present.answers import labelled, rounds_text
@@ -150,8 +141,8 @@ def source_text(origin: Mapping[str, str]) -> str:
 
 
 def title_text(origin: Mapping[str, str]) -> str:
-    date = f", {origin['date']}" if "date" in origin else ""
-    return f"{origin['title']} ({origin['who']}{date})"
+    told = ", ".join(filter(None, (origin["who"], origin.get("date"))))
+    return f"{origin['title']} ({told})"
 
 
 def system_text(system: System) -> str:
@@ -300,8 +291,8 @@ def claims_document(found: Sequence[System]) -> Document:
     frame = rows_frame(systems)
     names = frame["claim"].unique()
     tables = [claim_table(name, systems, frame) for name in names]
-    end = [(head, f"{system['name']}: {counts_text(verdicts_of([system]))}")
-           for head, system in systems.items()]
+    verdicts = frame.groupby("system", sort=False)["verdict"]
+    end = [(head, f"{systems[head]['name']}: {counts_text(found)}") for head, found in verdicts]
     if len(found) > 1:
         tables.insert(0, rows_table(frame, {"claim": "claim", "claimed": "claimed"}, ["verdict"]))
         end.append(("agree", agreement_text(frame)))

@@ -26,7 +26,6 @@ TITLE = re.compile(rf"(?<!\S)(?:\*\*)?({'|'.join(TITLES)})(?:, \S+)? "
 WORD = re.compile(r"[a-z][a-z0-9_.-]*=\S+")
 LAYOUT = re.compile(r"\||[-:|]{2,}")  # the rule below the heads, which may be wrapped, and pipes
 FENCE = "```"
-CHECKOUT = "scripts/"  # before the command of a checkout
 NO_TEXT = "nothing"  # in place of words that one of the two blocks lacks
 
 
@@ -97,9 +96,7 @@ def lines_bare(text: str) -> list[tuple[int, str]]:
     for line in text.translate(FOLDED).splitlines():
         bare = QUOTED.sub("", line)
         depth = line[:len(line) - len(bare)].count(">")
-        bare = bare.rstrip()
-        if bare.startswith(CHECKOUT + RUN_COMMAND):
-            bare = bare.removeprefix(CHECKOUT)
+        bare = re.sub(rf"^scripts/{RUN_COMMAND}", RUN_COMMAND, bare.rstrip())  # of a checkout
         before = lines[last[depth]][1] if depth in last else ""
         if before.endswith("\\"):
             lines[last[depth]] = depth, before[:-1] + bare

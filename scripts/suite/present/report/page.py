@@ -22,14 +22,8 @@ from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines, word_quoted
 from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
 from suite.present.table import answers_and_opposed, answers_of, result_document
-from suite.present.tables.html import (
-    details,
-    document_elements,
-    element,
-    page_text,
-    pairs_list,
-    table_element,
-)
+from suite.present.tables import html
+from suite.present.tables.html import element
 from suite.present.tables.model import Document, Group, Section, Table, text_columns
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
@@ -52,7 +46,7 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
     names, *facts = text_columns({"fact": frame.index} | {
         f"machine {number}": frame.iloc[:, number - 1] for number in range(1, len(flat) + 1)},
         left=True)
-    return table_element(Table((names,), (Group("", tuple(facts)),),
+    return html.table_element(Table((names,), (Group("", tuple(facts)),),
                                breaks=(int(differing.sum()),)))
 
 
@@ -62,7 +56,8 @@ def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    return [*pairs_list(texts), details(facts, facts_table(machines), open_=len(machines) > 1)]
+    return [*html.pairs_list(texts),
+            html.details(facts, facts_table(machines), open_=len(machines) > 1)]
 
 
 def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
@@ -71,7 +66,8 @@ def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     sections = [Section(document.differences_pairs(one) if one.within else (),
                         document.tables_build(one, notes),
                         f"{one.new.name} against {one.base.name}") for one in comparisons]
-    return document_elements(Document("", sections, document.comparison_foot(comparisons, notes)))
+    foot = document.comparison_foot(comparisons, notes)
+    return html.document_elements(Document("", sections, foot))
 
 
 def commands_elements(measuring: Sequence[Sequence[str]], reading: Iterable[str],
@@ -100,7 +96,7 @@ def page_build(title: str, heading: str, below: str, sections: Sequence[PageSect
         *(element("section", element("h2", text), *children, id=name)
           for name, text, children in filled),
         element("script", (PAGE_FOLDER / "page.js").read_text(encoding="utf-8")))
-    return page_text(head, body)
+    return html.page_text(head, body)
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
@@ -111,25 +107,23 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
-    by_hand = details(f"every cell by hand ({len(cells)})",
-                     element("pre", "\n".join(by_hand_lines(
-                         cells, folders_of(result.plan), result.plan.timer))))
+    by_hand = html.details(f"every cell by hand ({len(cells)})", element("pre", "\n".join(
+        by_hand_lines(cells, folders_of(result.plan), result.plan.timer))))
     sections: list[PageSection] = [
         ("answer", "Answer",
-         pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
-        ("claims", "Claims", pairs_list(
+         html.pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
+        ("claims", "Claims", html.pairs_list(
             (OUTCOMES[one.outcome], "; ".join([one.says, one.claim.that, *outcome_texts(one)]))
             for one in verdicts)),
         ("changes", "Changes", [*map(figure_element, changes), *changes_elements(comparisons)]),
-        ("table", "Table", document_elements(result_document(summary, layout))),
+        ("table", "Table", html.document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", [*map(figure_element, pictures)]),
-        ("notes", "Notes", pairs_list(("", note) for note in notes)),
+        ("notes", "Notes", html.pairs_list(("", note) for note in notes)),
         ("machine", "Machine", machines_elements(result.machines.values())),
         ("commands", "Commands", [*commands_elements(measuring, READING, result), by_hand]),
     ]
-    below = [result.name] if result.scenario.question else []
-    below += [f"after {result.scenario.source}"] if result.scenario.source else []
-    return page_build(result.name, result.scenario.question or result.name, "; ".join(below),
+    after = f"; after {result.scenario.source}" if result.scenario.source else ""
+    return page_build(result.name, result.scenario.question or result.name, result.name + after,
                      sections, [*changes, *pictures])
 
 
@@ -139,7 +133,7 @@ def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
-        ("sides", "Sides", pairs_list(document.sides_pairs(comparison))),
+        ("sides", "Sides", html.pairs_list(document.sides_pairs(comparison))),
         ("changes", "Changes", [*map(figure_element, changes), *changes_elements([comparison])]),
         ("machine", "Machine", machines_elements(machines)),
         ("commands", "Commands", commands_elements(measuring, READING_TWO, base, new)),
