@@ -29,7 +29,7 @@ from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
 from suite.present.answers import opposed_text
-from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
+from suite.present.comparison import benchstat, hgrm, hyperfine
 from suite.present.hgrm import hgrm_text
 from suite.present.judged import marked
 
@@ -115,12 +115,6 @@ def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
     assert "-7.8%?" in lines and "variation between sessions is unknown" in lines
 
 
-def test_the_other_forms_of_the_same_comparison(corked):
-    assert "no geomean: depends on place: faster together" in compared_rendered("html", corked)
-    golden_check("compare.csv", compared_rendered("csv", corked))
-    golden_check("compare.benchstat", benchstat.render(corked))
-
-
 def test_csv_and_json_have_what_the_model_has(folders):
     comparison = between(folders, "old", "new", TIME, SEGMENTS)
     rows = list(csv.DictReader(io.StringIO(compared_rendered("csv", [comparison]))))
@@ -183,6 +177,7 @@ def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
 
 
 def test_benchstat_has_the_values_of_each_round_or_of_each_session(corked, folders):
+    golden_check("compare.benchstat", benchstat.render(corked))
     lines = benchstat.render(corked)
     assert "Unit segments_per_message better=lower assume=exact" in lines
     assert "Unit time_per_message-sec better=lower\n" in lines
@@ -326,13 +321,6 @@ def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])
-
-
-def test_every_format_is_an_option_of_the_command(capsys):
-    with pytest.raises(SystemExit):
-        main(["compare", "--help"])
-    shown = capsys.readouterr().out
-    assert all(f"--{name}" in shown for name in FORMATS)
 
 
 OPPOSED = "depends on place: faster together; slower apart"

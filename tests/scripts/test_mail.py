@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
+from answers import NODELAY, changed, golden_check, matrix_of, result_make, uncork
 from mails import ODD, Forged, command_run, comparison_random, pasted, verified
 from suite import stats
 from suite.base.errors import Failure, UsageError
@@ -124,20 +124,6 @@ def test_without_words_the_baseline_is_compared_with_each_other_value(nodelay):
                      for name in ("nagle", "cork", "more", "writev", "coalesce")]
 
 
-@pytest.mark.parametrize("words, base, new", [
-    (["write=cork"], "write=nodelay", "write=cork"),
-    (["write=more", "write=cork"], "write=more", "write=cork"),
-    (["write=cork", "place=apart"], "write=nodelay place=apart", "write=cork place=apart"),
-    (["place=together", "place=apart", "write=cork"], "place=together write=cork",
-     "place=apart write=cork"),
-    (["write=cork place=apart", "write=more place=together"], "write=cork place=apart",
-     "write=more place=together"),
-])
-def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
-    block, = pasted(nodelay, *words)
-    assert block[:2] == [f"base: {base}", f"new:  {new}"]
-
-
 def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
     comparison = comparison_random(nodelay, 1)
     change = Change(*[Figure(123456.0, stats.Interval(1, 2, 0.97), 7, False)] * 2, Forged(
@@ -203,14 +189,6 @@ def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
         assert status == 0 and names[1] in text.replace("\\\n      ", "")
         for prose in ("", "Gr\u00fc\u00dfe\n\n"):
             assert verified(capsys, tmp_path, prose + text, *results)[0] == 0
-
-
-def test_a_block_of_an_emulated_machine_is_verified(nodelay):
-    slow = emulated(nodelay)
-    block, = pasted(slow, "write=cork", "columns=time_per_message,segments_per_message")
-    posted, = blocks_read("\n".join(block))
-    again, = pasted(slow, "write=cork", f"columns={','.join(posted.metrics)}")
-    assert deviations_find(posted, again) == []
 
 
 def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
