@@ -32,6 +32,7 @@ from suite.present.answers import opposed_text
 from suite.present.comparison import benchstat, hgrm, hyperfine
 from suite.present.hgrm import hgrm_text
 from suite.present.judged import marked
+from suite.present.mail.block import comparison_block
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
@@ -318,6 +319,7 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
 def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
     assert f"emulated, new  {EXACT_ONLY}" in compared_text([comparison], 100)
+    assert f"6 cells: {EXACT_ONLY}" in dict(comparison_block(comparison, [["x"]]).foot)["emulated"]
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])

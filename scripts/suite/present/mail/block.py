@@ -45,11 +45,6 @@ def legend_pairs(marks: Sequence[Pair]) -> list[Pair]:
     return [("legend", "; ".join(texts))] if texts else []
 
 
-def comparison_tables(comparison: Comparison, notes: Footnotes) -> list[Table]:
-    return [replace(table, groups=tuple(group for group in table.groups if not group.optional))
-            for table in document.tables_build(comparison, notes)]
-
-
 def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], metric: Metric,
                 notes: Footnotes) -> Table:
     """The medians of a metric that some of these cells have. axes: the words that name them."""
@@ -96,7 +91,8 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
     shown = replace(comparison, metrics=tuple(filter(comparison.is_known, comparison.metrics)),
                     notes=tuple(note for note in comparison.notes if note != TIMES_INVALID))
     notes = Footnotes()
-    tables = comparison_tables(shown, notes)
+    tables = [replace(table, groups=tuple(group for group in table.groups if not group.optional))
+              for table in document.tables_build(shown, notes)]
     # Of two results the foot describes the base; `differs` says what is not the same for new.
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]

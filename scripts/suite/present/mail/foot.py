@@ -89,7 +89,9 @@ def measured_pairs(matrix: Matrix, cells: Sequence[Cell], comparison: Comparison
     matrices = [side.matrix for side in comparison.sides] if comparison else [matrix]
     compared, others = (differences_text(one for one in differences if one.declared is declared)
                         for declared in (True, False))
-    programs, emulated = matrix.result.plan.programs, sum(bool(cell.emulated) for cell in cells)
+    programs = matrix.result.plan.programs
+    emulated = sum(bool(cell.emulated) for cell in (
+        (cell for _, _, cell in comparison.cells()) if comparison else cells))
     builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
         matrix.result.plan)
     secure = any(cell.words.get("security", "plain") != "plain" for cell in cells)
