@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite import stats
-from suite.base import units
+from suite.base import grouped, units
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit
 from suite.decide.comparison.model import Comparison
 from suite.decide.gate import REGRESSION, UNDECIDED, WITHIN, Gate, GateRow, Gates
+from suite.observe.frame import Matrix
 from suite.present.answers import labelled
 from suite.present.comparison import records, wording
 from suite.present.comparison.document import sides_pairs, title_of
@@ -92,22 +93,19 @@ def row_text(row: GateRow) -> str:
 
 def more_lines(gates: Gates) -> list[str]:
     """The commands that add the rounds or sessions which open rows need."""
-    lines: dict[str, int] = {}
+    needs: list[tuple[Matrix, float]] = []
     for row in filter(is_open, gates.rows):
+        matrix = row.comparison.new.matrix
         if row.comparison.unit is Unit.SESSION:
             fewest = stats.rounds_deciding(gates.tested, row.gate.relative is False)
             wanted = max(fewest, stats.SIDES_NEEDED, 0 if math.isinf(row.rounds) else row.rounds)
-            needs = [(side.matrix, wanted - len(side.sessions)) for side in row.comparison.sides]
+            needs += [(side.matrix, wanted - len(side.sessions)) for side in row.comparison.sides]
         elif math.isfinite(row.rounds):
-            matrix = row.comparison.new.matrix
-            needs = [(matrix, math.ceil((row.rounds - matrix.rounds) / matrix.result.plan.rounds))]
-        else:
-            needs = []
-        for matrix, missing in needs:
-            command = f"uncork run --more {shlex.quote(str(matrix.result.folder))}"
-            lines[command] = max(lines.get(command, 0), int(missing))
-    return [f"{command}   # {units.counted_text(times, 'time')}"
-            for command, times in lines.items() if times > 0]
+            needs.append((matrix, (row.rounds - matrix.rounds) / matrix.result.plan.rounds))
+    times = grouped((matrix.result.folder, math.ceil(missing)) for matrix, missing in needs)
+    return [f"uncork run --more {shlex.quote(str(folder))}   # "
+            f"{units.counted_text(max(missing), 'time')}"
+            for folder, missing in times.items() if max(missing) > 0]
 
 
 def plan_text(needed: str) -> str:
