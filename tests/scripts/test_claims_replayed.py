@@ -453,12 +453,12 @@ def verdicts_table() -> str:
                         + " | ".join(map(str, counts)) + " |")
     everything = [system for systems in kernels.values() for system in systems]
     frame = rows_frame(systems_named(everything))
-    rows = frame.drop_duplicates(["claim", "that"]).sort_values(["kind", "order"], kind="stable")
+    rows = frame.drop_duplicates(["claim", "that"]).sort_values("kind", kind="stable")
     lines = ["", "| claim | says | claimed |" + "".join(
         f" Linux {kernel} | verdict |" for kernel in kernels),
         "| --- | --- | --- |" + " --- | --- |" * len(kernels)]
-    for name, row in zip(rows["claim"], rows.to_dict("records"), strict=True):
-        line = f"| `{name}` | {row['says']} | {row['published']} |"
+    for row in rows.to_dict("records"):
+        name, line = row["claim"], f"| `{row['claim']}` | {row['says']} | {row['published']} |"
         for systems in kernels.values():
             ran = [one.row for one in rows_of(systems)
                    if (one.name, one.row["that"]) == (name, row["that"])]

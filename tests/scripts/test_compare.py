@@ -29,9 +29,10 @@ from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
 from suite.present.answers import opposed_text
-from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
+from suite.present.comparison import benchstat, hgrm, hyperfine
 from suite.present.hgrm import hgrm_text
 from suite.present.judged import marked
+from suite.present.mail.block import comparison_block
 
 TIME, SEGMENTS = METRICS["time_per_message"], METRICS["segments_per_message"]
 OLD, NEW = (1, 1.02, 1.01, 0.99), (0.93, 0.92, 0.94, 0.91)
@@ -115,12 +116,6 @@ def test_two_sessions_are_too_few_to_say_anything_and_a_note_says_so(folders):
     assert "-7.8%?" in lines and "variation between sessions is unknown" in lines
 
 
-def test_the_other_forms_of_the_same_comparison(corked):
-    assert "no geomean: depends on place: faster together" in compared_rendered("html", corked)
-    golden_check("compare.csv", compared_rendered("csv", corked))
-    golden_check("compare.benchstat", benchstat.render(corked))
-
-
 def test_csv_and_json_have_what_the_model_has(folders):
     comparison = between(folders, "old", "new", TIME, SEGMENTS)
     rows = list(csv.DictReader(io.StringIO(compared_rendered("csv", [comparison]))))
@@ -183,6 +178,7 @@ def benchmarks_read(lines: str) -> dict[str, list[dict[str, float]]]:
 
 
 def test_benchstat_has_the_values_of_each_round_or_of_each_session(corked, folders):
+    golden_check("compare.benchstat", benchstat.render(corked))
     lines = benchstat.render(corked)
     assert "Unit segments_per_message better=lower assume=exact" in lines
     assert "Unit time_per_message-sec better=lower\n" in lines
@@ -275,7 +271,8 @@ def test_two_results_take_a_selector_each_and_words_that_narrow_both(capsys, fol
 def test_across_the_number_of_cpus_only_force_or_the_axis_compares(capsys, folders):
     sides = folders["old"], folders["new"]
     line = said(capsys, *sides, "axis=kernel")
-    assert "cpu cpus_online 2 -> 4" in line and "(axis=kernel,cpu declares it); --force" in line
+    assert "cpu cpus_online 2 -> 4" in line and (
+        "(axis=kernel,cpu declares it); compare --force" in line)
     assert main(["compare", *map(str, sides), "axis=cpu"]) == 0
     assert "forced" not in capsys.readouterr().out
     assert main(["compare", *map(str, sides), "--force"]) == 0
@@ -322,16 +319,10 @@ def test_what_compare_refuses(capsys, folders, tmp_path):
 def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     comparison = between(folders, "old", "slow", SEGMENTS, declared=["virtualisation"])
     assert f"emulated, new  local: {EXACT_ONLY}" in compared_text([comparison], 100)
+    assert f"6 cells: {EXACT_ONLY}" in dict(comparison_block(comparison, [["x"]]).foot)["emulated"]
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])
-
-
-def test_every_format_is_an_option_of_the_command(capsys):
-    with pytest.raises(SystemExit):
-        main(["compare", "--help"])
-    shown = capsys.readouterr().out
-    assert all(f"--{name}" in shown for name in FORMATS)
 
 
 OPPOSED = "depends on place: faster together; slower apart"

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 from sessions_make import recipe_sessions, sessions_write
 
-from answers import NODELAY, changed, emulated, golden_check, matrix_of, result_make, uncork
+from answers import NODELAY, changed, golden_check, matrix_of, result_make, uncork
 from mails import ODD, Forged, command_run, comparison_random, pasted, verified
 from suite import stats
 from suite.base.errors import Failure, UsageError
@@ -22,8 +22,8 @@ from suite.decide.comparison.model import Change, Comparison, Difference, Mean, 
 from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
 from suite.present.comparison.wording import mean_text
-from suite.present.mail.block import blocks_build, comparison_block, sides_name
-from suite.present.mail.foot import cpu_name, differences_text, mitigations_text, network_text
+from suite.present.mail.block import blocks_build, comparison_block, side_name
+from suite.present.mail.foot import differences_text, mitigations_text, network_text
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import COLUMNS, RULES, lines_require, rules_broken
 from suite.present.tables.mail import STYLES, block_lines
@@ -89,8 +89,7 @@ def test_two_builds_are_called_by_their_revisions(nodelay):
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
     sides = [Side(f"build={build}", matrix, {"build": build})
              for build in ("this", "../old")]
-    assert sides_name(*sides) == ("0123abcd; build=this", "v1.0-3; build=../old")
-    assert sides_name(sides[0], sides[0]) == ("build=this", "build=this")
+    assert list(map(side_name, sides)) == ["0123abcd; build=this", "v1.0-3; build=../old"]
     block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]),
                              [["nodelay"]])
     posted, = blocks_read("\n".join(block_lines(block)))
@@ -124,20 +123,6 @@ def test_without_words_the_baseline_is_compared_with_each_other_value(nodelay):
     heads = [(lines[0], lines[1]) for lines in pasted(nodelay)]
     assert heads == [("base: write=nodelay", f"new:  write={name}")
                      for name in ("nagle", "cork", "more", "writev", "coalesce")]
-
-
-@pytest.mark.parametrize("words, base, new", [
-    (["write=cork"], "write=nodelay", "write=cork"),
-    (["write=more", "write=cork"], "write=more", "write=cork"),
-    (["write=cork", "place=apart"], "write=nodelay place=apart", "write=cork place=apart"),
-    (["place=together", "place=apart", "write=cork"], "place=together write=cork",
-     "place=apart write=cork"),
-    (["write=cork place=apart", "write=more place=together"], "write=cork place=apart",
-     "write=more place=together"),
-])
-def test_words_choose_sides_and_narrow_them(nodelay, words, base, new):
-    block, = pasted(nodelay, *words)
-    assert block[:2] == [f"base: {base}", f"new:  {new}"]
 
 
 def test_what_is_too_wide_is_cut_by_columns_and_then_by_the_first_axis(nodelay):
@@ -205,14 +190,6 @@ def test_results_with_long_and_foreign_names_make_a_block(tmp_path, capsys):
         assert status == 0 and names[1] in text.replace("\\\n      ", "")
         for prose in ("", "Gr\u00fc\u00dfe\n\n"):
             assert verified(capsys, tmp_path, prose + text, *results)[0] == 0
-
-
-def test_a_block_of_an_emulated_machine_is_verified(nodelay):
-    slow = emulated(nodelay)
-    block, = pasted(slow, "write=cork", "columns=time_per_message,segments_per_message")
-    posted, = blocks_read("\n".join(block))
-    again, = pasted(slow, "write=cork", f"columns={','.join(posted.metrics)}")
-    assert deviations_find(posted, again) == []
 
 
 def test_the_mean_counts_the_cells_that_it_is_of(nodelay):
@@ -291,8 +268,8 @@ def test_an_axis_that_says_nothing_is_refused(kernels, words, said, capsys):
 
 
 def test_machines_between_which_ratios_say_nothing_make_no_block(kernels):
-    with pytest.raises(UsageError, match="cpus_online 2 -> 64: ratios across that say nothing, and "
-                                         r"none are posted \(axis=cpu declares it\)"):
+    with pytest.raises(UsageError, match="cpus_online 2 -> 64: a ratio across this difference .* "
+                                         r"\(axis=cpu declares it\)"):
         blocks_build([matrix_of(kernels["old"]), matrix_of(kernels["large"])], [])
 
 
@@ -302,15 +279,6 @@ def test_what_has_nothing_to_show_is_left_out_where_there_are_others(made, capsy
     assert capsys.readouterr().err.count("uncork: left out: ") == 1
     with pytest.raises(UsageError, match="have no messages_per_second to compare"):
         pasted(matrix, "transport=unix", "security=plain", "reply_write=cork")
-
-
-@pytest.mark.parametrize("name, said", [
-    ("Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz", "Intel Xeon Platinum 8375C"),
-    ("Intel(R) Core(TM) i7 CPU         870  @ 2.93GHz", "Intel Core i7 CPU 870"),
-    ("Intel(r) Atom(tm) CPU", "Intel Atom"), ("AMD EPYC 7B13", "AMD EPYC 7B13"), ("", ""),
-])
-def test_the_name_of_a_processor_has_no_marks_and_no_frequency(name, said):
-    assert cpu_name(name) == said
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -12,7 +12,6 @@ from answers import ROOT
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
-from suite.present.mail.block import commands_join
 from suite.present.mail.command import RUN_COMMAND, command_lines, command_words
 from suite.present.mail.rules import rules_broken
 from suite.result.plan import Plan
@@ -100,11 +99,3 @@ def test_a_scenario_that_ships_otherwise_now_is_written_out():
     assert command_words(older, plan, scenario)[0] == "workload=request"
     turned = replace(scenario, sweep=dict(reversed(scenario.sweep.items())))
     assert command_words(turned, plan, scenario)[0] == "workload=request"
-
-
-def test_two_results_that_differ_in_the_seed_share_a_command_and_sessions_have_one_each():
-    one, two = ([["nodelay", f"seed={seed}"]] for seed in (7, 8))
-    assert commands_join([one, two]) == [("nodelay",)]
-    assert commands_join([one]) == [("nodelay", "seed=7")]
-    sessions = [["nodelay", "seed=7", "-o", "results/a"], *[["--more", "-o", "results/a"]] * 2]
-    assert commands_join([sessions, two]) == [*map(tuple, sessions), ("nodelay", "seed=8")]

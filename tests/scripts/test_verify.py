@@ -15,15 +15,14 @@ from email.message import EmailMessage
 import pytest
 
 from answers import NODELAY, matrix_of, refused, result_make, uncork
-from mails import ODD, command_run, comparison_random, pasted, verified
+from mails import command_run, pasted, verified
 from suite.base.errors import UsageError
 from suite.commands.compare import block_verify
 from suite.commands.compare import uncork_paste as paste
 from suite.commands.compare import uncork_verify as verify
-from suite.present.mail.block import comparison_block
 from suite.present.mail.parse import blocks_read, deviations_find
 from suite.present.mail.rules import rules_broken
-from suite.present.tables.mail import STYLES, block_lines
+from suite.present.tables.mail import STYLES
 
 CHECKPATCH_COLUMNS = 75
 
@@ -67,19 +66,6 @@ def test_a_block_that_a_mail_program_wrapped_is_read_quoted_or_not(nodelay, styl
     assert deviations_find(posted, block) == []
 
 
-def test_what_was_left_out_or_turned_round_is_found(nodelay):
-    block, = pasted(nodelay, "write=cork")
-    for index, line in enumerate(block):
-        if line.startswith(("together", "geomean", "n=", "machine", "differs")):
-            posted, = blocks_read("\n".join(block[:index] + block[index + 1:]))
-            assert deviations_find(posted, block), line
-    for old, new in (("0.242x", "0.243x"), ("0.242x", "~"), ("lower is", "higher is"),
-                     (", us", ", ms"),
-                     ("write=cork", "write=more")):
-        posted, = blocks_read("\n".join(block).replace(old, new, 1))
-        assert deviations_find(posted, block), new
-
-
 @pytest.mark.parametrize("style", STYLES)
 def test_figures_under_a_title_that_is_gone_or_unknown_are_not_called_the_same(nodelay, style):
     block, = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message",
@@ -93,26 +79,19 @@ def test_figures_under_a_title_that_is_gone_or_unknown_are_not_called_the_same(n
             assert deviations_find(posted, again), instead
 
 
-def letters_changed(lines, chance, share):
-    """The text with one letter or digit changed, at some of all places."""
+@pytest.mark.parametrize("style", STYLES)
+def test_every_changed_letter_is_found(nodelay, style):
+    lines, = pasted(nodelay, "write=cork", style=style)
+    known, = blocks_read("\n".join(lines))
+    chance = random.Random(style)
     for number, line in enumerate(lines):
         for place, letter in enumerate(line):
-            if letter.isalnum() and not line.startswith("```") and chance.random() < share:
-                other = chance.choice("abxyz0123456789.%+-~,=".replace(line[place], ""))
-                changed = line[:place] + other + line[place + 1:]
-                yield "\n".join([*lines[:number], changed, *lines[number + 1:]])
-
-
-@pytest.mark.parametrize("style", STYLES)
-def test_every_changed_letter_of_any_block_is_found(nodelay, style):
-    forged = [block_lines(comparison_block(comparison_random(nodelay, seed), [
-        ["words", f"build={ODD[-1]}"]]), style) for seed in range(5)]
-    real = pasted(nodelay, "write=cork", "columns=time_per_message,sends_per_message", style=style)
-    for seed, lines in enumerate([*forged, *real]):
-        known, = blocks_read("\n".join(lines))
-        for text in letters_changed(lines, random.Random(seed), 0.05 if lines in forged else 0.5):
-            read = blocks_read(text)
-            assert not read or read[0].words != known.words, text
+            if letter.isalnum() and not line.startswith("```"):
+                other = chance.choice("abxyz0123456789.%+-~,=".replace(letter, ""))
+                text = "\n".join([*lines[:number], line[:place] + other + line[place + 1:],
+                                  *lines[number + 1:]])
+                read = blocks_read(text)
+                assert not read or read[0].words != known.words, text
 
 
 GARBAGE = (
@@ -263,13 +242,6 @@ def test_a_block_in_any_mail_is_the_same_and_a_changed_digit_is_found(
             assert status == same, (name, said)
             assert "posted 8.36" in said if same else re.fullmatch(
                 r"the same: all \d+ words of write=cork against write=nodelay\n", said), name
-
-
-def test_a_block_of_another_result_is_not_the_same(tmp_path, capsys):
-    other = result_make.result_write(result_make.recipe_transports(), tmp_path)
-    text = command_run(paste, capsys, other, "write=cork")[1]
-    status, said = verified(capsys, tmp_path, text, NODELAY)
-    assert status == 1 and "not the same" in said
 
 
 def test_what_is_no_block_is_refused(tmp_path, capsys):

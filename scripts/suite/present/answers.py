@@ -112,11 +112,9 @@ def advice_text(optimum: Optimum) -> str:
         return f"Leave it at {unset[0]}"
     better = [value for value in alike if value in optimum.better]
     least = min(better if optimum.best in better else alike, key=lambda value: sizes[value])
-    base = f" and is better than {compared.reference}" if (
-        compared and optimum.best in better) else ""
     why = (", the largest that was tried: more may be better still"
            if least == max(sizes, key=lambda value: sizes[value])
-           else "" if least == optimum.best else f", the smallest that may be as good{base}")
+           else "" if least == optimum.best else ", the smallest that may be as good")
     return f"Set {optimum.axis}={least}{why}"
 
 
@@ -164,8 +162,8 @@ def answers_pairs(answers: Sequence[Answer]) -> Pairs:
     lines: list[str] = []
     for question, optima, why, varying, _ in answers:
         texts = [": ".join(filter(None, (
-            words_text({key: optimum.place[key] for key in varying if optimum.place[key]}),
-            optimum_text(optimum)))) for optimum in optima]
+            place_text({key: optimum.place[key] for key in varying}), optimum_text(optimum))))
+            for optimum in optima]
         lines += ([question.asks, *texts] if len(texts) > 1 else
                   [f"{question.asks} {(texts or [f'not answered: {why}.'])[0]}"])
     if omitted := places_omitted(answers):

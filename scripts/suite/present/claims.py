@@ -16,11 +16,11 @@ from suite.base.units import counted_text, number_text, value_text
 from suite.decide import replays
 from suite.decide.claims import ClaimVerdict, Decision, claims_decide
 from suite.decide.expressions import ABOUT, UNKNOWN, Operation, claim_parse, references_of, unit_of
-from suite.decide.replays import SCHEMA, Row, System, claim_head, rows_of, verdicts_of
+from suite.decide.replays import SCHEMA, Row, System, claim_head, rows_of
 from suite.observe.frame import Matrix
 from suite.observe.metrics import METRICS
 from suite.present.answers import labelled, rounds_text
-from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.present.tables.model import Document, Group, Pair, Section, Table, text_columns
 from suite.scenario.scenario import CLAIM_KINDS
 
 FIELDS = ("claim", "says", "kind", "published", "system", "place", "measured", "low", "high",
@@ -141,8 +141,8 @@ def source_text(origin: Mapping[str, str]) -> str:
 
 
 def title_text(origin: Mapping[str, str]) -> str:
-    date = f", {origin['date']}" if "date" in origin else ""
-    return f"{origin['title']} ({origin['who']}{date})"
+    told = ", ".join(filter(None, (origin["who"], origin.get("date"))))
+    return f"{origin['title']} ({told})"
 
 
 def system_text(system: System) -> str:
@@ -178,29 +178,20 @@ def origin_text(claim: Mapping[str, Any], systems: Sequence[System]) -> str:
     return "; ".join(filter(None, [*measured, differs_text(claim, systems)]))
 
 
-def names_order(claims: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The names of claims: those with counts first, those that dispute each other together."""
-    found: list[str] = []
-    for name in sorted(claims, key=lambda one: (
-            all(row["kind"] != replays.COUNT for row in claims[one]["rows"]), one)):
-        against = [other for other in claims if other in claims[name]["disputes"]
-                   or name in claims[other]["disputes"]]
-        found += [one for one in (name, *against) if one not in found]
-    return found
-
-
 def row_reasons(claim: Mapping[str, Any], row: Row, system: System) -> str:
     """How a row was decided at each place, why it differs, and if it was not seen at a place, what
     differs from the publication."""
-    texts, unseen = [], any(one["verdict"] == replays.NOT_SEEN for one in row["places"])
+    texts = []
     for one in row["places"]:
-        decided = "; ".join(decision_texts(row["that"], Decision(**one),
-                                           one["verdict"] == replays.UNDECIDED))
-        texts.append(f"{one['place']}: {one['verdict']}: " * (len(row["places"]) > 1) + decided)
-    explained = explained_text(row)
-    differs = differs_text(claim, [system]) or "another program"
-    return "; ".join([*texts, *([f"because {explained}"] if explained else []),
-                      *([f"what differs: {differs}"] if unseen else [])])
+        decided = decision_texts(row["that"], Decision(**one),
+                                 one["verdict"] == replays.UNDECIDED)
+        place = f"{one['place']}: {one['verdict']}: " if len(row["places"]) > 1 else ""
+        texts.append(place + "; ".join(decided))
+    if explained := explained_text(row):
+        texts.append(f"because {explained}")
+    if any(one["verdict"] == replays.NOT_SEEN for one in row["places"]):
+        texts.append(f"what differs: {differs_text(claim, [system]) or 'another program'}")
+    return "; ".join(texts)
 
 
 def claimed_text(row: Row) -> str:
@@ -211,29 +202,26 @@ def claimed_text(row: Row) -> str:
 
 
 def rows_frame(systems: Systems) -> pd.DataFrame:
-    """A line of texts for each comparison in each system, in the order of names_order()."""
-    names = names_order({name: claim for system in systems.values()
-                         for name, claim in system["claims"].items()})
-    lines = [{"system": head, "claim": name, "order": names.index(name),
-              "kind": CLAIM_KINDS.index(row["kind"]), "that": row["that"], "says": row["says"],
-              "claimed": claimed_text(row), "published": published_text(claim_parse(row["that"])),
-              "measured": measured_text(row), "verdict": row["verdict"],
-              "why": row_reasons(claim, row, system)}
-             for head, system in systems.items() for _, name, claim, row in rows_of([system])]
-    return pd.DataFrame(lines).sort_values(["order", "kind"], kind="stable")
+    """A line of texts for each comparison in each system: claims with counts first."""
+    frame = pd.DataFrame([{
+        "system": head, "claim": name, "kind": CLAIM_KINDS.index(row["kind"]),
+        "that": row["that"], "says": row["says"], "claimed": claimed_text(row),
+        "published": published_text(claim_parse(row["that"])), "measured": measured_text(row),
+        "verdict": row["verdict"], "why": row_reasons(claim, row, system)}
+        for head, system in systems.items() for _, name, claim, row in rows_of([system])])
+    frame["first"] = frame.groupby("claim")["kind"].transform("min")
+    return frame.sort_values(["first", "claim", "kind"], kind="stable")
 
 
 def rows_table(frame: pd.DataFrame, keys: Mapping[str, str], values: Sequence[str]) -> Table:
     """The values of each system beside the keys, which have these heads."""
     beside = frame.pivot_table(values, [*keys, "that"], "system", "first", "", sort=False)
-
-    def column(head: str, texts: Iterable[str]) -> Column:
-        return Column(head, tuple(map(Item, texts)), left=True)
-
-    return Table(tuple(column(head, beside.index.get_level_values(key))
-                       for key, head in keys.items()),
-                 tuple(Group(head, tuple(column(value, beside[value, head]) for value in values))
-                       for head in frame["system"].unique()))
+    groups = {head: {value: beside[value, head] for value in values}
+              for head in frame["system"].unique()}
+    return Table(text_columns({head: beside.index.get_level_values(key)
+                               for key, head in keys.items()}, left=True),
+                 tuple(Group(head, text_columns(texts, left=True))
+                       for head, texts in groups.items()))
 
 
 def agreement_text(frame: pd.DataFrame) -> str:
@@ -303,8 +291,8 @@ def claims_document(found: Sequence[System]) -> Document:
     frame = rows_frame(systems)
     names = frame["claim"].unique()
     tables = [claim_table(name, systems, frame) for name in names]
-    end = [(head, f"{system['name']}: {counts_text(verdicts_of([system]))}")
-           for head, system in systems.items()]
+    verdicts = frame.groupby("system", sort=False)["verdict"]
+    end = [(head, f"{systems[head]['name']}: {counts_text(found)}") for head, found in verdicts]
     if len(found) > 1:
         tables.insert(0, rows_table(frame, {"claim": "claim", "claimed": "claimed"}, ["verdict"]))
         end.append(("agree", agreement_text(frame)))

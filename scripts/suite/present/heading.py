@@ -25,10 +25,10 @@ UNSPLIT_NOTE = (f"less than {SPLIT_MIN_S:.0f} s of CPU in a run: the kernel spli
                 "and system by ticks, too few here")
 
 
-def machine_text(machine: Machine, shorten: Callable[[str], str] = str) -> str:
+def machine_text(machine: Machine) -> str:
     """A machine in one line: processor, number of CPUs, system and kernel, virtualisation."""
     cpus, virtual = machine.facts.get("cpus_online"), machine.fact("virtualisation")
-    parts = [shorten(machine.cpu), counted_text(cpus, "CPU") if cpus else "",
+    parts = [machine.cpu, counted_text(cpus, "CPU") if cpus else "",
              f"{machine.fact('system')} {machine.fact('kernel')}",
              virtual if virtual != "none" else ""]
     return ", ".join(" ".join(part.split()) for part in parts if part.strip()) or "unknown"

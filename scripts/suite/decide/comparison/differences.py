@@ -209,6 +209,6 @@ def refusals_check(comparison: Comparison, declared: Collection[str] = (), stric
     if not force:
         raise UsageError(f"{line}: a ratio across this difference does not show what caused it"
                          f"{axis_hint(comparison, declared, refusing)}; "
-                         "--force compares nevertheless")
+                         "compare --force compares nevertheless")
     return replace(comparison, notes=(
         f"forced across {line}: no ratio here shows what caused it", *comparison.notes))

@@ -2,23 +2,21 @@
 """Comparisons as a document: the tables, and the lines above and below them. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from suite import stats
-from suite.base import grouped
+from suite.base import grouped, units
 from suite.base.runner_words import TARGET
-from suite.base.units import Scale, counted_text, scale_choose, size_of_change
+from suite.base.text import listed_text
 from suite.contrast.contrast import Unit, Verdict
 from suite.decide.comparison.model import Change, Comparison, Difference, Side
 from suite.decide.summary import Figure
-from suite.observe.frame import Cell
 from suite.observe.metrics import Metric
 from suite.present.answers import labelled
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
 from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
 from suite.present.heading import machine_pairs
-from suite.present.judged import withheld_note
+from suite.present.judged import judged_marked, marked, withheld_note
 from suite.present.legend import DIRECTION_MEANING, WIDTH_MEANING, factor_legend
 from suite.present.table import title_text
 from suite.present.tables.model import (
@@ -31,123 +29,116 @@ from suite.present.tables.model import (
     Pair,
     Section,
     Table,
+    text_columns,
 )
 from suite.result.files import path_shown
 
-KIND_MOST = 4  # between two systems: a kind with more differences shows the first and a count
+HEADS = ("base", "+/-", "new", "+/-", wording.CHANGE, wording.INTERVAL, wording.MDE,
+         wording.OUTLIERS)
+HEADS_ALWAYS = ("base", "new", wording.CHANGE, wording.INTERVAL)  # even above an empty column
 HOW = {Unit.ROUND: "round by round",
        Unit.BOOT: "every boot of one side to every boot of the other, which share no round",
        Unit.SESSION: "of session medians"}
 
 
-def scale_of(comparison: Comparison, metric: Metric) -> Scale:
-    figures = [figure for row in comparison.rows for figure in comparison.figures(row, metric)]
-    return scale_choose((figure.median for figure in figures if figure), metric.unit)
+def has_factors(comparison: Comparison, metric: Metric) -> bool:
+    """Whether a change of the column is beyond a factor of 3: then all are printed as factors."""
+    return any(units.is_factor(*change.ratio.span) for change in comparison.changes(metric.name)
+               if change.ratio and change.verdict is not Verdict.WITHHELD)
 
 
-def figure_columns(head: str, items: Sequence[Item], figures: Sequence[Figure | None]
-                   ) -> list[Column]:
-    """Medians below a head, with the widths of their intervals if any has one."""
-    columns = [Column(head, tuple(items)), Column("+/-", tuple(map(width_item, figures)))]
-    return columns[:1] if columns[1].is_empty else columns
+def change_items(change: Change | None, factors: bool, note: str) -> list[Item]:
+    """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`, and its interval, `exact`
+    or NOTHING. factors: has_factors(). note: the mark of the footnote that says why a change is
+    withheld."""
+    if change is None:
+        return [Item(wording.NOTHING)] * 2
+    texts = [wording.NOTHING] if change.ratio is None else units.change_texts(
+        *change.ratio.span, factors=factors)
+    interval = "" if change.verdict is Verdict.WITHHELD else (
+        "exact" if change.verdict is Verdict.EXACT else units.interval_text(texts))
+    return [Item(judged_marked(texts[0], change.judged), note), Item(interval or wording.NOTHING)]
 
 
-def side_columns(comparison: Comparison, metric: Metric, scale: Scale, notes: Footnotes,
-                 side_name: str) -> list[Column]:
-    """Median and +/- of one side, `base` or `new`."""
-    side: Side = getattr(comparison, side_name)
-    cells: list[Cell | None] = [getattr(row, side_name) for row in comparison.rows]
-    figures = [comparison.figures(row, metric)[side_name == "new"] for row in comparison.rows]
-    unknown = "" if any(figures) else f"no run of {side.name} reports it"  # the other side does
-    return figure_columns(side_name, [
-        value_item(cell, figure, metric, scale, notes, metric is comparison.metrics[0],
-                   side.matrix.coverage_text(cell, metric.name) or unknown)
-        if cell else Item(wording.NOTHING)
-        for cell, figure in zip(cells, figures, strict=True)], figures)
+def doubt_items(change: Change | None) -> list[Item]:
+    """MDE and outliers, `1+0` for base and new."""
+    effect = change.judged.detectable if change else None
+    outliers = change.outliers if change and any(change.outliers) else ()
+    return [Item("" if effect is None else units.size_of_change(1 + effect)),
+            Item("+".join(map(str, outliers)))]
 
 
-def change_columns(comparison: Comparison, metric: Metric, notes: Footnotes) -> list[Column]:
-    """The changes, and their intervals. A change that is withheld has a footnote."""
-    changes = [row.changes.get(metric.name) for row in comparison.rows]
-    texts = [wording.change_item_texts(change, wording.has_factors(comparison, metric))
-             for change in changes]
-    marks = [notes.mark(withheld_note(change.judged, metric)) if change else ""
-             for change in changes]
-    return [Column(wording.CHANGE, tuple(Item(text, mark) for (text, _), mark in
-                                         zip(texts, marks, strict=True))),
-            Column(wording.INTERVAL, tuple(Item(interval) for _, interval in texts))]
+def rows_items(comparison: Comparison, metric: Metric, scale: units.Scale, notes: Footnotes
+               ) -> list[list[Item]]:
+    """The items below HEADS, row by row; last those of the geometric mean, if there is one."""
+    figures = [comparison.figures(row, metric) for row in comparison.rows]
+    factors, rows = has_factors(comparison, metric), []
+    unknown = ["" if any(of_side) else f"no run of {side.name} reports it"  # the other side does
+               for side, of_side in zip(comparison.sides, zip(*figures, strict=True), strict=True)]
+    for row, found in zip(comparison.rows, figures, strict=True):
+        items = []
+        for side, cell, figure, why in zip(comparison.sides, (row.base, row.new), found, unknown,
+                                           strict=True):
+            items += [value_item(cell, figure, metric, scale, notes,
+                                 metric is comparison.metrics[0],
+                                 side.matrix.coverage_text(cell, metric.name) or why)
+                      if cell else Item(wording.NOTHING), width_item(figure)]
+        change = row.changes.get(metric.name)
+        note = notes.mark(withheld_note(change.judged, metric)) if change else ""
+        rows.append([*items, *change_items(change, factors, note), *doubt_items(change)])
+    if mean := comparison.geomeans.get(metric.name):
+        texts = units.change_texts(*mean.ratio.span, factors=factors)
+        rows.append([*[Item("")] * 4, Item(marked(texts[0], mean.verdict)),
+                     Item(units.interval_text(texts) or wording.NOTHING), *[Item("")] * 2])
+    return rows
 
 
-def doubt_columns(comparison: Comparison, metric: Metric) -> list[Column]:
-    """MDE and outliers, `1+0` for base and new; only those that some row has."""
-    changes = [row.changes.get(metric.name) for row in comparison.rows]
-    effects = [change.judged.detectable if change else None for change in changes]
-    columns = [
-        Column(wording.MDE, tuple(Item("" if effect is None else size_of_change(1 + effect))
-                            for effect in effects)),
-        Column(wording.OUTLIERS, tuple(Item("+".join(map(str, change.outliers)) if change and any(
-            change.outliers) else "") for change in changes))]
-    return [column for column in columns if not column.is_empty]
-
-
-def row_add(columns: Iterable[Column], texts: Mapping[str, str]) -> tuple[Column, ...]:
-    """The columns with one more row. texts: those of the row, by the head of their column."""
-    return tuple(replace(column, items=(*column.items, Item(texts.get(column.head, ""))))
-                 for column in columns)
-
-
-def key_columns(axes: Sequence[str], rows: Iterable[Mapping[str, str]]) -> tuple[Column, ...]:
-    """The columns that name the rows. rows: their words."""
-    named = list(rows)
-    return tuple(Column(axis, tuple(Item(words.get(axis, ONLY_CELL) or "none") for words in named),
-                        left=True) for axis in axes or (ONLY_AXIS,))
+def key_columns(axes: Sequence[str], rows: Sequence[Mapping[str, str]], last: str = ""
+                ) -> tuple[Column, ...]:
+    """The columns that name the rows. rows: their words. last: the name of a further row."""
+    texts = {axis: [words.get(axis, ONLY_CELL) or "none" for words in rows]
+             for axis in axes or (ONLY_AXIS,)}
+    if last:
+        for number, column in enumerate(texts.values()):
+            column.append("" if number else last)
+    return text_columns(texts, left=True)
 
 
 def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -> Table:
     """The table of one metric, or the reason for its absence: no cell that is compared has it."""
     if not comparison.is_known(metric):
         return Table(title=f"{wording.metric_title(metric, '')}: no cell reports it")
-    scale = scale_of(comparison, metric)
-    keys = key_columns(comparison.axes, [row.axes for row in comparison.rows])
-    places = [tuple(row.axes.values())[:-1] for row in comparison.rows]
+    scale = units.scale_choose((figure.median for row in comparison.rows
+                          for figure in comparison.figures(row, metric) if figure), metric.unit)
+    columns = [Column(head, items) for head, items in zip(
+        HEADS, zip(*rows_items(comparison, metric, scale, notes), strict=True), strict=True)]
+    groups = [Group("", tuple(column for column in part
+                              if column.head in HEADS_ALWAYS or not column.is_empty))
+              for part in (columns[:4], columns[4:6], columns[6:])]
+    named = [row.axes for row in comparison.rows]
+    places = [tuple(axes.values())[:-1] for axes in named]
     breaks = [index for index in range(1, len(places)) if places[index] != places[index - 1]]
-    sides = [column for side in ("base", "new")
-             for column in side_columns(comparison, metric, scale, notes, side)]
-    groups = [Group("", tuple(sides)),
-              Group("", tuple(change_columns(comparison, metric, notes)))]
-    if doubts := doubt_columns(comparison, metric):
-        groups.append(Group("", tuple(doubts)))
-    mean = comparison.geomeans.get(metric.name)
-    if mean:
-        keys = row_add(keys, {keys[0].head: wording.MEAN})
-        texts = wording.mean_item_texts(mean, wording.has_factors(comparison, metric))
-        groups = [replace(group, columns=row_add(group.columns, texts)) for group in groups]
-        breaks += [len(places)] if breaks else []
-    return Table(keys, tuple(groups), wording.metric_title(metric, scale.unit), tuple(breaks),
-                 int(bool(mean)), wording.rounds_text(comparison, metric),
-                 wording.mean_text(comparison, metric))
+    summed = metric.name in comparison.geomeans
+    if summed and breaks:
+        breaks.append(len(places))
+    return Table(key_columns(comparison.axes, named, wording.MEAN if summed else ""),
+                 tuple(group for group in groups if group.columns),
+                 wording.metric_title(metric, scale.unit), tuple(breaks), int(summed),
+                 wording.rounds_text(comparison, metric), wording.mean_text(comparison, metric))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:
     """The name and the words of a side; of two results also the folder and number of sessions."""
     if comparison.within:
         return wording.side_text(side)
-    result = side.matrix.result
-    where = [path_shown(result.folder), counted_text(len(side.sessions), "session")]
-    return "; ".join(filter(None, (wording.side_text(side, [result.name]), *where)))
-
-
-def kinds_texts(differences: Iterable[Difference], most: int | None) -> list[str]:
-    """Differences as texts. A kind with more than most has its first one and a count."""
-    kinds = grouped((one.kind, one) for one in differences)
-    return [text for kind, found in kinds.items() for text in (
-        (one.text for one in found) if most is None or len(found) <= most else
-        [f"{found[0].text}; and {len(found) - 1} more of {kind}"])]
+    return "; ".join(filter(None, [
+        wording.side_text(side), path_shown(side.matrix.result.folder),
+        units.counted_text(len(side.sessions), "session")]))
 
 
 def differences_pairs(comparison: Comparison) -> list[Pair]:
     """All differences between the sides: those across which no ratio is valid, those that are
-    compared, and the rest. Two targets differ in much, so that each kind has KIND_MOST at most."""
+    compared, and the rest. Two targets differ in much: a line has all of a kind, shortened."""
     across = comparison.refusing
     base, new = (side.words.get(TARGET) for side in comparison.sides)
     systems = bool(base and new and base != new)
@@ -157,8 +148,10 @@ def differences_pairs(comparison: Comparison) -> list[Pair]:
                            key=lambda one: not one.refuses),
         "differs": [one for one in comparison.differences if not one.declared
                     and one not in across]}
-    pairs = [pair for label, found in kinds.items()
-             for pair in labelled(label, kinds_texts(found, KIND_MOST if systems else None))]
+    pairs: list[Pair] = []
+    for label, found in kinds.items():
+        lines = grouped((one.kind if systems else one, one.text) for one in found)
+        pairs += labelled(label, [listed_text(texts, "; ") for texts in lines.values()])
     nothing = f"nothing {'but what is compared' if comparison.within else 'that is known'}"
     return [*([("declared", f"{TARGET}={base},{new} compares whole systems: a change comes from "
                             "anything that differs here")] if systems else []),
@@ -172,23 +165,18 @@ def sides_pairs(comparison: Comparison) -> list[Pair]:
 
 def measured_pairs(comparison: Comparison) -> list[Pair]:
     """Where and how both sides were measured. What is the same on both stands once."""
-    sides = {name: dict(machine_pairs(side.matrix))
-             for name, side in zip(("base", "new"), comparison.sides, strict=True)}
-    pairs: list[Pair] = []
-    for label in dict.fromkeys([*sides["base"], *sides["new"]]):
-        texts = {name: known[label] for name, known in sides.items() if label in known}
-        same = len(texts) == 2 and texts["base"] == texts["new"]
-        pairs += [(label, texts["base"])] if same else [(f"{label}, {name}", text)
-                                                        for name, text in texts.items()]
-    return pairs
+    found = grouped((pair, name) for name, side in zip(("base", "new"), comparison.sides,
+                                                       strict=True)
+                    for pair in machine_pairs(side.matrix))
+    labels = [label for label, _ in found]
+    return [(label if len(names) > 1 else f"{label}, {names[0]}", text)
+            for (label, text), names in sorted(found.items(),
+                                               key=lambda item: labels.index(item[0][0]))]
 
 
 def title_of(comparison: Comparison) -> str:
-    base, new = (side.matrix.result for side in comparison.sides)
-    if comparison.within:
-        return title_text(comparison.base.matrix)
-    asked = f": {base.scenario.question}" if base.scenario.question == new.scenario.question else ""
-    return f"{new.name} against {base.name}{asked}".rstrip(": ")
+    base, new = (side.matrix.result.name for side in comparison.sides)
+    return title_text(comparison.base.matrix) if comparison.within else f"{new} against {base}"
 
 
 def marks_pairs(changes: Sequence[Change], unit: Unit) -> list[Pair]:
@@ -243,21 +231,18 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
 def comparison_legend(comparisons: Sequence[Comparison]) -> list[Pair]:
     """The meaning of the marks and columns that occur."""
     changes = [change for one in comparisons for change in one.changes()]
-    units = list(dict.fromkeys(one.unit for one in comparisons))
+    by_unit = grouped((one.unit, change) for one in comparisons for change in one.changes())
     pairs = widths_pairs(figure for change in changes for figure in (change.base, change.new))
-    ratios = [change.ratio for change in changes if change.ratio]
-    if ratios:
+    if ratios := [change.ratio for change in changes if change.ratio]:
         pairs += [("change", f"new / base - 1{factor_legend(ratios)}, of the two medians; its "
-                             f"interval {HOW[unit]}") for unit in units]
-    for unit in units:
-        pairs += marks_pairs([change for one in comparisons if one.unit is unit
-                              for change in one.changes()], unit)
-    means = [mean for one in comparisons for mean in one.geomeans.values()]
-    if means:
+                             f"interval {HOW[unit]}") for unit in by_unit]
+    for unit, found in by_unit.items():
+        pairs += marks_pairs(found, unit)
+    if means := [mean for one in comparisons for mean in one.geomeans.values()]:
         every = "; all: exact counts and rows that wait for a 40 ms timer too"
-        pairs.append((wording.MEAN,
-                      f"geometric mean of new / base over rows, within each {units[0].value}"
-                      + every * any(mean.every for mean in means)))
+        pairs.append((wording.MEAN, "geometric mean of new / base over rows, within each "
+                                    f"{comparisons[0].unit.value}"
+                                    + every * any(mean.every for mean in means)))
     return pairs
 
 

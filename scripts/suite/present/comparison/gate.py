@@ -7,17 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from suite import stats
-from suite.base import units
+from suite.base import grouped, units
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit
 from suite.decide.comparison.model import Comparison
 from suite.decide.gate import REGRESSION, UNDECIDED, WITHIN, Gate, GateRow, Gates
+from suite.observe.frame import Matrix
 from suite.present.answers import labelled
-from suite.present.comparison import wording
+from suite.present.comparison import records, wording
 from suite.present.comparison.document import sides_pairs, title_of
-from suite.present.comparison.records import comparisons_json
 from suite.present.table import Fields
-from suite.present.tables.model import Column, Document, Group, Item, Pair, Section, Table
+from suite.present.tables.model import Document, Group, Pair, Section, Table, text_columns
 from suite.result.plan import Plan
 
 FIELDS = ("gate", "unit", "new_name", "row", "value", "low", "high", "limit", "noise_floor",
@@ -69,24 +69,22 @@ def confidence_text(gates: Gates) -> str:
 
 def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
     rows = gates.rows
-    keys = [("gate", [row.gate.metric.name for row in rows])]
+    keys = {"gate": [row.gate.metric.name for row in rows]}
     if len(comparisons) > 1:
-        keys.append(("new", [row.comparison.new.name for row in rows]))
-    keys += [(axis, [row.row.axes.get(axis, "") or "none" for row in rows])
-             for axis in wording.axes_of(comparisons)]
+        keys["new"] = [row.comparison.new.name for row in rows]
+    keys |= {axis: [row.row.axes.get(axis, "") or "none" for row in rows]
+             for axis in wording.axes_of(comparisons)}
     texts = list(map(figure_texts, rows))
-    floors = [units.noise_text(floor) if floor else "" for floor in map(same_of, rows)]
-    unit = comparisons[0].unit.value
-    heads = {"change" if row.gate.relative else "value" for row in rows}
-    columns = [("figure" if len(heads) > 1 else heads.pop(), [first for first, _ in texts]),
-               (f"{confidence_text(gates)} CI", [within for _, within in texts]),
-               ("A/A", floors), ("limit", [row.gate.limit_text for row in rows]),
-               (f"{unit}s", list(map(rounds_item, rows)))]
-    shown = [Column(head, tuple(map(Item, items))) for head, items in columns if any(items)]
-    verdicts = Column("verdict", tuple(Item(row.verdict) for row in rows), left=True)
+    columns = {"figure": [first for first, _ in texts],
+               f"{confidence_text(gates)} CI": [interval for _, interval in texts],
+               "A/A": [units.noise_text(same) if (same := same_of(row)) else "" for row in rows],
+               "limit": [row.gate.limit_text for row in rows],
+               f"{comparisons[0].unit.value}s": list(map(rounds_item, rows))}
+    shown = text_columns({head: items for head, items in columns.items() if any(items)})
+    verdicts = text_columns({"verdict": (row.verdict for row in rows)}, left=True)
     breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
-    return Table(tuple(Column(head, tuple(map(Item, items)), left=True) for head, items in keys),
-                 (Group("", (*shown, verdicts)),), "", tuple(breaks))
+    return Table(text_columns(keys, left=True), (Group("", (*shown, *verdicts)),),
+                 breaks=tuple(breaks))
 
 
 def row_text(row: GateRow) -> str:
@@ -95,22 +93,19 @@ def row_text(row: GateRow) -> str:
 
 def more_lines(gates: Gates) -> list[str]:
     """The commands that add the rounds or sessions which open rows need."""
-    lines: dict[str, int] = {}
+    needs: list[tuple[Matrix, float]] = []
     for row in filter(is_open, gates.rows):
+        matrix = row.comparison.new.matrix
         if row.comparison.unit is Unit.SESSION:
             fewest = stats.rounds_deciding(gates.tested, row.gate.relative is False)
             wanted = max(fewest, stats.SIDES_NEEDED, 0 if math.isinf(row.rounds) else row.rounds)
-            needs = [(side.matrix, wanted - len(side.sessions)) for side in row.comparison.sides]
+            needs += [(side.matrix, wanted - len(side.sessions)) for side in row.comparison.sides]
         elif math.isfinite(row.rounds):
-            matrix = row.comparison.new.matrix
-            needs = [(matrix, math.ceil((row.rounds - matrix.rounds) / matrix.result.plan.rounds))]
-        else:
-            needs = []
-        for matrix, missing in needs:
-            command = f"uncork run --more {shlex.quote(str(matrix.result.folder))}"
-            lines[command] = max(lines.get(command, 0), int(missing))
-    return [f"{command}   # {units.counted_text(times, 'time')}"
-            for command, times in lines.items() if times > 0]
+            needs.append((matrix, (row.rounds - matrix.rounds) / matrix.result.plan.rounds))
+    times = grouped((matrix.result.folder, math.ceil(missing)) for matrix, missing in needs)
+    return [f"uncork run --more {shlex.quote(str(folder))}   # "
+            f"{units.counted_text(max(missing), 'time')}"
+            for folder, missing in times.items() if max(missing) > 0]
 
 
 def plan_text(needed: str) -> str:
@@ -182,14 +177,15 @@ def row_record(row: GateRow) -> Fields:
 def row_json(row: GateRow) -> dict[str, Any]:
     """One row as JSON; infinite figures are null."""
     offset, figure = float(row.gate.relative), row.figure  # a ratio becomes a change
-    ends = figure.interval[:2] if figure and figure.interval else None
-    known = figure is not None and math.isfinite(figure.value)
+
+    def known(value: float) -> float | None:
+        return value - offset if math.isfinite(value) else None
+
     return {"gate": row.gate.text, "metric": row.gate.metric.name, "relative": row.gate.relative,
-            "limit": row.gate.limit - offset, "base": row.row.base.name if row.row.base else None,
-            "new": row.row.new.name if row.row.new else None, "axes": dict(row.row.axes),
-            "figure": figure.value - offset if figure and known else None,
-            "interval": [end - offset if math.isfinite(end) else None for end in ends]
-            if ends else None,
+            "limit": row.gate.limit - offset, **records.row_json(row.row),
+            "figure": known(figure.value) if figure else None,
+            "interval": list(map(known, figure.interval[:2])) if figure and figure.interval
+            else None,
             "exact": row.exact, "noise_floor": wording.floor_fraction(same_of(row)),
             "verdict": row.verdict, "why": row.why or None,
             "rounds": int(row.rounds) if math.isfinite(row.rounds) and not row.exact else None}
@@ -201,7 +197,7 @@ def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
     return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
                     fields=[*FIELDS[:4], *wording.axes_of(comparisons), *FIELDS[4:]],
                     records=lambda: map(row_record, gates.rows),
-                    data=lambda: comparisons_json(comparisons) | {
+                    data=lambda: records.comparisons_json(comparisons) | {
                         "gates": [row_json(row) for row in gates.rows],
                         "missing": [gate.text for gate in gates.missing],
                         "confidence": 1 - gates.alpha, "status": gates.status})

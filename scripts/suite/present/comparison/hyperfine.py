@@ -18,26 +18,23 @@ from suite.result.plan import folders_of
 WORK = ("messages", "bytes")  # words that set the amount of work of a run
 
 
-def fixed_work_check(side: Side, cell: Cell) -> None:
-    """UsageError for a cell that ends after a set time, not after a set amount of work."""
+def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
+    """One entry with times in seconds; None without a good round. UsageError for a cell that ends
+    after a set time, not after a set amount of work."""
     if not any(cell.given.get(word, cell.words.get(word)) for word in WORK):
         name = cell.name or side.matrix.result.name
         raise UsageError(f"--hyperfine: {name} runs for a set time, so that its time says nothing: "
                          f"give {'= or '.join(WORK)}= to uncork run")
-
-
-def entry_json(row: Row, side: Side, cell: Cell) -> dict[str, Any] | None:
-    """One entry with times in seconds; None without a good round."""
     known = {name: side.matrix.series(cell.name, name).values.tolist()
              for name in ("time", "user", "system")}
     means = {name: statistics.fmean(values) for name, values in known.items() if values}
     times = known["time"]
     if not times:
         return None
-    deviation = statistics.stdev(times) if len(times) > 1 else None
     return {
         "command": command_by_hand(cell.given or cell.words, folders_of(side.matrix.result.plan)),
-        "mean": means["time"], "stddev": deviation, "median": statistics.median(times),
+        "mean": means["time"], "stddev": statistics.stdev(times) if len(times) > 1 else None,
+        "median": statistics.median(times),
         "user": means.get("user"), "system": means.get("system"),
         "min": min(times), "max": max(times), "times": times, "exit_codes": [0] * len(times),
         "parameters": {"side": side.name,
@@ -50,9 +47,6 @@ def render(comparisons: Sequence[Comparison]) -> str:
     entries: list[dict[str, Any]] = []
     for comparison in comparisons:
         times_check(comparison, "--hyperfine")
-        for row, side, cell in comparison.cells():
-            fixed_work_check(side, cell)
-            entry = entry_json(row, side, cell)
-            if entry and entry not in entries:
-                entries.append(entry)
+        found = [entry_json(*place) for place in comparison.cells()]
+        entries += [entry for entry in found if entry and entry not in entries]
     return json.dumps({"results": entries}, indent=2) + "\n"

@@ -18,6 +18,13 @@ FIELDS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new
           "base_censored", "new_censored")
 
 
+def judged_fields(change: Change) -> dict[str, Any]:
+    """What CSV and JSON have alike of a change."""
+    return {"status": change.contrast.status.value, "confidence": 1 - change.judged.family.alpha,
+            "verdict": verdict_name(change.judged), "detectable": change.judged.detectable,
+            "noise_floor": wording.floor_fraction(change.same)}
+
+
 def change_ratio_fields(ratio: stats.Estimate | None) -> Fields:
     return {} if ratio is None else {
         **estimate_fields("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
@@ -27,11 +34,8 @@ def change_fields(change: Change | None) -> Fields:
     """FIELDS of one row and one metric; empty where a side has no such figure."""
     return {} if change is None else {
         **figure_fields("base", change.base), **figure_fields("new", change.new),
-        **change_ratio_fields(change.ratio),
-        "status": change.contrast.status.value, "confidence": 1 - change.judged.family.alpha,
-        "verdict": verdict_name(change.judged), "detectable": change.judged.detectable,
-        "base_outliers": change.outliers[0], "new_outliers": change.outliers[1],
-        "noise_floor": wording.floor_fraction(change.same)}
+        **change_ratio_fields(change.ratio), **judged_fields(change),
+        "base_outliers": change.outliers[0], "new_outliers": change.outliers[1]}
 
 
 def comparison_fields(comparisons: Sequence[Comparison]) -> list[str]:
@@ -65,10 +69,7 @@ def change_ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
 def change_json(change: Change) -> dict[str, Any]:
     return {"base": figure_json(change.base), "new": figure_json(change.new),
             "ratio": change_ratio_json(change.ratio) if change.ratio else None,
-            "status": change.contrast.status.value,
-            "confidence": 1 - change.judged.family.alpha, "verdict": verdict_name(change.judged),
-            "detectable": change.judged.detectable,
-            "noise_floor": wording.floor_fraction(change.same),
+            **judged_fields(change),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
 

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Changes, intervals, verdicts and sample sizes as short texts, for tables and blocks. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from suite.base.text import listed_text
-from suite.base.units import change_texts, counted_text, interval_text, is_factor, noise_text
+from suite.base.units import counted_text, noise_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Unit, Verdict
 from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side, judged_rows
 from suite.observe.metrics import Metric
 from suite.present.answers import opposed_text
-from suite.present.judged import judged_marked, marked
 
 NOTHING = "-"
 CHANGE, INTERVAL, MDE, OUTLIERS = "change", "95% CI", "MDE", "outliers"  # heads of columns
@@ -23,35 +22,11 @@ def metric_title(metric: Metric, unit: str) -> str:
     return f"{name}{', ' if unit else ''}{unit} ({metric.better} is better)"
 
 
-def side_text(side: Side, known: Collection[str] = ()) -> str:
-    """The name of a side, without parts that are known, and the words that select its cells."""
+def side_text(side: Side) -> str:
+    """The name of a side, without its words, and the words that select its cells."""
     words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in words.split()
-                    and part not in known)
+    name = " ".join(part for part in side.name.split() if part not in words.split())
     return "; ".join(filter(None, (name, words)))
-
-
-def has_factors(comparison: Comparison, metric: Metric) -> bool:
-    """Whether a change of the column is beyond a factor of 3: then all are printed as factors."""
-    return any(is_factor(*change.ratio.span) for change in comparison.changes(metric.name)
-               if change.ratio and change.verdict is not Verdict.WITHHELD)
-
-
-def change_item_texts(change: Change | None, factors: bool) -> tuple[str, str]:
-    """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`, and its interval, `exact`
-    or NOTHING. factors: has_factors() of its column."""
-    if change is None:
-        return NOTHING, NOTHING
-    texts = change_texts(*change.ratio.span, factors=factors) if change.ratio else [NOTHING]
-    interval = NOTHING if change.verdict is Verdict.WITHHELD else (
-        "exact" if change.verdict is Verdict.EXACT else interval_text(texts) or NOTHING)
-    return judged_marked(texts[0], change.judged), interval
-
-
-def mean_item_texts(mean: Mean, factors: bool) -> dict[str, str]:
-    """The same of a geometric mean, by the head of their column."""
-    texts = change_texts(*mean.ratio.span, factors=factors)
-    return {CHANGE: marked(texts[0], mean.verdict), INTERVAL: interval_text(texts) or NOTHING}
 
 
 def axes_of(comparisons: Sequence[Comparison]) -> list[str]:
@@ -75,18 +50,14 @@ def opposed_of(comparison: Comparison, metric: Metric) -> str:
     return opposed_text(judged_rows(comparison.rows, metric), metric)
 
 
-def rows_left_out(comparison: Comparison, mean: Mean) -> str:
-    """`cork (n=3), nagle (exact counts)`: the rows that a geometric mean leaves out, and why."""
-    return listed_text([f"{row_name(comparison.rows[place])} ({why})"
-                        for place, why in mean.left_out.items()])
-
-
 def mean_text(comparison: Comparison, metric: Metric) -> str:
     """The rows of a geometric mean, or the reason for its absence; empty if no row changed."""
     mean, opposed = comparison.geomeans.get(metric.name), opposed_of(comparison, metric)
     if mean is None:
         return f"no {MEAN}: {opposed}" if opposed else ""
-    without = f", without {rows_left_out(comparison, mean)}" if mean.left_out else ""
+    left_out = listed_text([f"{row_name(comparison.rows[place])} ({why})"
+                            for place, why in mean.left_out.items()])
+    without = f", without {left_out}" if left_out else ""
     return "; ".join(filter(None, (mean_size(comparison, mean) + without, opposed)))
 
 
@@ -102,12 +73,12 @@ def span_text(numbers: Sequence[int]) -> str:
 
 
 def floor_text(metric: Metric, floor: float | None, unit: Unit = Unit.ROUND) -> str:
-    """`; A/A max 5.3%`, the widest A/A interval of the rows; empty for a count without one. Where
+    """`A/A max 5.3%`, the widest A/A interval of the rows; empty for a count without one. Where
     kernels are booted it is that within a boot, which has both runs of the baseline."""
     if floor is None and metric.counts:
         return ""
     boot = " within a boot" if unit is Unit.BOOT else ""
-    return f"; A/A{boot} " + ("unknown" if floor is None else f"max {noise_text(floor)}")
+    return f"A/A{boot} " + ("unknown" if floor is None else f"max {noise_text(floor)}")
 
 
 def order_text(comparison: Comparison, changes: Sequence[Change]) -> list[str]:
@@ -132,17 +103,14 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
         return ", ".join([*parts, "the same count in each"])
     known = any(change.ratio and change.ratio.interval for change in changes)
     test = "signed-rank" if comparison.paired else "rank-sum"
-    parts.append(f"{test} CI" if known else "no CI")
-    few = [change.contrast.sessions for change in changes
-           if change.contrast.ratio and change.contrast.ratio.spread]
-    if few:
-        parts.append(f"{max(few)} sessions")
-    fewest = min((ratio.independent for change in changes if (ratio := change.contrast.ratio)
-                  and ratio.correlated), default=None)
-    if fewest is not None:
-        parts.append(f"as {fewest:.0f} independent")
-    family = comparison.family(metric.name)
-    if family.tested > 1:
-        parts.append(f"FCR over {family.tested} rows")
-    return ", ".join(parts) + floor_text(metric, comparison.same_widest(metric.name),
-                                         comparison.unit)
+    ratios = [(ratio, change.contrast.sessions) for change in changes
+              if (ratio := change.contrast.ratio)]
+    sessions = [number for ratio, number in ratios if ratio.spread]
+    independent = [ratio.independent for ratio, _ in ratios if ratio.correlated]
+    tested = comparison.family(metric.name).tested
+    return ", ".join(filter(None, [
+        *parts, f"{test} CI" if known else "no CI",
+        f"{max(sessions)} sessions" if sessions else "",
+        f"as {min(independent):.0f} independent" if independent else "",
+        f"FCR over {tested} rows" if tested > 1 else "",
+        floor_text(metric, comparison.same_widest(metric.name), comparison.unit)]))

@@ -12,7 +12,7 @@ from suite.base.text import say
 from suite.base.units import scale_choose
 from suite.base.words import words_split, words_text
 from suite.decide.comparison.build import compare_pair, geomeans_every
-from suite.decide.comparison.differences import axis_hint, declared_check
+from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison, Side
 from suite.decide.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.decide.replays import metrics_claimed
@@ -23,14 +23,13 @@ from suite.observe.measured import STREAMS
 from suite.observe.metrics import METRICS, Metric
 from suite.observe.selection import Selection, cells_select
 from suite.present.claims import publication_pairs
-from suite.present.columns import Footnotes, figure_note, value_item
+from suite.present.columns import Footnotes, figure_note, value_item, width_item
 from suite.present.comparison import document, wording
 from suite.present.heading import words_common
 from suite.present.mail import foot
-from suite.present.mail.command import RESULTS, SEED_WORD, command_words, is_derivable
-from suite.present.tables.model import Document, Group, Pair, Section, Table
+from suite.present.mail.command import RESULTS, command_words, is_derivable
+from suite.present.tables.model import Column, Document, Group, Pair, Section, Table
 from suite.result.files import SCENARIO
-from suite.result.plan import Build
 from suite.scenario.scenario import scenario_load
 
 EVERYTHING = "everything"  # the name of a side without words
@@ -45,42 +44,33 @@ def legend_pairs(marks: Sequence[Pair]) -> list[Pair]:
     return [("legend", "; ".join(texts))] if texts else []
 
 
-def comparison_tables(comparison: Comparison, notes: Footnotes) -> list[Table]:
-    """Those of `compare` without its third group of columns: the MDE and outliers."""
-    return [replace(table, groups=table.groups[:2])
-            for table in document.tables_build(comparison, notes)]
-
-
 def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], metric: Metric,
                 notes: Footnotes) -> Table:
     """The medians of a metric that some of these cells have. axes: the words that name them."""
     found = [summary.figures[cell.name].get(metric.name) for cell in cells]
     known = [figure for figure in found if figure]
     scale = scale_choose((figure.median for figure in known), metric.unit)
-    items = [value_item(cell, figure, metric, scale, notes, metric is summary.metrics[0],
-                        figure_note(summary.matrix, cell, metric))
-             for cell, figure in zip(cells, found, strict=True)]
+    medians = Column("median", tuple(
+        value_item(cell, figure, metric, scale, notes, metric is summary.metrics[0],
+                   figure_note(summary.matrix, cell, metric))
+        for cell, figure in zip(cells, found, strict=True)))
+    widths = Column("+/-", tuple(map(width_item, found)))
     floor = max(filter(None, (same.reach for same in summary.same[metric.name].values())),
                 default=None)
     rounds = wording.span_text([figure.rounds for figure in known])
     return Table(document.key_columns(axes, [cell.axes for cell in cells]),
-                 (Group("", tuple(document.figure_columns("median", items, found))),),
+                 (Group("", (medians,) if widths.is_empty else (medians, widths)),),
                  wording.metric_title(metric, scale.unit),
-                 below=f"n={rounds} round{'s' if rounds != '1' else ''}, medians"
-                       + wording.floor_text(metric, floor))
+                 below=", ".join(filter(None, [
+                     f"n={rounds} round{'s' if rounds != '1' else ''}", "medians",
+                     wording.floor_text(metric, floor)])))
 
 
-def sides_name(base: Side, new: Side) -> tuple[str, str]:
-    """The names of both sides in a block: builds have their revisions if these differ."""
-    used = [side.matrix.result.plan.programs.builds.get(build_of(side.words)) or Build()
-            for side in (base, new)]
-    named = [replace(side, name=build.revision)
-             for side, build in zip((base, new), used, strict=True)]
-    builds = (BUILD in base.words and all(side.name for side in named)
-              and named[0].name != named[1].name)
-    first, second = (wording.side_text(side) or EVERYTHING
-                     for side in (named if builds else (base, new)))
-    return first, second
+def side_name(side: Side) -> str:
+    """The name of a side in a block; a build has its revision."""
+    build = side.matrix.result.plan.programs.builds.get(build_of(side.words))
+    revision = build.revision if build and BUILD in side.words else ""
+    return wording.side_text(replace(side, name=revision or side.name)) or EVERYTHING
 
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
@@ -89,7 +79,7 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
     cells = [cell for _, _, cell in comparison.cells()]
     in_sides = comparison.base.words.keys() & comparison.new.words.keys()  # stand in base and new
     words = words_common(cells, [*comparison.axes, *in_sides])
-    heads = list(zip(("base", "new"), sides_name(*comparison.sides), strict=True))
+    heads = [("base", side_name(comparison.base)), ("new", side_name(comparison.new))]
     if not any(row.changes for row in comparison.rows):
         reason = next((f" ({cell.reasons[0]})" for cell in cells if cell.reasons), "")
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "
@@ -101,7 +91,8 @@ def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
     shown = replace(comparison, metrics=tuple(filter(comparison.is_known, comparison.metrics)),
                     notes=tuple(note for note in comparison.notes if note != TIMES_INVALID))
     notes = Footnotes()
-    tables = comparison_tables(shown, notes)
+    tables = [replace(table, groups=table.groups[:2])  # without the MDE and outliers
+              for table in document.tables_build(shown, notes)]
     # Of two results the foot describes the base; `differs` says what is not the same for new.
     measured = [cell for _, side, cell in comparison.cells()
                 if comparison.within or side is comparison.base]
@@ -117,14 +108,10 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                geomean_all: bool = False) -> Document:
     """The block of two sides of one result, or of two results. UsageError where a ratio between the
     sides has no meaning. declared: the axis of the comparison."""
-    comparison = compare_pair(matrices, base, new, metrics, declared)
-    declared_check(comparison, declared)
-    for difference in comparison.refusing:
-        raise UsageError(
-            f"{difference.text}: ratios across that say nothing, and none are posted"
-            f"{axis_hint(comparison, declared, [difference])}")
+    comparison = refusals_check(compare_pair(matrices, base, new, metrics, declared), declared)
     comparison = geomeans_every(comparison) if geomean_all else comparison
-    return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
+    commands = [words for matrix in matrices for words in commands_of(matrix)]
+    return comparison_block(comparison, commands, declared)
 
 
 def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> Document:
@@ -148,15 +135,6 @@ def cells_block(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
         *publication_pairs(matrix)], commands=commands_of(matrix))
 
 
-def commands_join(results: Sequence[Sequence[Sequence[str]]]) -> list[tuple[str, ...]]:
-    """All commands of each result. If they differ in the seed only, one command without a seed."""
-    unseeded = {tuple(word for word in words if not word.startswith(f"{SEED_WORD}="))
-                for commands in results for words in commands}
-    if len(unseeded) == 1 < len(results):
-        return list(unseeded)
-    return [tuple(words) for commands in results for words in commands]
-
-
 def commands_of(matrix: Matrix) -> list[list[str]]:
     """For each session of a result the words of `uncork run` that measure it again."""
     scenario, plan = matrix.result.scenario, matrix.result.plan
@@ -177,8 +155,8 @@ def netdev_metrics(matrices: Sequence[Matrix]) -> list[Metric]:
     """Throughput (bandwidth of streams, else messages per second) and NETDEV, as far as known."""
     streams = dict.fromkeys(cell.words.get("workload") in STREAMS
                             for matrix in matrices for cell in matrix.cells.values())
-    throughput = ["bandwidth" if stream else "messages_per_second" for stream in streams]
-    asked = [METRICS[name] for name in (*throughput, *NETDEV)]
+    asked = [METRICS[name] for name in (
+        *("bandwidth" if stream else "messages_per_second" for stream in streams), *NETDEV)]
     known = [metric for metric in asked
              if any(matrix.frame[metric.name].notna().any() for matrix in matrices)]
     unknown = ", ".join(metric.name for metric in asked if metric not in known)

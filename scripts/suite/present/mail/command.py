@@ -16,7 +16,6 @@ from suite.scenario.scenario import Scenario
 
 RUN_COMMAND = "uncork run"
 INDENT = "  "
-SEED_WORD = "seed"
 RESULTS = "results"  # the folder of the repository for results of several sessions
 
 
@@ -38,7 +37,7 @@ def command_words(scenario: Scenario, plan: Plan, shipped: Scenario | None) -> l
     """The words after `uncork run`. shipped: the scenario of this name in scenarios/, if any."""
     if shipped is not None and not is_derivable(shipped, scenario):
         shipped = None
-    wanted = typed_words(scenario) | {"rounds": str(plan.rounds), SEED_WORD: str(plan.seed)}
+    wanted = typed_words(scenario) | {"rounds": str(plan.rounds), "seed": str(plan.seed)}
     known = typed_words(shipped) if shipped else {}
     if "baseline" not in known and wanted.get("baseline") == baseline_default(
             plan.cells, plan.axes):

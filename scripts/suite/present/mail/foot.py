@@ -15,18 +15,12 @@ from suite.present.tables.model import Pair
 from suite.result.machine import Machine
 from suite.result.plan import builds_text
 
-# parts of a processor's name that say nothing about it
-CPU_NOISE = re.compile(r"\((?:R|TM)\)|(?: CPU)? @ \S+| CPU$", re.IGNORECASE)
 # what a block names of the facts that differ, by kind, or by kind and name; of others their number
 NAMED = frozenset(("words", "binaries", "subject", ("kernel", "kernel"),
                    ("clocksource", "clocksource")))
 PATH = re.compile(r"(^|[:,])[~.]*/")  # a word with a path: base, new and the command have it
 LOOPBACK = "lo"  # the loopback device of every system begins so
 NO_NETWORK = {"null": "none, nothing is sent", "unix": "Unix sockets"}  # by transport
-
-
-def cpu_name(name: str) -> str:
-    return " ".join(CPU_NOISE.sub(" ", name).split())
 
 
 def mitigations_text(machine: Machine) -> str:
@@ -95,14 +89,16 @@ def measured_pairs(matrix: Matrix, cells: Sequence[Cell], comparison: Comparison
     matrices = [side.matrix for side in comparison.sides] if comparison else [matrix]
     compared, others = (differences_text(one for one in differences if one.declared is declared)
                         for declared in (True, False))
-    programs, emulated = matrix.result.plan.programs, sum(bool(cell.emulated) for cell in cells)
+    programs = matrix.result.plan.programs
+    emulated = sum(bool(cell.emulated) for cell in (
+        (cell for _, _, cell in comparison.cells()) if comparison else cells))
     builds = "" if any(one.kind == "binaries" for one in differences) else builds_text(
         matrix.result.plan)
     secure = any(cell.words.get("security", "plain") != "plain" for cell in cells)
     pairs = [
         ("subject", "; ".join(filter(None, dict.fromkeys(map(heading.subjects_text, matrices))))),
         ("machine", heading.machines_text(matrix, cells, lambda machine: ", ".join(
-            (heading.machine_text(machine, cpu_name), mitigations_text(machine))))),
+            (heading.machine_text(machine), mitigations_text(machine))))),
         ("emulated", f"{counted_text(emulated, 'cell')}: {EXACT_ONLY}" if emulated else ""),
         ("network", network_text(matrix, cells)),
         ("tls", heading.security_text(matrix) if secure else ""),

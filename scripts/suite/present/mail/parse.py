@@ -12,7 +12,7 @@ from email.parser import BytesParser
 from functools import cached_property
 
 from suite.observe.metrics import METRICS
-from suite.present.comparison.wording import MEAN_EVERY
+from suite.present.comparison.wording import MEAN_EVERY, metric_title
 from suite.present.mail.command import RUN_COMMAND
 
 QUOTED = re.compile(r"^\s*(?:>\s?)*\s*")
@@ -20,12 +20,12 @@ FOLDED = str.maketrans({"\u00b1": "+/-", "\u00b5": "u", "\u03bc": "u", "\u2192":
                         "\u00a0": " ", "\r": ""})
 HEAD = re.compile(r"(?:- )?(?:base|cells): +\S")  # with which a block begins
 LABEL = re.compile(r"(?:^| )(?:- )?(base|cells|new|axis|with): +")  # of the lines above the tables
-TITLE = re.compile(r"(?:\*\*)?(\w[\w ]*?)(?:, \S+)? \((?:lower|higher) is better\)(?:\*\*)?")
+TITLES = {metric_title(metric, "").partition(" (")[0]: name for name, metric in METRICS.items()}
+TITLE = re.compile(rf"(?<!\S)(?:\*\*)?({'|'.join(TITLES)})(?:, \S+)? "
+                   r"\((?:lower|higher) is better\)")
 WORD = re.compile(r"[a-z][a-z0-9_.-]*=\S+")
 LAYOUT = re.compile(r"\||[-:|]{2,}")  # the rule below the heads, which may be wrapped, and pipes
 FENCE = "```"
-CHECKOUT = "scripts/"  # before the command of a checkout
-SIGNATURE = "-- "
 NO_TEXT = "nothing"  # in place of words that one of the two blocks lacks
 
 
@@ -35,17 +35,19 @@ class PostedBlock:
 
     lines: Sequence[str]
 
+    @property
+    def text(self) -> str:
+        """The whole block in one line: a mail program may have broken titles and heads."""
+        return " ".join(self.lines)
+
     @cached_property
     def metrics(self) -> list[str]:
-        titles = filter(None, map(TITLE.fullmatch, self.lines))
-        names = (title[1].lower().replace(" ", "_") for title in titles)
-        return [name for name in dict.fromkeys(names) if name in METRICS]
+        return list(dict.fromkeys(TITLES[title[1]] for title in TITLE.finditer(self.text)))
 
     @cached_property
     def heads(self) -> Mapping[str, str]:
         """The texts above the first table, by label."""
-        end = next(place for place, line in enumerate(self.lines) if TITLE.fullmatch(line))
-        _, *parts = LABEL.split(" ".join(self.lines[:end]))
+        _, *parts = LABEL.split(TITLE.split(self.text)[0].rstrip())
         return dict(zip(parts[::2], parts[1::2], strict=True))
 
     @property
@@ -55,7 +57,7 @@ class PostedBlock:
     @property
     def geomean_all(self) -> bool:
         """Whether its geometric means are those of geomean=all."""
-        return any(MEAN_EVERY in line for line in self.lines)
+        return MEAN_EVERY in self.text
 
     @cached_property
     def words_placed(self) -> list[tuple[str, str]]:
@@ -68,35 +70,13 @@ class PostedBlock:
         return [word for word, _ in self.words_placed]
 
 
-def flowed_join(text: str, without_space: bool) -> str:
-    """The paragraphs of a format=flowed text (RFC 3676): a line that ends with a space continues in
-    the next line of the same quoting depth. without_space: DelSp=yes removes this space."""
-    lines: list[tuple[int, str]] = []
-    flows = False  # the last line continues
-    for line in text.splitlines():
-        depth = len(line) - len(line.lstrip(">"))
-        bare = line[depth:].removeprefix(" ")  # space-stuffing
-        if flows and lines[-1][0] == depth and bare != SIGNATURE:
-            lines[-1] = depth, lines[-1][1] + bare
-        else:
-            lines.append((depth, bare))
-        flows = bare.endswith(" ") and bare != SIGNATURE
-        if flows and without_space:
-            lines[-1] = depth, lines[-1][1].removesuffix(" ")
-    return "\n".join(">" * depth + " " * bool(depth) + bare for depth, bare in lines)
-
-
 def decoded_text(part: EmailMessage) -> str:
     """The text of one part; bytes that its character set does not have are replaced."""
     try:
-        text = part.get_content()
+        return str(part.get_content())
     except LookupError:  # an unknown character set
         payload = part.get_payload(decode=True)
-        text = payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
-    declared = part["Content-Type"].params if "Content-Type" in part else {}
-    if declared.get("format", "").lower() == "flowed":
-        return flowed_join(text, declared.get("delsp", "").lower() == "yes")
-    return str(text)
+        return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
 def mail_text(data: bytes) -> str:
@@ -116,9 +96,7 @@ def lines_bare(text: str) -> list[tuple[int, str]]:
     for line in text.translate(FOLDED).splitlines():
         bare = QUOTED.sub("", line)
         depth = line[:len(line) - len(bare)].count(">")
-        bare = bare.rstrip()
-        if bare.startswith(CHECKOUT + RUN_COMMAND):
-            bare = bare.removeprefix(CHECKOUT)
+        bare = re.sub(rf"^scripts/{RUN_COMMAND}", RUN_COMMAND, bare.rstrip())  # of a checkout
         before = lines[last[depth]][1] if depth in last else ""
         if before.endswith("\\"):
             lines[last[depth]] = depth, before[:-1] + bare

@@ -2,15 +2,17 @@
 """The page of a result, or of two results that are compared. Pure: gives a string."""
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+
+import pandas as pd
 
 from suite.base.by_hand import by_hand_lines
 from suite.decide.claims import ClaimVerdict
 from suite.decide.comparison.model import Comparison
 from suite.decide.summary import Summary
 from suite.observe.machines import machines_group
+from suite.observe.results import Result
 from suite.observe.selection import Layout
 from suite.present.answers import deciding_pairs
 from suite.present.claims import OUTCOMES, outcome_texts
@@ -20,52 +22,32 @@ from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines, word_quoted
 from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figure_element
 from suite.present.table import answers_and_opposed, answers_of, result_document
-from suite.present.tables.html import details, document_elements, element, page_text, pairs_list
-from suite.present.tables.model import Document, Section
+from suite.present.tables import html
+from suite.present.tables.html import element
+from suite.present.tables.model import Document, Group, Section, Table, text_columns
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
 
 PAGE_FOLDER = Path(__file__).resolve().parent
 NOTHING_LOADED = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+READING = ("table", "compare", "plot", "check", "paste", "report")  # commands for a result
+READING_TWO = ("compare", "paste", "report")
 PageSection = tuple[str, str, Sequence[ET.Element]]  # id, heading, elements
 
 
-def verdicts_elements(verdicts: Sequence[ClaimVerdict]) -> list[ET.Element]:
-    items = [element("li", element("span", OUTCOMES[verdict.outcome], class_="outcome"),
-                     verdict.says,
-                     element("div", element("code", verdict.claim.that), class_="remark"),
-                     *(element("div", remark, class_="remark")
-                       for remark in outcome_texts(verdict)),
-                     class_=verdict.outcome.replace(" ", "-"))
-             for verdict in verdicts]
-    return [element("ul", *items, class_="verdicts")]
-
-
-def facts_flat(facts: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    flat: dict[str, str] = {}
-    for name, value in facts.items():
-        if isinstance(value, Mapping):
-            flat |= facts_flat(value, f"{before}{name}.")
-        else:
-            flat[f"{before}{name}"] = " ".join(str(value).split())
-    return flat
-
-
 def facts_table(machines: Iterable[Machine]) -> ET.Element:
-    """All facts of each machine. Those that differ between machines come first, highlighted."""
-    flat = [facts_flat({**machine.facts, "doctor": findings_last(machine.inspections)})
+    """All facts of each machine; those that differ between machines come first, above a rule."""
+    flat = [pd.json_normalize({**machine.facts, "doctor": findings_last(machine.inspections)}
+                              ).iloc[0].map(lambda value: " ".join(str(value).split()))
             for machine in machines]
-    names = dict.fromkeys(name for facts in flat for name in facts)
-    differing = {name for name in names if len({facts.get(name) for facts in flat}) > 1}
-    rows = [element("tr", element("td", name, class_="name"),
-                    *(element("td", facts.get(name, ""), class_="fact") for facts in flat),
-                    class_="differing" if name in differing else None)
-            for name in sorted(names, key=lambda name: name not in differing)]
-    head = element("tr", element("th", "fact", scope="col"),
-                   *(element("th", f"machine {number}", scope="col")
-                     for number in range(1, len(flat) + 1)))
-    return element("div", element("table", element("thead", head), element("tbody", *rows)),
-                   class_="wide")
+    frame = pd.concat(flat, axis=1).fillna("")
+    differing = frame.nunique(axis=1) > 1
+    frame = frame.loc[differing.sort_values(ascending=False, kind="stable").index]
+    names, *facts = text_columns({"fact": frame.index} | {
+        f"machine {number}": frame.iloc[:, number - 1] for number in range(1, len(flat) + 1)},
+        left=True)
+    return html.table_element(Table((names,), (Group("", tuple(facts)),),
+                               breaks=(int(differing.sum()),)))
 
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
@@ -74,7 +56,8 @@ def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
-    return [*pairs_list(texts), details(facts, facts_table(machines), open_=len(machines) > 1)]
+    return [*html.pairs_list(texts),
+            html.details(facts, facts_table(machines), open_=len(machines) > 1)]
 
 
 def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
@@ -83,14 +66,18 @@ def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
     sections = [Section(document.differences_pairs(one) if one.within else (),
                         document.tables_build(one, notes),
                         f"{one.new.name} against {one.base.name}") for one in comparisons]
-    return document_elements(Document("", sections, document.comparison_foot(comparisons, notes)))
+    foot = document.comparison_foot(comparisons, notes)
+    return html.document_elements(Document("", sections, foot))
 
 
-def commands_elements(measuring: Sequence[Sequence[str]], reading: Sequence[str]
-                      ) -> list[ET.Element]:
-    lines = ["\n".join(command_lines(words)) for words in measuring]
-    return [element("p", "To measure it again:"), element("pre", "\n".join(lines)),
-            element("p", "From the records:"), element("pre", "\n".join(reading))]
+def commands_elements(measuring: Sequence[Sequence[str]], reading: Iterable[str],
+                      *results: Result) -> list[ET.Element]:
+    """The commands that measure the results again, and those that read them. reading: names."""
+    measured = "\n".join(line for words in measuring for line in command_lines(words))
+    folders = " ".join(word_quoted(str(result.folder)) for result in results)
+    return [element("p", "To measure it again:"), element("pre", measured),
+            element("p", "From the records:"),
+            element("pre", "\n".join(f"uncork {name} {folders}" for name in reading))]
 
 
 def page_build(title: str, heading: str, below: str, sections: Sequence[PageSection],
@@ -109,7 +96,7 @@ def page_build(title: str, heading: str, below: str, sections: Sequence[PageSect
         *(element("section", element("h2", text), *children, id=name)
           for name, text, children in filled),
         element("script", (PAGE_FOLDER / "page.js").read_text(encoding="utf-8")))
-    return page_text(head, body)
+    return html.page_text(head, body)
 
 
 def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdict],
@@ -120,25 +107,23 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
     result, answers = summary.matrix.result, answers_of(summary)
     cells = [cell.given or cell.words for cell in summary.matrix.cells.values()
              if cell.status != "unsupported"]
-    by_hand = details(f"every cell by hand ({len(cells)})",
-                     element("pre", "\n".join(by_hand_lines(
-                         cells, folders_of(result.plan), result.plan.timer))))
-    reading = [f"uncork {name} {word_quoted(str(result.folder))}"
-               for name in ("table", "compare", "plot", "check", "paste", "report")]
+    by_hand = html.details(f"every cell by hand ({len(cells)})", element("pre", "\n".join(
+        by_hand_lines(cells, folders_of(result.plan), result.plan.timer))))
     sections: list[PageSection] = [
         ("answer", "Answer",
-         pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
-        ("claims", "Claims", verdicts_elements(verdicts) if verdicts else []),
+         html.pairs_list([*answers_and_opposed(summary, answers), *deciding_pairs(answers)])),
+        ("claims", "Claims", html.pairs_list(
+            (OUTCOMES[one.outcome], "; ".join([one.says, one.claim.that, *outcome_texts(one)]))
+            for one in verdicts)),
         ("changes", "Changes", [*map(figure_element, changes), *changes_elements(comparisons)]),
-        ("table", "Table", document_elements(result_document(summary, layout))),
+        ("table", "Table", html.document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", [*map(figure_element, pictures)]),
-        ("notes", "Notes", pairs_list(("", note) for note in notes)),
+        ("notes", "Notes", html.pairs_list(("", note) for note in notes)),
         ("machine", "Machine", machines_elements(result.machines.values())),
-        ("commands", "Commands", [*commands_elements(measuring, reading), by_hand]),
+        ("commands", "Commands", [*commands_elements(measuring, READING, result), by_hand]),
     ]
-    below = [result.name] if result.scenario.question else []
-    below += [f"after {result.scenario.source}"] if result.scenario.source else []
-    return page_build(result.name, result.scenario.question or result.name, "; ".join(below),
+    after = f"; after {result.scenario.source}" if result.scenario.source else ""
+    return page_build(result.name, result.scenario.question or result.name, result.name + after,
                      sections, [*changes, *pictures])
 
 
@@ -146,15 +131,12 @@ def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
               changes: Sequence[RenderedDrawing] = ()) -> str:
     """The page of two results that are compared. It begins with what differs between them."""
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
-    folders = " ".join(word_quoted(str(result.folder)) for result in (base, new))
-    reading = [f"uncork {name} {folders}"
-               for name in ("compare", "paste", "report")]
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
-        ("sides", "Sides", pairs_list(document.sides_pairs(comparison))),
+        ("sides", "Sides", html.pairs_list(document.sides_pairs(comparison))),
         ("changes", "Changes", [*map(figure_element, changes), *changes_elements([comparison])]),
         ("machine", "Machine", machines_elements(machines)),
-        ("commands", "Commands", commands_elements(measuring, reading)),
+        ("commands", "Commands", commands_elements(measuring, READING_TWO, base, new)),
     ]
-    return page_build(f"{new.name} against {base.name}", document.title_of(comparison),
-                     new.scenario.source, sections, changes)
+    title = document.title_of(comparison)
+    return page_build(title, title, new.scenario.source, sections, changes)

@@ -87,6 +87,11 @@ class Table:
                 column.take(rows) for column in group.columns)) for group in self.groups))
 
 
+def text_columns(texts: Mapping[str, Iterable[str]], left: bool = False) -> tuple[Column, ...]:
+    """Columns of texts without marks, by their heads."""
+    return tuple(Column(head, tuple(map(Item, items)), left) for head, items in texts.items())
+
+
 class Section(NamedTuple):
     """Tables, and the heading that a reader needs to understand them."""
 
