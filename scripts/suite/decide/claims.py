@@ -38,7 +38,6 @@ from suite.decide.expressions import (
     ABOUT,
     COMPARISONS,
     WITHIN,
-    NoCell,
     Operation,
     Reference,
     Undecidable,
@@ -120,7 +119,7 @@ Samples = Mapping[Reference, Sample]
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cell of a reference, or all cells whose best it names; NoCell without any."""
+    """The cell of a reference, or all cells whose best it names; Undecidable without any."""
     return [matrix.cells[name] for name in cells_named(
         reference, {name: cell.words for name, cell in matrix.cells.items()}, matrix.axes,
         matrix.result.scenario.exclude)]
@@ -367,7 +366,8 @@ def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     try:
         return ClaimVerdict(claim=claim, where=where, **vars(cells_decide(matrix, parsed)))
     except Undecidable as error:
-        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),), **error.how)
+        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),),
+                            absent=error.absent, unable=error.unable)
 
 
 def cells_decide(matrix: Matrix, claim: Operation) -> Decision:
@@ -402,7 +402,7 @@ def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
         return matrix.narrowed_from is None or all(
             cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
             for cell in reference_cells(matrix.whole, name))
-    except NoCell:
+    except Undecidable:
         return False
 
 

@@ -16,7 +16,7 @@ empty text. A claim that could not run has a scenario, but no result.
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from suite.base.errors import Failure, UsageError
 from suite.base.words import words_split, words_text
 from suite.decide import expressions
 from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide, near_of
-from suite.decide.expressions import Expression, Operation, claim_parse, references_of, unit_of
+from suite.decide.expressions import Operation, claim_parse, references_of, unit_of
 from suite.observe.frame import Cell, Matrix, matrix_load
 from suite.observe.machines import machines_of
 from suite.observe.metrics import METRICS, Metric
@@ -60,24 +60,6 @@ class Ran(NamedTuple):
     row: Row
 
 
-class Kind(NamedTuple):
-    """How a claim of this kind compares, and what stands on its left side: a text and a test."""
-
-    signs: tuple[str, ...]
-    left: str = ""
-    is_left: Callable[[Expression], bool] = lambda left: True
-
-
-KINDS = {
-    COUNT: Kind(("==",), "metrics that count", lambda left: all(
-        METRICS[one.metric].whole for one in references_of(left))),
-    DIRECTED: Kind((">", "<", ">=", "<=")),
-    RATIO: Kind((expressions.ABOUT,), "a ratio of two figures", lambda left: (
-        unit_of(left) in ("1", expressions.UNKNOWN) and len(set(references_of(left))) > 1)),
-    STALL: Kind((">=",), "a time", lambda left: unit_of(left) == "s"),
-}
-
-
 def replay_load(path: Path) -> Scenario:
     """A scenario with published claims; UsageError without an origin, or for a wrong sign."""
     scenario = scenario_load(path)
@@ -95,12 +77,18 @@ def kind_error(claim: Claim) -> str:
     """What is wrong with the comparison of a claim of this kind, or empty."""
     if not claim.kind:
         return f"it has no kind: {', '.join(CLAIM_KINDS)}"
-    parsed, kind = claim_parse(claim.that), KINDS[claim.kind]
+    parsed = claim_parse(claim.that)
+    named, unit = set(references_of(parsed.left)), unit_of(parsed.left)
+    signs, left, fits = {
+        COUNT: ("==", "metrics that count", all(METRICS[one.metric].whole for one in named)),
+        DIRECTED: ("> or < or >= or <=", "anything", True),
+        RATIO: (expressions.ABOUT, "a ratio of two figures",
+                unit in ("1", expressions.UNKNOWN) and len(named) > 1),
+        STALL: (">= with a number", "a time", unit == "s")}[claim.kind]
     compares = f'a claim of kind = "{claim.kind}" compares '
-    if parsed.sign not in kind.signs or (claim.kind == STALL and parsed.limit is None):
-        number = " with a number" if claim.kind == STALL else ""
-        return f"{compares}by {' or '.join(kind.signs)}{number}"
-    return "" if kind.is_left(parsed.left) else compares + kind.left
+    if parsed.sign not in signs.split() or (claim.kind == STALL and parsed.limit is None):
+        return f"{compares}by {signs}"
+    return "" if fits else compares + left
 
 
 def count_verdict(claim: Operation, decided: Decision) -> str:
