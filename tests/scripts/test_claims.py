@@ -125,13 +125,9 @@ def test_a_claim_that_this_result_cannot_decide_is_undecided_and_says_why(
     assert verdict.outcome == "undecided" and said in "; ".join(outcome_texts(verdict))
 
 
-def test_a_word_that_is_fixed_may_be_named(nodelay):
-    that = "time_per_message(message=15x2 write=cork place=apart) < 1"
-    assert decide(nodelay, that).outcome == "ok"
-
-
 @pytest.mark.parametrize("that, outcome", [
     ("segments_per_message(write=cork place=apart) == 1", "ok"),
+    ("time_per_message(message=15x2 write=cork place=apart) < 1", "ok"),  # a fixed word
     ("segments_per_message(write=nodelay place=apart) == 15", "ok"),
     ("segments_per_message(write=nodelay place=apart) < 15", "not ok"),
     ("sends_per_message(write=cork place=apart) - 2 == sends_per_message(write=more place=apart)",
