@@ -263,7 +263,8 @@ PLANNED = [noise for noise in NOISES if noise.__name__ not in ("lognormal", "exp
                                                                "two_modes")]
 
 
-@pytest.mark.parametrize("results, seed", [(10, 21), pytest.param(200, 500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("results, seed", [
+    (10, 21), pytest.param(200, 500, marks=pytest.mark.long)])
 @pytest.mark.parametrize("noise", PLANNED, ids=lambda noise: noise.__name__)
 def test_a_true_tenth_is_found_in_nine_of_ten_results_of_the_rounds_that_the_plan_asks_for(
         noise, results, seed):
