@@ -159,17 +159,6 @@ def test_a_value_on_the_other_side_of_the_baseline_is_no_value_that_may_be_as_fa
     assert found.marks["w4"] == "" and set(found.alike) == {"w1", "w2", "w3"}
 
 
-def test_a_value_that_is_told_apart_from_the_baseline_in_the_table_is_so_in_the_best():
-    for _, matrix in matrices_known():
-        for optimum in optima_build(matrix, "write", METRICS[METRIC]):
-            for value in optimum.marks if optimum.best == "w0" else ["w0"]:
-                other = optimum.best if value == "w0" else value
-                cell = matrix.cells[cell_name(int(optimum.place["group"]), int(other[1]))]
-                if value in optimum.marks and value != optimum.best:
-                    judged = baseline_judged(matrix, cell, METRIC)
-                    assert (optimum.marks[value] == "") is (judged.verdict is Verdict.CHANGED)
-
-
 def test_an_answer_says_which_value_by_how_much_in_each_group_and_that_others_are_slower(nodelay):
     assert questions_pairs(asked(nodelay, WRITE)) == [
         ("answer", "Which write? coalesce is 7.52x as fast as nodelay [7.36x, 7.60x]. cork, more "

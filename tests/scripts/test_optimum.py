@@ -15,16 +15,7 @@ from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.table import table_asked
 from suite.contrast.contrast import Verdict
-from suite.decide.optimum import (
-    ALIKE,
-    BEST,
-    UNKNOWN,
-    WORSE,
-    BestRatio,
-    Optimum,
-    mark_choose,
-    optima_build,
-)
+from suite.decide.optimum import ALIKE, BEST, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.decide.summary import summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import layout_choose
@@ -107,20 +98,6 @@ def test_a_word_beside_numbers_stands_left_of_them(buffers):
         at for value, at in axis.positions.items() if value != "default")
     words = axis_make(buffers, "direction")
     assert not words.logarithmic and words.apart is None
-
-
-@pytest.mark.parametrize("verdict, mark", [
-    (Verdict.CHANGED, WORSE), (Verdict.EXACT, WORSE), (Verdict.UNDECIDED, ALIKE),
-    (Verdict.UNKNOWN, UNKNOWN), (Verdict.WITHHELD, UNKNOWN),
-])
-def test_only_a_change_for_the_worse_is_told_apart(verdict, mark):
-    worse = stats.Estimate(1.2, stats.Interval(1.1, 1.3, 0.95), 7)
-    better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
-    def mark_of(ratio, metric):
-        return mark_choose(judged_as(verdict, ratio), metric)
-    assert mark_of(worse, TIME) == mark_of(better, BANDWIDTH) == mark
-    assert mark_of(better, TIME) == (UNKNOWN if mark == UNKNOWN else ALIKE)
-    assert mark_of(None, TIME) == UNKNOWN
 
 
 @pytest.mark.parametrize("marks, said", [
