@@ -317,20 +317,15 @@ def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decisi
     return decision
 
 
-def needs_difference(claim: Operation, samples: Samples, outcome: str) -> bool:
-    """Whether a claim with this outcome would have another one if all cells had the same value."""
-    if outcome == "undecided":
-        return False
-    value = stats.median(next(iter(samples.values())).series.bounds)
-    left, right = sides_evaluate(claim, {name: np.array([value]) for name in samples})
-    return figures_compare(claim, left[0], right[0]) is not (outcome == "ok")
-
-
 def pair_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
-    """As samples_decide(), but undecided if it needs a difference of two cells that tables doubt.
-    A ratio that is "not ok" stays so, but is on no side."""
-    decision = samples_decide(matrix, claim, samples)
-    needs = needs_difference(claim, samples, decision.outcome)
+    """As samples_decide(), but undecided if it needs a difference of two cells that tables doubt:
+    then its outcome would be another one if all cells had the same value. A ratio that is "not ok"
+    stays so, but is on no side."""
+    decision, needs = samples_decide(matrix, claim, samples), False
+    if decision.outcome != "undecided":
+        value = stats.median(next(iter(samples.values())).series.bounds)
+        left, right = sides_evaluate(claim, {name: np.array([value]) for name in samples})
+        needs = figures_compare(claim, left[0], right[0]) is not (decision.outcome == "ok")
     cells = {one.cell.name: one.cell for one in samples.values()}
     metrics = {one.metric for one in samples}
     if len(cells) != 2 or len(metrics) != 1 or not (needs or decision.side > 0):
