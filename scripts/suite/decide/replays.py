@@ -15,12 +15,13 @@ empty text. A claim that could not run has a scenario, but no result.
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from suite.base import grouped
 from suite.base.errors import Failure, UsageError
 from suite.base.words import words_split, words_text
 from suite.decide import expressions
@@ -315,15 +316,11 @@ def figures_equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def rows_compared(systems: Sequence[System]) -> dict[tuple[str, str, str, int], Row]:
-    """Every row with what its claim says, by machine, claim, comparison and number of its run."""
-    rows: dict[tuple[str, str, str, int], Row] = {}
-    runs = Counter[tuple[str, str, str]]()
-    for one in rows_of(systems):
-        key = json.dumps(one.system["machine"], sort_keys=True), one.name, one.row["that"]
-        runs[key] += 1
-        rows[*key, runs[key]] = {**one.claim, **one.row, "rows": None}
-    return rows
+def rows_compared(systems: Sequence[System]) -> dict[tuple[str, str, str], list[Row]]:
+    """The rows with what their claims say, by machine, claim and comparison, in their order."""
+    return grouped((
+        (json.dumps(one.system["machine"], sort_keys=True), one.name, one.row["that"]),
+        {**one.claim, **one.row, "rows": None}) for one in rows_of(systems))
 
 
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
@@ -331,12 +328,11 @@ def systems_differences(reported: Sequence[System], found: Sequence[System]) -> 
     runs of one machine are compared in their order."""
     told, here, lines = rows_compared(reported), rows_compared(found), []
     for key in told | here:
-        row, now = told.get(key), here.get(key)
-        if row is None or now is None:
+        for row, now in zip_longest(told.get(key, ()), here.get(key, ())):
             wrong = ["not in the results" if now is None else "not in the report"]
-        else:
-            wrong = [f"{name} is {now.get(name)!r} and not {row.get(name)!r}"
-                     for name in sorted({*row, *now})
-                     if not figures_equal(row.get(name), now.get(name))]
-        lines += [f"{key[1]}: {key[2]}: {'; '.join(wrong)}"] if wrong else []
+            if row is not None and now is not None:
+                wrong = [f"{name} is {now.get(name)!r} and not {row.get(name)!r}"
+                         for name in sorted({*row, *now})
+                         if not figures_equal(row.get(name), now.get(name))]
+            lines += [f"{key[1]}: {key[2]}: {'; '.join(wrong)}"] if wrong else []
     return lines
