@@ -23,7 +23,7 @@ from suite.present.answers import advice_text, optimum_text
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.show import show_text
-from suite.scenario.scenario import TableLayout, scenario_load, scenario_text
+from suite.scenario.scenario import TableLayout, scenario_load
 from test_plot import draw, needs_gnuplot
 
 TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]
@@ -218,13 +218,8 @@ def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffe
     assert "did you mean sndbuf" in refused("table", folder, "best=sndbuff")
 
 
-def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
-    scenario = scenario_load(folder / "scenario.toml")
-    path = tmp_path / "again.toml"
-    path.write_text(scenario_text(scenario))
-    assert scenario_load(path).table == TableLayout(
-        ("direction", "sndbuf"), ("time", "user", "system"), best="sndbuf"
-    )
+def test_a_scenario_with_gain_and_best_is_refused(tmp_path):
+    path = tmp_path / "both.toml"
     path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
     with pytest.raises(UsageError, match="gain or best, not both"):
         scenario_load(path)
