@@ -29,7 +29,7 @@ from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
 from suite.present.answers import opposed_text
-from suite.present.comparison import FORMATS, benchstat, hgrm, hyperfine
+from suite.present.comparison import benchstat, hgrm, hyperfine
 from suite.present.hgrm import hgrm_text
 from suite.present.judged import marked
 
@@ -327,13 +327,6 @@ def test_of_an_emulated_machine_no_time_is_shown_in_any_format(folders):
     for render in (hgrm.render, hyperfine.render):
         with pytest.raises(UsageError, match=TIMES_INVALID):
             render([comparison])
-
-
-def test_every_format_is_an_option_of_the_command(capsys):
-    with pytest.raises(SystemExit):
-        main(["compare", "--help"])
-    shown = capsys.readouterr().out
-    assert all(f"--{name}" in shown for name in FORMATS)
 
 
 OPPOSED = "depends on place: faster together, slower apart"

@@ -38,9 +38,7 @@ VERDICTS = {"ok": WITHIN, "not ok": REGRESSION, "undecided": UNDECIDED}
 NOTHING_COMPARED = 4  # exit status if a gate has no row
 # Exit statuses, the most important first; None: a gate has no row.
 STATUS = {REGRESSION: 5, None: NOTHING_COMPARED, UNDECIDED: 3, WITHIN: 0}
-GATE_WHY = STATUS_WHY | {
-    Status.ABSENT: "the two sides share no round",
-    Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
+GATE_WHY = STATUS_WHY | {Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
 
 
 @dataclass(frozen=True)
@@ -201,8 +199,7 @@ def change_figure(contrast: Contrast, limit: float, alpha: float) -> stats.Estim
         return stats.ratio_directed((new.bounds, new.values),
                                     (base.bounds * limit, base.values * limit), contrast.paired,
                                     alpha)
-    return contrast.estimate(alpha) or stats.Estimate(
-        math.inf if contrast.exact else math.nan, None, 0)
+    return contrast.estimate(alpha) or stats.Estimate(math.inf, None, 0)
 
 
 def median_figure(values: Series, alpha: float) -> stats.Estimate:
