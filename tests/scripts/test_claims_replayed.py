@@ -33,9 +33,9 @@ from suite.decide.replays import (
     count_verdict,
     replay_load,
     replays_status,
+    rows_decide,
     rows_of,
     systems_differences,
-    systems_of,
     systems_read,
     verdicts_join,
     verdicts_of,
@@ -104,7 +104,7 @@ def claimed(matrix: Matrix, *claims: Claim, **origin: str) -> Matrix:
 
 
 def rows_decided(matrix: Matrix) -> list[Row]:
-    return [one.row for one in rows_of(systems_of(matrix))]
+    return [row for *_, row in rows_decide(matrix)]
 
 
 def verdict(matrix: Matrix) -> str:

@@ -50,6 +50,8 @@ ON_THE_WIRE = ("segments", "captured_segments", "records")  # follow from calls 
 RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
 System = Mapping[str, Any]
 Row = Mapping[str, Any]
+# the machine, what was replayed, programs_of() and a row
+Found = tuple[Mapping[str, str], Scenario, str, Row]
 
 
 class Ran(NamedTuple):
@@ -201,36 +203,37 @@ def programs_of(matrix: Matrix, cells: Iterable[Cell]) -> str:
     return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
 
 
-def system_make(name: str, machine: Mapping[str, str], scenario: Scenario, programs: str,
-                rows: Sequence[Row]) -> dict[str, Any]:
-    """A system with one claim. name: of its results. programs: as programs_of()."""
-    return {"name": name, "machine": dict(machine), "claims": {
-        scenario.name: claim_head(scenario) | {"programs": programs, "rows": list(rows)}}}
-
-
-def systems_of(matrix: Matrix, name: str = "") -> list[dict[str, Any]]:
-    """The verdict on every claim of a result, in order, by the system that ran it; empty if nobody
-    published the claims. Each target and build is a system."""
+def rows_decide(matrix: Matrix) -> list[Found]:
+    """The verdict on every claim of a result, in order, for each system that ran it: a target and a
+    build, where these vary. Empty if nobody published the claims."""
     scenario = matrix.result.scenario
     if (origin := scenario.origin) is None:
         return []
-    found: dict[str, dict[Claim, list[Decision]]] = {}
+    places: dict[tuple[str, Claim], list[Decision]] = {}
     for decided in claims_decide(matrix):
         words = words_split(decided.where.split())
         there = replace(decided, place=words.pop(expressions.PLACE, ""),
                         verdict=verdict_of(origin, decided))
-        found.setdefault(words_text(words), {}).setdefault(decided.claim, []).append(there)
-    systems = []
-    for text, claims in found.items():
-        words, rows = words_split(text.split()), []
+        places.setdefault((words_text(words), decided.claim), []).append(there)
+    found: list[Found] = []
+    for (text, claim), decisions in places.items():
+        words, verdict = words_split(text.split()), verdicts_join(one.verdict for one in decisions)
         cells = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
-        for claim, places in claims.items():
-            verdict = verdicts_join(there.verdict for there in places)
-            rows.append(row_make(claim, verdict, places, explained_by(matrix, claim)
-                                 if verdict in EXPLAINED else ()))
-        systems.append(system_make(name, machine_of(matrix, cells) | words, scenario,
-                                   programs_of(matrix, cells), rows))
-    return systems
+        explained = explained_by(matrix, claim) if verdict in EXPLAINED else ()
+        found.append((machine_of(matrix, cells) | words, scenario, programs_of(matrix, cells),
+                      row_make(claim, verdict, decisions, explained)))
+    return found
+
+
+def systems_make(found: Iterable[Found], name: str = "") -> list[dict[str, Any]]:
+    """The systems of these rows. name: of their results."""
+    systems: dict[str, dict[str, Any]] = {}
+    for machine, scenario, programs, row in found:
+        system = systems.setdefault(json.dumps(machine, sort_keys=True), {
+            "name": name, "machine": dict(machine), "claims": {}})
+        system["claims"].setdefault(scenario.name, claim_head(scenario) | {
+            "programs": programs, "rows": []})["rows"].append(row)
+    return list(systems.values())
 
 
 def index_read(folder: Path) -> dict[str, str]:
@@ -268,29 +271,20 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{folder}: neither a result nor a folder of uncork claims run")
     places = [folder] if single else [folder / claim for claim in index]
     ran = [place for place in places if (place / PLAN).exists()]
-    found = []
+    found: list[Found] = []
     for place in ran:
         matrix = matrix_load(place)
         if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
-        found += systems_of(matrix, name)
-    machines = [system["machine"] for system in systems_join(found)] or [{}]
+        found += rows_decide(matrix)
+    machines = [system["machine"] for system in systems_make(found)] or [{}]
     for place in places:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
             why = Decision(place="", verdict=CANNOT_RUN, reasons=(index[place.name],))
-            rows = [row_make(claim, CANNOT_RUN, [why]) for claim in scenario.claims]
-            found += [system_make(name, machine, scenario, "", rows) for machine in machines]
-    return systems_join(found)
-
-
-def systems_join(systems: Sequence[System]) -> list[dict[str, Any]]:
-    """The systems of several results, each machine once, with all its claims."""
-    joined: dict[str, dict[str, Any]] = {}
-    for system in systems:
-        machine = json.dumps(system["machine"], sort_keys=True)
-        joined.setdefault(machine, {**system, "claims": {}})["claims"].update(system["claims"])
-    return list(joined.values())
+            found += ((machine, scenario, "", row_make(claim, CANNOT_RUN, [why]))
+                      for claim in scenario.claims for machine in machines)
+    return systems_make(found, name)
 
 
 def rows_of(systems: Iterable[System]) -> list[Ran]:

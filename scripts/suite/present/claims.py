@@ -116,7 +116,7 @@ def publication_pairs(matrix: Matrix) -> list[Pair]:
     scenario = matrix.result.scenario
     if scenario.origin is None:
         return []
-    head, systems = claim_head(scenario), replays.systems_of(matrix)
+    head, systems = claim_head(scenario), replays.systems_make(replays.rows_decide(matrix))
     told, texts = origin_text(head, systems), []
     for _, _, _, row in rows_of(systems):
         published = published_text(claim_parse(row["that"]))
