@@ -451,7 +451,7 @@ def test_systems_that_nobody_declared_are_refused_and_marked_where_they_are_forc
     assert re.search(r"^forced +virtualisation hypervisor -> gvisor\n +congestion cubic -> reno$",
                      lines, re.MULTILINE)
     assert "forced across virtualisation hypervisor -> gvisor; congestion cubic -> reno" in lines
-    with pytest.raises(UsageError, match="ratios across that say nothing, and none are posted"):
+    with pytest.raises(UsageError, match="a ratio across this difference does not show"):
         pasted(matrix, "write=nodelay", "write=cork")
 
 

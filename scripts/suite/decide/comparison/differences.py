@@ -197,9 +197,10 @@ def axis_hint(comparison: Comparison, declared: Iterable[str],
 
 
 def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
-                   force: bool = False) -> Comparison:
+                   force: bool | None = None) -> Comparison:
     """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
-    refuses ratios, unless force; if strict, and anything that is not declared differs."""
+    refuses ratios, unless force; if strict, and anything that is not declared differs. force: None
+    if the command has no --force."""
     declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
     refusing = comparison.refusing
@@ -211,7 +212,7 @@ def refusals_check(comparison: Comparison, declared: Collection[str] = (), stric
     line = differences_line(refusing)
     if not force:
         raise UsageError(f"{line}: a ratio across this difference does not show what caused it"
-                         f"{axis_hint(comparison, declared, refusing)}; "
-                         "--force compares nevertheless")
+                         f"{axis_hint(comparison, declared, refusing)}"
+                         + ("" if force is None else "; --force compares nevertheless"))
     return replace(comparison, notes=(
         f"forced across {line}: no ratio here shows what caused it", *comparison.notes))

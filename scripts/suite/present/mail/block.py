@@ -13,7 +13,7 @@ from suite.base.text import say
 from suite.base.units import Scale, scale_choose
 from suite.base.words import words_split, words_text
 from suite.decide.comparison.build import compare_pair, geomeans_every
-from suite.decide.comparison.differences import axis_hint, declared_check
+from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison, Side
 from suite.decide.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.decide.replays import metrics_claimed
@@ -149,12 +149,7 @@ def pair_block(matrices: Sequence[Matrix], base: Selection, new: Selection,
                geomean_all: bool = False) -> Document:
     """The block of two sides of one result, or of two results. UsageError where a ratio between the
     sides has no meaning. declared: the axis of the comparison."""
-    comparison = compare_pair(matrices, base, new, metrics, declared)
-    declared_check(comparison, declared)
-    for difference in comparison.refusing:
-        raise UsageError(
-            f"{difference.text}: ratios across that say nothing, and none are posted"
-            f"{axis_hint(comparison, declared, [difference])}")
+    comparison = refusals_check(compare_pair(matrices, base, new, metrics, declared), declared)
     comparison = geomeans_every(comparison) if geomean_all else comparison
     return comparison_block(comparison, commands_join(list(map(commands_of, matrices))), declared)
 
