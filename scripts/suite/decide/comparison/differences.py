@@ -166,12 +166,6 @@ def differences_find(sides: Sequence[Side], rows: Sequence[Row], unit: Unit,
     return tuple(replace(one, declared=bool(names & one.names)) for one in dict.fromkeys(found))
 
 
-def differences_line(differences: Collection[Difference]) -> str:
-    texts = [one.text for one in differences]
-    more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
-    return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])
-
-
 def times_check(comparison: Comparison, where: str) -> None:
     """UsageError if a cell was emulated. where: the output, which has times only."""
     for _, side, cell in comparison.cells():
@@ -180,39 +174,37 @@ def times_check(comparison: Comparison, where: str) -> None:
                 f"{where}: {cell.name or side.matrix.result.folder}: {TIMES_INVALID}")
 
 
-def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
-    """UsageError for a declared axis in which the two results do not differ."""
+def differences_told(comparison: Comparison, declared: Iterable[str],
+                     differences: Sequence[Difference]) -> tuple[str, str]:
+    """These differences in a line, and which axis= declares them too; empty within a result."""
+    texts = [one.text for one in differences[:DIFFERENCES_SHOWN]]
+    left = len(differences) - len(texts)
+    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in differences)]))
+    return ("; ".join([*texts, *([f"and {left} more"] if left else [])]),
+            "" if comparison.within else f" (axis={axes} declares it)")
+
+
+def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
+                   force: bool | None = None) -> Comparison:
+    """The comparison, with a note if it was forced. UsageError for a declared axis in which the two
+    results do not differ; if a difference refuses ratios, unless force; if strict, and anything
+    that is not declared differs. force: None if the command has no --force."""
     known = {name for one in comparison.differences for name in one.names}
     for name in declared:
         if name not in known:
             raise UsageError(
                 f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
-
-
-def axis_hint(comparison: Comparison, declared: Iterable[str],
-              others: Iterable[Difference]) -> str:
-    """The hint which word declares these differences too; empty within a result."""
-    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
-    return "" if comparison.within else f" (axis={axes} declares it)"
-
-
-def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
-                   force: bool | None = None) -> Comparison:
-    """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
-    refuses ratios, unless force; if strict, and anything that is not declared differs. force: None
-    if the command has no --force."""
-    declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = comparison.refusing
     if strict and others:
+        line, hint = differences_told(comparison, declared, others)
         raise UsageError("--strict: the sides differ in more than what is compared: "
-                         f"{differences_line(others)}{axis_hint(comparison, declared, others)}")
-    if not refusing:
+                         f"{line}{hint}")
+    if not comparison.refusing:
         return comparison
-    line = differences_line(refusing)
+    line, hint = differences_told(comparison, declared, comparison.refusing)
     if not force:
-        raise UsageError(f"{line}: a ratio across this difference does not show what caused it"
-                         f"{axis_hint(comparison, declared, refusing)}"
-                         + ("" if force is None else "; --force compares nevertheless"))
+        way = "" if force is None else "; --force compares nevertheless"
+        raise UsageError(
+            f"{line}: a ratio across this difference does not show what caused it{hint}{way}")
     return replace(comparison, notes=(
         f"forced across {line}: no ratio here shows what caused it", *comparison.notes))
