@@ -26,7 +26,7 @@ from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
 from suite.decide.comparison.sides import metrics_choose, sides_chosen
 from suite.decide.optimum import optima_build
-from suite.decide.precision import precision_measure, precision_text
+from suite.decide.precision import precision_measure
 from suite.decide.summary import gain_build, summary_build
 from suite.observe.frame import Cell, Matrix, matrix_build, rounds_common
 from suite.observe.machines import TIMES_INVALID, cells_emulated, machines_group
@@ -340,7 +340,7 @@ def test_until_of_times_that_nobody_shows_is_not_called_reached(made):
     result = made["emulated"].result
     emulated = replace(made["emulated"], cells=cells,
                        result=replace(result, plan=replace(result.plan, until="1%")))
-    assert precision_text(precision_measure(emulated)) == (
+    assert precision_measure(emulated).text == (
         "1% of time_per_message: no cell has it, so no round was added")
 
 

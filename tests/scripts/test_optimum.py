@@ -15,16 +15,7 @@ from suite.base.errors import UsageError
 from suite.base.words import words_split
 from suite.commands.results import table_asked
 from suite.contrast.contrast import Verdict
-from suite.decide.optimum import (
-    ALIKE,
-    BEST,
-    UNKNOWN,
-    WORSE,
-    BestRatio,
-    Optimum,
-    mark_choose,
-    optima_build,
-)
+from suite.decide.optimum import ALIKE, BEST, UNKNOWN, WORSE, BestRatio, Optimum, optima_build
 from suite.decide.summary import summary_build
 from suite.observe.metrics import METRICS
 from suite.observe.selection import layout_choose
@@ -32,7 +23,7 @@ from suite.present.answers import advice_text, optimum_text
 from suite.present.pictures.curve import axis_make
 from suite.present.pictures.plot import drawings_make
 from suite.present.show import show_text
-from suite.scenario.scenario import TableLayout, scenario_load, scenario_text
+from suite.scenario.scenario import TableLayout, scenario_load
 from test_plot import draw, needs_gnuplot
 
 TIME, BANDWIDTH = METRICS["time"], METRICS["bandwidth"]
@@ -110,20 +101,6 @@ def test_a_word_beside_numbers_stands_left_of_them(buffers):
     assert axis.apart == axis.positions["default"] == 16384 < min(
         at for value, at in axis.positions.items() if value != "default")
     assert axis_make(buffers, "direction") is None
-
-
-@pytest.mark.parametrize("verdict, mark", [
-    (Verdict.CHANGED, WORSE), (Verdict.EXACT, WORSE), (Verdict.UNDECIDED, ALIKE),
-    (Verdict.UNKNOWN, UNKNOWN), (Verdict.WITHHELD, UNKNOWN),
-])
-def test_only_a_change_for_the_worse_is_told_apart(verdict, mark):
-    worse = stats.Estimate(1.2, stats.Interval(1.1, 1.3, 0.95), 7)
-    better = stats.Estimate(0.8, stats.Interval(0.7, 0.9, 0.95), 7)
-    def mark_of(ratio, metric):
-        return mark_choose(judged_as(verdict, ratio), metric)
-    assert mark_of(worse, TIME) == mark_of(better, BANDWIDTH) == mark
-    assert mark_of(better, TIME) == (UNKNOWN if mark == UNKNOWN else ALIKE)
-    assert mark_of(None, TIME) == UNKNOWN
 
 
 @pytest.mark.parametrize("marks, said", [
@@ -240,12 +217,8 @@ def test_the_shell_and_the_scenario_choose_of_which_word_the_best_is_shown(buffe
     assert "did you mean sndbuf" in refused("table", folder, "best=sndbuff")
 
 
-def test_a_scenario_with_a_best_is_read_and_written_again(folder, tmp_path):
-    scenario = scenario_load(folder / "scenario.toml")
-    path = tmp_path / "again.toml"
-    path.write_text(scenario_text(scenario))
-    assert scenario_load(path).table == scenario.table == TableLayout(
-        ("direction", "sndbuf"), ("time", "user", "system"), best="sndbuf")
+def test_a_scenario_with_gain_and_best_is_refused(tmp_path):
+    path = tmp_path / "both.toml"
     path.write_text('[table]\ngain = "time"\nbest = "sndbuf"\n')
     with pytest.raises(UsageError, match="gain or best, not both"):
         scenario_load(path)

@@ -18,7 +18,7 @@ from conftest import Uncork, keys_of, only_folder, records_of
 from suite import stats
 from suite.base.client import Client, Vocabulary
 from suite.base.errors import UsageError
-from suite.decide.precision import precision_measure, precision_text, width_of
+from suite.decide.precision import precision_measure, width_of
 from suite.measure.plan import plan_make
 from suite.measure.resume import Start, plan_continued, rounds_added
 from suite.measure.words import QUICK, Word, quick_apply
@@ -33,7 +33,7 @@ from suite.scenario.scenario import Scenario, TableLayout, scenario_load
 from test_resume import assert_complete, killed, plan_change, plan_read
 from test_run import SHORT
 
-TIME, SENDS = METRICS["time_per_message"], METRICS["sends_per_message"]
+TIME = METRICS["time_per_message"]
 # which no interval of a time is: so 10 rounds
 NARROW = ("run", "place=free", "rounds=1", "until=0.01%", *SHORT)
 RUNS = 2 * 11
@@ -59,7 +59,7 @@ def test_the_width_is_that_of_the_farther_end_of_a_95_percent_interval() -> None
 def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> None:
     matrix = asked("2%")
     precision = precision_measure(matrix)
-    assert precision is not None and precision.metric == TIME and precision.cells == 12
+    assert precision is not None
     widths = {}
     for cell in matrix.cells:
         values = matrix.series(cell, TIME.name).values.tolist()
@@ -67,16 +67,15 @@ def test_cells_that_missed_are_those_that_the_table_shows_wider_than_asked() -> 
     assert [cell.name for cell, _ in precision.wide] == sorted(
         (cell for cell, width in widths.items() if width > 0.02), key=lambda cell: -widths[cell])
     assert 0 < len(precision.wide) < 12
-    text = precision_text(precision)
-    assert text.startswith(
+    assert precision.text.startswith(
         f"2% of time_per_message, missed by {len(precision.wide)} of 12 cells: place=")
-    assert ("until", text) in machine_pairs(matrix)
+    assert ("until", precision.text) in machine_pairs(matrix)
 
 
 def test_a_metric_that_is_exact_holds_nothing_up_and_without_until_nothing_is_asked() -> None:
     exact = precision_measure(asked("0.01%", ("write", "sends_per_message", "time_per_message")))
-    assert exact is not None and exact.metric == SENDS and not exact.wide
-    assert precision_text(exact) == "0.01% of sends_per_message, and every interval is that narrow"
+    assert exact is not None and not exact.wide
+    assert exact.text == "0.01% of sends_per_message, and every interval is that narrow"
     assert precision_measure(matrix_of(NODELAY)) is None
 
 
@@ -90,7 +89,7 @@ def test_a_cell_that_fails_more_often_than_not_is_not_waited_for() -> None:
 
 
 def test_many_cells_that_missed_are_counted_and_only_the_widest_named() -> None:
-    text = precision_text(precision_measure(asked("0.01%")))
+    text = precision_measure(asked("0.01%")).text
     assert text.count("%") == 1 + 8 and text.endswith(" and 4 more")
 
 

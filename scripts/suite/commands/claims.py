@@ -15,16 +15,8 @@ from suite.base.errors import Failure, Interrupted, UsageError
 from suite.base.process import SUITE, process_run
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
+from suite.decide import replays
 from suite.decide.expressions import claim_parse, claims_check
-from suite.decide.replays import (
-    CANNOT_RUN,
-    claim_head,
-    index_read,
-    replay_load,
-    replays_status,
-    systems_read,
-    verdicts_of,
-)
 from suite.measure.plan import plan_make
 from suite.measure.progress import clock_text
 from suite.measure.resume import folder_name
@@ -61,7 +53,7 @@ class Planned(NamedTuple):
     @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        return time_text([self]) if self.able else f"{CANNOT_RUN}: {self.lacking}"
+        return time_text([self]) if self.able else f"{replays.CANNOT_RUN}: {self.lacking}"
 
 
 def time_text(claims: Sequence[Planned]) -> str:
@@ -73,7 +65,7 @@ def time_text(claims: Sequence[Planned]) -> str:
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
     """Plans a claim. UsageError for a file that is no claim, or words that it does not take."""
     path = claim_path(name)
-    scenario = replay_load(path)
+    scenario = replays.replay_load(path)
     try:
         plan = plan_make(targets, scenario, path, words, quick).plan
     except Failure as error:  # no such target
@@ -94,7 +86,7 @@ def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = F
 def uncork_claims_list(options: argparse.Namespace) -> None:
     planned = claims_plan(options.names or claim_names())
     if options.json:
-        print(files.json_text([claim_head(one.scenario) | {
+        print(files.json_text([replays.claim_head(one.scenario) | {
             "name": one.scenario.name, "seconds": round(one.seconds), "able": one.able,
             "lacking": one.lacking, "claims": [vars(claim) for claim in one.scenario.claims],
         } for one in planned]), end="")
@@ -155,7 +147,7 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
     files.writable_check(folder / files.CLAIMS)  # a pipe would never be read to its end
-    index = index_read(folder)
+    index = replays.index_read(folder)
     for number, one in enumerate(planned, 1):
         result = folder / one.scenario.name
         index[result.name] = "" if one.able else one.lacking
@@ -176,9 +168,9 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
 
 
 def report_print(sources: Sequence[Path], style: str | None = None) -> int:
-    systems = [system for source in sources for system in systems_read(source)]
+    systems = [system for source in sources for system in replays.systems_read(source)]
     print(document_text(claims_document(systems), style), end="")
-    return replays_status(verdicts_of(systems))
+    return replays.replays_status(replays.verdicts_of(systems))
 
 
 def uncork_claims_report(options: argparse.Namespace) -> int:

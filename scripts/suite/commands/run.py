@@ -120,13 +120,13 @@ def runs_stored(folder: Path) -> tuple[Outcomes, int]:
 
 def answer_print(journal: files.Journal) -> None:
     """Prints the outcome of until=, then the folder, and the table as `uncork table` prints it."""
-    from suite.decide.precision import precision_measure, precision_text
+    from suite.decide.precision import precision_measure
     from suite.observe.frame import matrix_load
     from suite.present.table import table_document
     from suite.present.tables import document_text
     matrix = matrix_load(journal.folder)
     if precision := precision_measure(matrix):
-        say(f"round {journal.plan.session.last} was the last: until={precision_text(precision)}")
+        say(f"round {journal.plan.session.last} was the last: until={precision.text}")
     print(path_text(journal.folder), flush=True)
     document = table_document(matrix, matrix.result.scenario.table, ends_a_run=True)
     print(document_text(document), end="", flush=True)

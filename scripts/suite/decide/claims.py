@@ -34,21 +34,8 @@ from suite.base.units import counted_text, number_text
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict, session_places
 from suite.contrast.verdicts import pair_judged
-from suite.decide.expressions import (
-    ABOUT,
-    COMPARISONS,
-    WITHIN,
-    NoCell,
-    Operation,
-    Reference,
-    Undecidable,
-    best_of,
-    cells_named,
-    claim_parse,
-    claim_places,
-    evaluate,
-    references_of,
-)
+from suite.decide import expressions
+from suite.decide.expressions import ABOUT, Operation, Reference, Undecidable, claim_parse
 from suite.observe.frame import Cell, Matrix, Series, rounds_common
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import Claim
@@ -120,8 +107,8 @@ Samples = Mapping[Reference, Sample]
 
 
 def reference_cells(matrix: Matrix, reference: Reference) -> list[Cell]:
-    """The cell of a reference, or all cells whose best it names; NoCell without any."""
-    return [matrix.cells[name] for name in cells_named(
+    """The cell of a reference, or all cells whose best it names; Undecidable without any."""
+    return [matrix.cells[name] for name in expressions.cells_named(
         reference, {name: cell.words for name, cell in matrix.cells.items()}, matrix.axes,
         matrix.result.scenario.exclude)]
 
@@ -162,7 +149,7 @@ def sides_evaluate(claim: Operation, values: Mapping[Reference, np.ndarray]
     """The left and the right side of a claim in each round."""
     rounds = len(next(iter(values.values())))
     with np.errstate(all="ignore"):  # a censored value is infinite
-        left, right = (np.broadcast_to(evaluate(side, values), rounds).tolist()
+        left, right = (np.broadcast_to(expressions.evaluate(side, values), rounds).tolist()
                        for side in (claim.left, claim.right))
     return left, right
 
@@ -178,7 +165,7 @@ def near_of(value: float) -> float:
 def band_of(claim: Operation) -> tuple[float, float] | None:
     """The range that a claim with ABOUT allows; None for a number near 1 without `within`."""
     value = claim.limit or 1.0
-    within, near = claim.within or WITHIN, near_of(value)
+    within, near = claim.within or expressions.WITHIN, near_of(value)
     low, high = value / within, value * within
     if near == 1:
         return (low, high) if claim.within else None
@@ -213,7 +200,7 @@ def outcome_of(sign: str, interval: stats.Interval | None, middle: float) -> str
     """The outcome from the interval of left / right (middle 1) or left - right (middle 0)."""
     if interval is None or (sign == "==" and interval.contains(middle)):
         return "undecided"  # an interval can refute equality, but never prove it
-    holds = {COMPARISONS[sign](end, middle) for end in interval[:2]}
+    holds = {expressions.COMPARISONS[sign](end, middle) for end in interval[:2]}
     return "undecided" if len(holds) > 1 else "ok" if True in holds else "not ok"
 
 
@@ -232,7 +219,7 @@ def figures_compare(claim: Operation, left: float, right: float) -> bool:
         return band is not None and band[0] < left < band[1]
     if math.isclose(left, right, rel_tol=ROUNDING, abs_tol=ROUNDING):
         return claim.sign in (">=", "<=", "==")
-    return COMPARISONS[claim.sign](left, right)
+    return expressions.COMPARISONS[claim.sign](left, right)
 
 
 def directions_decide(claim: Operation, shared: Mapping[Reference, Series]) -> Decision:
@@ -286,7 +273,8 @@ def boots_decide(claim: Operation, samples: Samples) -> Decision:
     values = {name: series.values.reshape(shape) for known, shape in zip(
         boots, ((-1, 1), (1, -1)), strict=True) for name, series in known.items()}
     shape = np.broadcast_shapes(*(one.shape for one in values.values()))
-    sides = [np.broadcast_to(evaluate(side, values), shape) for side in (claim.left, claim.right)]
+    sides = [np.broadcast_to(expressions.evaluate(side, values), shape)
+             for side in (claim.left, claim.right)]
     if not all(np.allclose(side * side[0, 0], side[:, :1] * side[:1], rtol=ROUNDING, atol=0)
                for side in sides):
         raise Undecidable("figures of different kernels share no round: a claim can divide one "
@@ -329,20 +317,15 @@ def samples_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decisi
     return decision
 
 
-def needs_difference(claim: Operation, samples: Samples, outcome: str) -> bool:
-    """Whether a claim with this outcome would have another one if all cells had the same value."""
-    if outcome == "undecided":
-        return False
-    value = stats.median(next(iter(samples.values())).series.bounds)
-    left, right = sides_evaluate(claim, {name: np.array([value]) for name in samples})
-    return figures_compare(claim, left[0], right[0]) is not (outcome == "ok")
-
-
 def pair_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
-    """As samples_decide(), but undecided if it needs a difference of two cells that tables doubt.
-    A ratio that is "not ok" stays so, but is on no side."""
-    decision = samples_decide(matrix, claim, samples)
-    needs = needs_difference(claim, samples, decision.outcome)
+    """As samples_decide(), but undecided if it needs a difference of two cells that tables doubt:
+    then its outcome would be another one if all cells had the same value. A ratio that is "not ok"
+    stays so, but is on no side."""
+    decision, needs = samples_decide(matrix, claim, samples), False
+    if decision.outcome != "undecided":
+        value = stats.median(next(iter(samples.values())).series.bounds)
+        left, right = sides_evaluate(claim, {name: np.array([value]) for name in samples})
+        needs = figures_compare(claim, left[0], right[0]) is not (decision.outcome == "ok")
     cells = {one.cell.name: one.cell for one in samples.values()}
     metrics = {one.metric for one in samples}
     if len(cells) != 2 or len(metrics) != 1 or not (needs or decision.side > 0):
@@ -362,18 +345,20 @@ def pair_decide(matrix: Matrix, claim: Operation, samples: Samples) -> Decision:
 def claim_decide(matrix: Matrix, claim: Claim, where: str = "") -> ClaimVerdict:
     """Decides one claim, for cells with the words where; UsageError if it names no metric."""
     parsed = claim_parse(claim.that, where)
-    if not any(references_of(parsed)):
+    if not any(expressions.references_of(parsed)):
         raise UsageError(f'claim "{claim.that}": it names no metric')
     try:
         return ClaimVerdict(claim=claim, where=where, **vars(cells_decide(matrix, parsed)))
     except Undecidable as error:
-        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),), **error.how)
+        return ClaimVerdict(claim=claim, where=where, reasons=(str(error),),
+                            absent=error.absent, unable=error.unable)
 
 
 def cells_decide(matrix: Matrix, claim: Operation) -> Decision:
     """Decides a claim for its cells, and for the best of several."""
-    candidates = {name: samples_find(matrix, name) for name in references_of(claim)}
-    samples, best = {name: first for name, (first, *_) in candidates.items()}, best_of(claim)
+    candidates = {name: samples_find(matrix, name) for name in expressions.references_of(claim)}
+    samples = {name: first for name, (first, *_) in candidates.items()}
+    best = expressions.best_of(claim)
     foreign = all(subject_of(one.cell.words) or LOAD in one.cell.words for one in samples.values())
     if best is None:
         return replace(pair_decide(matrix, claim, samples), foreign=foreign)
@@ -398,11 +383,12 @@ def best_decide(claim: Operation, best: Reference, outcomes: list[str]) -> tuple
 
 def claim_is_shown(matrix: Matrix, claim: Claim, where: str) -> bool:
     """Whether a narrowed matrix shows all cells of a claim; True for a whole matrix."""
+    named = expressions.references_of(claim_parse(claim.that, where))
     try:
         return matrix.narrowed_from is None or all(
-            cell.name in matrix.cells for name in references_of(claim_parse(claim.that, where))
+            cell.name in matrix.cells for name in named
             for cell in reference_cells(matrix.whole, name))
-    except NoCell:
+    except Undecidable:
         return False
 
 
@@ -413,7 +399,7 @@ def claims_decide(matrix: Matrix) -> list[ClaimVerdict]:
     cells = {name: cell.words for name, cell in matrix.whole.cells.items()}
     decided = [claim_decide(matrix.whole, claim, where)
                for claim in matrix.result.scenario.claims
-               for where in claim_places(claim, cells, matrix.axes)
+               for where in expressions.claim_places(claim, cells, matrix.axes)
                if claim_is_shown(matrix, claim, where)]
     if matrix.result.damage_unknown:
         why = "a damaged line of records.jsonl may be a run of its cells"

@@ -102,11 +102,13 @@ Expression = float | Reference | Operation
 
 
 class Undecidable(Exception):
-    """Says why a claim cannot be decided. how: absent or unable, as in Decision."""
+    """Says why a claim cannot be decided. absent, unable: as in Decision. axis: one that a
+    reference should name and does not. unknown: a word that no cell has."""
 
-    def __init__(self, why: str, **how: Any) -> None:
+    def __init__(self, why: str, *, absent: bool = False, unable: bool = False, axis: str = "",
+                 unknown: str = "") -> None:
         super().__init__(why)
-        self.how = how
+        self.absent, self.unable, self.axis, self.unknown = absent, unable, axis, unknown
 
 
 @dataclass(frozen=True)
@@ -263,41 +265,33 @@ def axes_of(scenario: Scenario) -> list[tuple[str, str]]:
               for reference in claims_references(scenario) for key in reference.searched)]
 
 
-class NoCell(Undecidable):
-    """Says why a reference names no cell. axis: one that the reference should name and does not.
-    unknown: a word that no cell has."""
-
-    def __init__(self, why: str, axis: str = "", unknown: str = "") -> None:
-        super().__init__(why, absent=not axis)
-        self.axis = axis
-        self.unknown = unknown
-
-
 def cells_named(reference: Reference, cells: WordsByCell, axes: Sequence[str],
                 excludes: Iterable[str] = ()) -> list[str]:
-    """The cell of a reference, or all cells whose best it names; NoCell says why there are none.
-    excludes: the rules of the scenario that leave cells out."""
+    """The cell of a reference, or all cells whose best it names; Undecidable says why there are
+    none. excludes: the rules of the scenario that leave cells out."""
     wanted, selector = reference.wanted, reference.selector
     known = grouped((key, value) for words in cells.values() for key, value in words.items())
     for key in wanted:
         if key not in known:
-            raise NoCell(f"{reference.text}: no cell has the word {key}", unknown=key)
+            raise Undecidable(f"{reference.text}: no cell has the word {key}", absent=True,
+                              unknown=key)
     found = [name for name, words in cells.items() if selector.items() <= words.items()]
     for axis in axes:
         values = list(dict.fromkeys(cells[name].get(axis, "") for name in found))
         if axis not in wanted and len(values) > 1:
-            raise NoCell(f"{reference.text}: {axis} varies and is not named; it is one of "
-                         f"{', '.join(value or 'none' for value in values)}", axis)
+            raise Undecidable(
+                f"{reference.text}: {axis} varies and is not named; it is one of "
+                f"{', '.join(value or 'none' for value in values)}", axis=axis)
     if found:
         return found if reference.searched else found[:1]
-    for key, value in selector.items():
-        if value not in known[key]:
-            raise NoCell(f"{key}={value} was not run, only "
-                         f"{key}={','.join(dict.fromkeys(known[key]))}")
+    why = f"no cell has {words_text(selector)} together"
     for rule in excludes:
         if words_split(rule.split(), "exclude: ").items() <= selector.items():
-            raise NoCell(f'exclude = "{rule}" leaves them out')
-    raise NoCell(f"no cell has {words_text(selector)} together")
+            why = f'exclude = "{rule}" leaves them out'
+    for key, value in selector.items():
+        if value not in known[key]:
+            why = f"{key}={value} was not run, only {key}={','.join(dict.fromkeys(known[key]))}"
+    raise Undecidable(why, absent=True)
 
 
 def claim_places(claim: Claim, cells: WordsByCell, axes: Sequence[str]) -> tuple[str, ...]:
@@ -323,7 +317,7 @@ def claims_check(scenario: Scenario, path: Path, plan: Plan, overridden: bool) -
     for claim, reference in references:
         try:
             cells_named(reference, cells, plan.axes)
-        except NoCell as error:
+        except Undecidable as error:
             wrong = (error.unknown or claim.kind) and not overridden
             if wrong or error.axis in scenario.sweep:
                 raise UsageError(f'{path}: [claim] that "{claim.that}": {error}') from None

@@ -25,7 +25,7 @@ from suite.base.units import quantity_parse, units_text
 from suite.contrast.contrast import STATUS_WHY, Contrast, Status, Unit, session_medians
 from suite.decide.claims import outcome_of
 from suite.decide.comparison.model import Comparison, Row
-from suite.observe.frame import NO_SERIES, Cell, Matrix, Series
+from suite.observe.frame import Cell, Matrix, Series
 from suite.observe.metrics import Metric, metric_find
 
 GATE = re.compile(r"\s*(\w+)\s*([<>])\s*([-+]?)(\d+(?:\.\d*)?|\.\d+)\s*(%|[A-Za-zµμ/]*)\s*")
@@ -38,9 +38,7 @@ VERDICTS = {"ok": WITHIN, "not ok": REGRESSION, "undecided": UNDECIDED}
 NOTHING_COMPARED = 4  # exit status if a gate has no row
 # Exit statuses, the most important first; None: a gate has no row.
 STATUS = {REGRESSION: 5, None: NOTHING_COMPARED, UNDECIDED: 3, WITHIN: 0}
-GATE_WHY = STATUS_WHY | {
-    Status.ABSENT: "the two sides share no round",
-    Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
+GATE_WHY = STATUS_WHY | {Status.ZERO: "0 in some round: the limit must be a figure, not a change"}
 
 
 @dataclass(frozen=True)
@@ -63,8 +61,8 @@ class Gate:
 class GateRow:
     """One row of a comparison and one gate.
 
-    contrast: of the two sides; None if the limit is a figure. values: then of the new side, by
-    round or session. why: why there are no values, or why the row is undecided.
+    contrast: of the two sides, or if the limit is a figure of the new side with the number 1; None
+    if why says what is unknown. why: also why the row is undecided.
     figure: the ratio, or the value, with its corrected interval.
     rounds: how many (boots, sessions) would decide an undecided row; infinite: too many to advise.
     planned: how many find the change of stats.rounds_planned(); None if the noise is unknown.
@@ -74,13 +72,15 @@ class GateRow:
     comparison: Comparison
     row: Row
     contrast: Contrast | None = None
-    values: Series = NO_SERIES
-    exact: bool = False
     why: str = ""
     verdict: str = UNDECIDED
     figure: stats.Estimate | None = None
     rounds: float = math.inf
     planned: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        return self.contrast is not None and self.contrast.exact
 
 
 @dataclass(frozen=True)
@@ -173,19 +173,22 @@ def row_make(gate: Gate, comparison: Comparison, row: Row) -> GateRow:
     change, why = row.changes.get(metric.name), sides_unknown_text(gate, comparison, row)
     if not why and ((change is None) if gate.relative else (metric not in comparison.metrics)):
         why = f"{metric.name} is not compared"
-    made = GateRow(gate, comparison, row, why=why)
     if why or cell is None:
-        return made
+        return GateRow(gate, comparison, row, why=why)
     if gate.relative and change:
         contrast = change.contrast
-        return replace(made, contrast=contrast, exact=contrast.exact,
-                       why="" if contrast.exact else GATE_WHY.get(contrast.status, ""))
+        return GateRow(gate, comparison, row, contrast,
+                       "" if contrast.exact else GATE_WHY.get(contrast.status, ""))
     values, exact = matrix.series(cell.name, metric.name), matrix.is_exact(cell.name, metric.name)
     if cell.emulated and metric.whole and not exact:
-        return replace(made, why=GATE_WHY[Status.TIMING])
+        return GateRow(gate, comparison, row, why=GATE_WHY[Status.TIMING])
     if comparison.unit is Unit.SESSION and not exact:
         values = session_medians(matrix, values)
-    return replace(made, values=values, exact=exact)
+    ones = np.ones(len(values))
+    return GateRow(gate, comparison, row, Contrast(
+        Series(values.rounds, ones, ones), values, Status.OK, exact=exact,
+        ratio=stats.ratio_make(values.values, ones, True)
+        if values.positive and not values.censored else None))
 
 
 def change_figure(contrast: Contrast, limit: float, alpha: float) -> stats.Estimate:
@@ -196,8 +199,7 @@ def change_figure(contrast: Contrast, limit: float, alpha: float) -> stats.Estim
         return stats.ratio_directed((new.bounds, new.values),
                                     (base.bounds * limit, base.values * limit), contrast.paired,
                                     alpha)
-    return contrast.estimate(alpha) or stats.Estimate(
-        math.inf if contrast.exact else math.nan, None, 0)
+    return contrast.estimate(alpha) or stats.Estimate(math.inf, None, 0)
 
 
 def median_figure(values: Series, alpha: float) -> stats.Estimate:
@@ -211,13 +213,6 @@ def median_figure(values: Series, alpha: float) -> stats.Estimate:
     return stats.Estimate(values.median, sure, len(values))
 
 
-def limit_ratio(values: Series, limit: float) -> stats.Ratio | None:
-    """The ratio of values to a limit; None if a value is censored, or not above 0."""
-    if values.censored or not values.positive or limit <= 0:
-        return None
-    return stats.ratio_make(values.values, np.full(len(values), limit), True)
-
-
 def limit_verdict(interval: stats.Interval | None, limit: float, above: bool) -> str:
     """The verdict of an interval that must not be above a limit (or below: above is False)."""
     return VERDICTS[outcome_of("<=" if above else ">=", interval, limit)]
@@ -225,28 +220,26 @@ def limit_verdict(interval: stats.Interval | None, limit: float, above: bool) ->
 
 def row_decide(row: GateRow, tested: int) -> GateRow:
     """The row with its verdict. tested: the number of rows of the family."""
-    if row.why:
-        return row
     gate, contrast, alpha = row.gate, row.contrast, stats.ALPHA / tested
-    figure = change_figure(contrast, gate.limit, alpha) if contrast else (
-        median_figure(row.values, alpha))
+    if row.why or contrast is None:
+        return row
+    figure = change_figure(contrast, gate.limit, alpha) if gate.relative else (
+        median_figure(contrast.new, alpha))
     if row.exact:
         figure = stats.Estimate(figure.value, None, 0)
     interval = stats.Interval(figure.value, figure.value, None) if row.exact else figure.interval
     limit = 1.0 if figure.directed else gate.limit
-    decided = replace(row, figure=figure, verdict=limit_verdict(interval, limit, gate.above))
-    ratio = contrast.ratio if contrast else limit_ratio(row.values, gate.limit)
-    if ratio is None or row.exact:
-        return decided
-    # The ratio whose width plans more rounds, and how far it is from the limit, a logarithm.
-    shift = ratio.centre - math.log(gate.limit) if contrast else ratio.centre
-    paired = contrast is None or contrast.paired  # one sample: of pairs, or of the new side alone
-    rounds: float = stats.rounds_deciding(tested, paired)
+    row = replace(row, figure=figure, verdict=limit_verdict(interval, limit, gate.above))
+    ratio = contrast.ratio
+    if ratio is None or row.exact or gate.limit <= 0:
+        return row
+    rounds: float = stats.rounds_deciding(tested, contrast.paired)
     if ratio.interval() is not None:
-        rounds = max(ratio.pairs + 1, stats.rounds_to_find(ratio, tested, shift))
+        rounds = max(ratio.pairs + 1, stats.rounds_to_find(
+            ratio, tested, ratio.centre - math.log(gate.limit)))
     noise = stats.noise_measured(ratio)
-    return replace(decided, rounds=rounds, planned=None if noise is None else (
-        stats.rounds_planned(noise, tested, paired)))
+    return replace(row, rounds=rounds, planned=None if noise is None else (
+        stats.rounds_planned(noise, tested, contrast.paired)))
 
 
 def gates_decide(comparisons: Sequence[Comparison], gates: Sequence[Gate]) -> Gates:

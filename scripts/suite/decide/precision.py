@@ -10,21 +10,18 @@ from typing import NamedTuple
 from suite import stats
 from suite.base.units import counted_text, number_text
 from suite.observe.frame import Cell, Matrix
-from suite.observe.metrics import METRICS, Metric
+from suite.observe.metrics import METRICS
 from suite.observe.selection import metrics_shown
 
 CELLS_SHOWN = 8  # cells that a line names
 
 
 class Precision(NamedTuple):
-    """The width that until= asks for and the cells that missed it, by the table's first metric.
-    asked: as typed. cells: the number of cells that have a width. wide: the cells that missed it,
-    with their widths (width_of()), the widest first."""
+    """The cells that missed the width that until= asks for, with their widths (width_of()), the
+    widest first; and in one line `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
 
-    metric: Metric
-    asked: str
-    cells: int
     wide: tuple[tuple[Cell, float], ...]
+    text: str
 
 
 def width_of(values: Sequence[float], exact: bool) -> float:
@@ -41,7 +38,8 @@ def width_of(values: Sequence[float], exact: bool) -> float:
 
 
 def precision_measure(matrix: Matrix) -> Precision | None:
-    """The widths of the intervals of all rounds so far; None without until=."""
+    """The widths of the intervals of all rounds so far, by the table's first metric; None without
+    until=."""
     asked = matrix.result.plan.until
     if asked is None:
         return None
@@ -51,21 +49,15 @@ def precision_measure(matrix: Matrix) -> Precision | None:
               for name, cell in matrix.whole.cells.items() if cell.runs_ok > cell.runs_failed
               and len(series := matrix.series(name, metric.name)) and not series.censored]
     limit = float(asked.removesuffix("%")) / 100
-    wide = sorted((one for one in widths if one[1] > limit), key=lambda one: -one[1])
-    return Precision(metric, asked, len(widths), tuple(wide))
-
-
-def precision_text(precision: Precision) -> str:
-    """until= in one line: `1% of bandwidth, missed by 1 of 6 cells: write=nagle 3.1%`."""
-    asked = f"{precision.asked} of {precision.metric.name}"
-    if not precision.cells:
-        return f"{asked}: no cell has it, so no round was added"
-    if not precision.wide:
-        return f"{asked}, and every interval is that narrow"
+    wide = tuple(sorted((one for one in widths if one[1] > limit), key=lambda one: -one[1]))
+    if not wide:
+        outcome = (", and every interval is that narrow" if widths else
+                   ": no cell has it, so no round was added")
+        return Precision(wide, f"{asked} of {metric.name}{outcome}")
     texts = ", ".join(f"{cell.text or 'the only cell'} " + (
         f"{number_text(100 * width, 2)}%" if math.isfinite(width) else "(no interval)")
-        for cell, width in precision.wide[:CELLS_SHOWN])
-    left = len(precision.wide) - CELLS_SHOWN
+        for cell, width in wide[:CELLS_SHOWN])
+    left = len(wide) - CELLS_SHOWN
     more = f" and {left} more" if left > 0 else ""
-    missed = f"{len(precision.wide)} of {counted_text(precision.cells, 'cell')}"
-    return f"{asked}, missed by {missed}: {texts}{more}"
+    return Precision(wide, f"{asked} of {metric.name}, missed by {len(wide)} of "
+                           f"{counted_text(len(widths), 'cell')}: {texts}{more}")

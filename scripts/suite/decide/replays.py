@@ -15,17 +15,18 @@ empty text. A claim that could not run has a scenario, but no result.
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from suite.base import grouped
 from suite.base.errors import Failure, UsageError
 from suite.base.words import words_split, words_text
 from suite.decide import expressions
 from suite.decide.claims import ClaimVerdict, Decision, claim_decide, claims_decide, near_of
-from suite.decide.expressions import Expression, Operation, claim_parse, references_of, unit_of
+from suite.decide.expressions import Operation, claim_parse, references_of, unit_of
 from suite.observe.frame import Cell, Matrix, matrix_load
 from suite.observe.machines import machines_of
 from suite.observe.metrics import METRICS, Metric
@@ -49,6 +50,8 @@ ON_THE_WIRE = ("segments", "captured_segments", "records")  # follow from calls 
 RECEIVED = "segments_per_reply"  # of a subject they are counted where they arrive
 System = Mapping[str, Any]
 Row = Mapping[str, Any]
+# the machine, what was replayed, programs_of() and a row
+Found = tuple[Mapping[str, str], Scenario, str, Row]
 
 
 class Ran(NamedTuple):
@@ -58,24 +61,6 @@ class Ran(NamedTuple):
     name: str
     claim: Mapping[str, Any]
     row: Row
-
-
-class Kind(NamedTuple):
-    """How a claim of this kind compares, and what stands on its left side: a text and a test."""
-
-    signs: tuple[str, ...]
-    left: str = ""
-    is_left: Callable[[Expression], bool] = lambda left: True
-
-
-KINDS = {
-    COUNT: Kind(("==",), "metrics that count", lambda left: all(
-        METRICS[one.metric].whole for one in references_of(left))),
-    DIRECTED: Kind((">", "<", ">=", "<=")),
-    RATIO: Kind((expressions.ABOUT,), "a ratio of two figures", lambda left: (
-        unit_of(left) in ("1", expressions.UNKNOWN) and len(set(references_of(left))) > 1)),
-    STALL: Kind((">=",), "a time", lambda left: unit_of(left) == "s"),
-}
 
 
 def replay_load(path: Path) -> Scenario:
@@ -95,12 +80,18 @@ def kind_error(claim: Claim) -> str:
     """What is wrong with the comparison of a claim of this kind, or empty."""
     if not claim.kind:
         return f"it has no kind: {', '.join(CLAIM_KINDS)}"
-    parsed, kind = claim_parse(claim.that), KINDS[claim.kind]
+    parsed = claim_parse(claim.that)
+    named, unit = set(references_of(parsed.left)), unit_of(parsed.left)
+    signs, left, fits = {
+        COUNT: ("==", "metrics that count", all(METRICS[one.metric].whole for one in named)),
+        DIRECTED: ("> or < or >= or <=", "anything", True),
+        RATIO: (expressions.ABOUT, "a ratio of two figures",
+                unit in ("1", expressions.UNKNOWN) and len(named) > 1),
+        STALL: (">= with a number", "a time", unit == "s")}[claim.kind]
     compares = f'a claim of kind = "{claim.kind}" compares '
-    if parsed.sign not in kind.signs or (claim.kind == STALL and parsed.limit is None):
-        number = " with a number" if claim.kind == STALL else ""
-        return f"{compares}by {' or '.join(kind.signs)}{number}"
-    return "" if kind.is_left(parsed.left) else compares + kind.left
+    if parsed.sign not in signs.split() or (claim.kind == STALL and parsed.limit is None):
+        return f"{compares}by {signs}"
+    return "" if fits else compares + left
 
 
 def count_verdict(claim: Operation, decided: Decision) -> str:
@@ -212,36 +203,37 @@ def programs_of(matrix: Matrix, cells: Iterable[Cell]) -> str:
     return ", ".join(dict.fromkeys(filter(None, versions + libraries)))
 
 
-def system_make(name: str, machine: Mapping[str, str], scenario: Scenario, programs: str,
-                rows: Sequence[Row]) -> dict[str, Any]:
-    """A system with one claim. name: of its results. programs: as programs_of()."""
-    return {"name": name, "machine": dict(machine), "claims": {
-        scenario.name: claim_head(scenario) | {"programs": programs, "rows": list(rows)}}}
-
-
-def systems_of(matrix: Matrix, name: str = "") -> list[dict[str, Any]]:
-    """The verdict on every claim of a result, in order, by the system that ran it; empty if nobody
-    published the claims. Each target and build is a system."""
+def rows_decide(matrix: Matrix) -> list[Found]:
+    """The verdict on every claim of a result, in order, for each system that ran it: a target and a
+    build, where these vary. Empty if nobody published the claims."""
     scenario = matrix.result.scenario
     if (origin := scenario.origin) is None:
         return []
-    found: dict[str, dict[Claim, list[Decision]]] = {}
+    places: dict[tuple[str, Claim], list[Decision]] = {}
     for decided in claims_decide(matrix):
         words = words_split(decided.where.split())
         there = replace(decided, place=words.pop(expressions.PLACE, ""),
                         verdict=verdict_of(origin, decided))
-        found.setdefault(words_text(words), {}).setdefault(decided.claim, []).append(there)
-    systems = []
-    for text, claims in found.items():
-        words, rows = words_split(text.split()), []
+        places.setdefault((words_text(words), decided.claim), []).append(there)
+    found: list[Found] = []
+    for (text, claim), decisions in places.items():
+        words, verdict = words_split(text.split()), verdicts_join(one.verdict for one in decisions)
         cells = [cell for cell in matrix.cells.values() if words.items() <= cell.words.items()]
-        for claim, places in claims.items():
-            verdict = verdicts_join(there.verdict for there in places)
-            rows.append(row_make(claim, verdict, places, explained_by(matrix, claim)
-                                 if verdict in EXPLAINED else ()))
-        systems.append(system_make(name, machine_of(matrix, cells) | words, scenario,
-                                   programs_of(matrix, cells), rows))
-    return systems
+        explained = explained_by(matrix, claim) if verdict in EXPLAINED else ()
+        found.append((machine_of(matrix, cells) | words, scenario, programs_of(matrix, cells),
+                      row_make(claim, verdict, decisions, explained)))
+    return found
+
+
+def systems_make(found: Iterable[Found], name: str = "") -> list[dict[str, Any]]:
+    """The systems of these rows. name: of their results."""
+    systems: dict[str, dict[str, Any]] = {}
+    for machine, scenario, programs, row in found:
+        system = systems.setdefault(json.dumps(machine, sort_keys=True), {
+            "name": name, "machine": dict(machine), "claims": {}})
+        system["claims"].setdefault(scenario.name, claim_head(scenario) | {
+            "programs": programs, "rows": []})["rows"].append(row)
+    return list(systems.values())
 
 
 def index_read(folder: Path) -> dict[str, str]:
@@ -279,29 +271,20 @@ def systems_read(source: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{folder}: neither a result nor a folder of uncork claims run")
     places = [folder] if single else [folder / claim for claim in index]
     ran = [place for place in places if (place / PLAN).exists()]
-    found = []
+    found: list[Found] = []
     for place in ran:
         matrix = matrix_load(place)
         if matrix.result.scenario.origin is None:
             raise UsageError(f"{place}: no published claim: its scenario has no [origin]")
-        found += systems_of(matrix, name)
-    machines = [system["machine"] for system in systems_join(found)] or [{}]
+        found += rows_decide(matrix)
+    machines = [system["machine"] for system in systems_make(found)] or [{}]
     for place in places:
         if place not in ran:
             scenario = replay_load(place / SCENARIO)
             why = Decision(place="", verdict=CANNOT_RUN, reasons=(index[place.name],))
-            rows = [row_make(claim, CANNOT_RUN, [why]) for claim in scenario.claims]
-            found += [system_make(name, machine, scenario, "", rows) for machine in machines]
-    return systems_join(found)
-
-
-def systems_join(systems: Sequence[System]) -> list[dict[str, Any]]:
-    """The systems of several results, each machine once, with all its claims."""
-    joined: dict[str, dict[str, Any]] = {}
-    for system in systems:
-        machine = json.dumps(system["machine"], sort_keys=True)
-        joined.setdefault(machine, {**system, "claims": {}})["claims"].update(system["claims"])
-    return list(joined.values())
+            found += ((machine, scenario, "", row_make(claim, CANNOT_RUN, [why]))
+                      for claim in scenario.claims for machine in machines)
+    return systems_make(found, name)
 
 
 def rows_of(systems: Iterable[System]) -> list[Ran]:
@@ -327,15 +310,11 @@ def figures_equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def rows_compared(systems: Sequence[System]) -> dict[tuple[str, str, str, int], Row]:
-    """Every row with what its claim says, by machine, claim, comparison and number of its run."""
-    rows: dict[tuple[str, str, str, int], Row] = {}
-    runs = Counter[tuple[str, str, str]]()
-    for one in rows_of(systems):
-        key = json.dumps(one.system["machine"], sort_keys=True), one.name, one.row["that"]
-        runs[key] += 1
-        rows[*key, runs[key]] = {**one.claim, **one.row, "rows": None}
-    return rows
+def rows_compared(systems: Sequence[System]) -> dict[tuple[str, str, str], list[Row]]:
+    """The rows with what their claims say, by machine, claim and comparison, in their order."""
+    return grouped((
+        (json.dumps(one.system["machine"], sort_keys=True), one.name, one.row["that"]),
+        {**one.claim, **one.row, "rows": None}) for one in rows_of(systems))
 
 
 def systems_differences(reported: Sequence[System], found: Sequence[System]) -> list[str]:
@@ -343,12 +322,11 @@ def systems_differences(reported: Sequence[System], found: Sequence[System]) -> 
     runs of one machine are compared in their order."""
     told, here, lines = rows_compared(reported), rows_compared(found), []
     for key in told | here:
-        row, now = told.get(key), here.get(key)
-        if row is None or now is None:
+        for row, now in zip_longest(told.get(key, ()), here.get(key, ())):
             wrong = ["not in the results" if now is None else "not in the report"]
-        else:
-            wrong = [f"{name} is {now.get(name)!r} and not {row.get(name)!r}"
-                     for name in sorted({*row, *now})
-                     if not figures_equal(row.get(name), now.get(name))]
-        lines += [f"{key[1]}: {key[2]}: {'; '.join(wrong)}"] if wrong else []
+            if row is not None and now is not None:
+                wrong = [f"{name} is {now.get(name)!r} and not {row.get(name)!r}"
+                         for name in sorted({*row, *now})
+                         if not figures_equal(row.get(name), now.get(name))]
+            lines += [f"{key[1]}: {key[2]}: {'; '.join(wrong)}"] if wrong else []
     return lines

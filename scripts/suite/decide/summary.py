@@ -183,20 +183,16 @@ def is_of(figure: Published, cell: Cell) -> bool:
     return words.items() <= cell.words.items()
 
 
-def published_find(matrix: Matrix, cell: Cell, metric: str, label: str) -> dict[str, Published]:
-    """The published figure of a cell by set. If several match, the one with the most words."""
-    found: dict[str, Published] = {}
-    for figure in sorted(matrix.result.scenario.published, key=lambda one: -one.words.count("=")):
-        if (figure.metric, figure.label) == (metric, label) and is_of(figure, cell):
-            found.setdefault(figure.set, figure)
-    return found
-
-
 def published_ratios(matrix: Matrix, cell: Cell, metric: str, label: str = LABEL
                      ) -> tuple[PublishedRatio, ...]:
-    """The published figures of a cell, at most one of each set."""
+    """The published figures of a cell, at most one of each set: the one with the most words."""
     base = matrix.baseline_find(cell)
-    bases = published_find(matrix, base, metric, LABEL) if base else {}
-    return tuple(
-        PublishedRatio(figure, figure.value / bases[name].value if name in bases else None)
-        for name, figure in published_find(matrix, cell, metric, label).items())
+    found: dict[str, Published] = {}
+    bases: dict[str, float] = {}
+    for figure in sorted(matrix.result.scenario.published, key=lambda one: -one.words.count("=")):
+        if figure.metric == metric and figure.label == label and is_of(figure, cell):
+            found.setdefault(figure.set, figure)
+        if figure.metric == metric and figure.label == LABEL and base and is_of(figure, base):
+            bases.setdefault(figure.set, figure.value)
+    return tuple(PublishedRatio(figure, figure.value / bases[name] if name in bases else None)
+                 for name, figure in found.items())

@@ -118,7 +118,7 @@ def publication_pairs(matrix: Matrix) -> list[Pair]:
     scenario = matrix.result.scenario
     if scenario.origin is None:
         return []
-    head, systems = claim_head(scenario), replays.systems_of(matrix)
+    head, systems = claim_head(scenario), replays.systems_make(replays.rows_decide(matrix))
     told = origin_text(head, systems)
     claims = [("claim", ": ".join(filter(None, (
         row["says"], f"{published_text(claim_parse(row['that']))} there, "

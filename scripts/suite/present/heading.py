@@ -12,7 +12,7 @@ from suite.base.runner_words import EXACT_ONLY, LOCAL
 from suite.base.units import Scale, counted_text, noise_text
 from suite.base.words import words_text
 from suite.contrast.contrast import same_differ
-from suite.decide.precision import precision_measure, precision_text
+from suite.decide.precision import precision_measure
 from suite.decide.summary import Summary
 from suite.observe.frame import SPLIT_MIN_S, Cell, Matrix
 from suite.observe.machines import machines_of
@@ -169,7 +169,7 @@ def machine_pairs(matrix: Matrix) -> list[tuple[str, str]]:
         ("builds", builds_text(plan)),
         ("quick", "" if plan.quick is None else quick_text(plan.quick)),
         ("rounds", rounds_heading(matrix)),
-        ("until", precision_text(precision) if precision else ""),
+        ("until", precision.text if precision else ""),
     ]
     return [(label, text) for label, text in pairs if text]
 

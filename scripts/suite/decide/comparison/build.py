@@ -186,17 +186,13 @@ def metrics_allowed(cells: Iterable[Sequence[Cell]], metrics: Sequence[Metric]
     return counted
 
 
-def kernels_text(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    ran = machines_of(matrix.result,
-                      {cell.name: cell.target for cell in cells}) or matrix.result.machines.values()
-    return ", ".join(dict.fromkeys(machine.fact("kernel") for machine in ran))
-
-
 def result_names(matrices: Sequence[Matrix], cells: Sequence[Sequence[Cell]]) -> list[str]:
     """Names for two results: the kernel releases if they differ; else the revisions, else the names
     of the results, else the paths of their folders. Empty for one result."""
     results = [matrix.result for matrix in matrices]
-    choices = [list(map(kernels_text, matrices, cells)),
+    ran = [machines_of(result, {cell.name: cell.target for cell in own}) or result.machines.values()
+           for result, own in zip(results, cells, strict=True)]
+    choices = [[", ".join(dict.fromkeys(machine.fact("kernel") for machine in own)) for own in ran],
                [result.plan.programs.own.revision for result in results],
                [result.name for result in results], [str(result.folder) for result in results]]
     return ["", ""] if matrices[0] is matrices[1] else next(

@@ -45,6 +45,7 @@ UNKNOWN_FACT = "unknown"
 DIFFERENCES_SHOWN = 3  # a line names so many
 
 FlatFacts = dict[tuple[str, str], str]
+Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
 
 
 def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
@@ -79,9 +80,9 @@ def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
                       for fact in flat_machine(machine.facts).items())
 
 
-def socket_facts(matrix: Matrix, cells: Iterable[Cell]) -> FlatFacts:
-    """The facts in the records of cells: congestion control, security library, programs."""
-    traits = [one for cell in cells for one in matrix.traits_of(cell.name)]
+def socket_facts(matrix: Matrix, cell: Cell) -> FlatFacts:
+    """The facts in the records of a cell: congestion control, security library, programs."""
+    traits = matrix.traits_of(cell.name)
     return facts_join([
         *((("congestion", "congestion"), name) for one in traits for name in one.congestion),
         *((("libraries", "security"), end.library) for one in traits for end in one.ends
@@ -116,28 +117,26 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
             yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
-def machines_differences(sides: Sequence[Side], cells: Sequence[Sequence[Cell]], unit: Unit
-                         ) -> Iterator[Difference]:
-    """The differences between the machines on which these cells of two sides ran. If all ends have
-    the same difference, it is one; else the ends stand before its name."""
-    base, new = (hosts_by_end(side.matrix.result, {cell.name: cell.target for cell in own})
-                 for side, own in zip(sides, cells, strict=True))
-    ends = [end for end in ENDS if end in base or end in new]
+def hosts_compare(sides: Sequence[Side], hosts: Sequence[Hosts], unit: Unit
+                  ) -> Iterator[Difference]:
+    """The differences between these machines of two sides. If all ends have the same difference, it
+    is one; else the ends stand before its name."""
+    ends = [end for end in ENDS if any(end in own for own in hosts)]
     if unit is Unit.ROUND:  # both ran on a common host: if one lacks another, a run failed there
-        ends = [end for end in ends if base.get(end, {}).keys().isdisjoint(new.get(end, {}))]
-    found = grouped((difference, end) for end in ends for difference in facts_compare(
-        *(end_facts(side.matrix, hosts.get(end, {}))
-          for side, hosts in zip(sides, (base, new), strict=True))))
+        ends = [end for end in ends if set.isdisjoint(*(set(own.get(end, {})) for own in hosts))]
+    found = grouped((difference, end) for end in ends for difference in facts_compare(*(
+        end_facts(side.matrix, own.get(end, {})) for side, own in zip(sides, hosts, strict=True))))
     for difference, where in found.items():
         name = difference.name if where == ends else ".".join([*where, difference.name])
         yield replace(difference, name=name.rstrip("."))
 
 
-def words_differences(rows: Sequence[Row], compared: Collection[str], within: bool
-                      ) -> Iterator[Difference]:
+def words_differences(sides: Sequence[Side], rows: Sequence[Row], compared: Collection[str],
+                      within: bool) -> Iterator[Difference]:
     """The words in which partners differ; within one result only words that vary and are not
     compared."""
-    words = [[cell.axes if within else {**cell.words, **cell.axes} for cell in row.pair]
+    axes = {axis: "" for side in sides for axis in side.matrix.axes}
+    words = [[cell.axes if within else axes | {**cell.words} for cell in row.pair]
              for row in rows if row.pair]
     found = grouped((key, (base[key] or "none", new[key] or "none")) for base, new in words
                     for key in words_compared(base, new) if not (within and key in compared))
@@ -148,25 +147,23 @@ def words_differences(rows: Sequence[Row], compared: Collection[str], within: bo
 
 def differences_find(sides: Sequence[Side], rows: Sequence[Row], unit: Unit,
                      declared: Collection[str]) -> tuple[Difference, ...]:
-    """The differences between two sides: of machines, sockets, plans and words. declared: the
-    compared words, and the names of axis=."""
-    pairs = [row.pair for row in rows if row.pair and all(cell.runs_ok for cell in row.pair)]
-    cells = [[pair[index] for pair in pairs] for index in (0, 1)]
+    """The differences between two sides, each once: of machines, sockets, plans and words.
+    declared: the compared words, and the names of axis=."""
+    pairs = [list(zip(sides, row.pair, strict=True)) for row in rows
+             if row.pair and all(cell.runs_ok for cell in row.pair)]
+    ran = [[hosts_by_end(side.matrix.result, {cell.name: cell.target}) for side, cell in pair]
+           for pair in pairs]
+    # each pair of host sets once: nearly all pairs of cells ran on the same machines
+    found = [one for hosts in {repr(hosts): hosts for hosts in ran}.values()
+             for one in hosts_compare(sides, hosts, unit)]
+    found += (one for pair in pairs for one in facts_compare(
+        *(socket_facts(side.matrix, cell) for side, cell in pair))
+        if UNKNOWN_FACT not in (one.base, one.new))
     named = any(BUILD in side.words for side in sides)
-    sockets = facts_compare(*(socket_facts(side.matrix, own)
-                              for side, own in zip(sides, cells, strict=True)))
-    found = [*machines_differences(sides, cells, unit),
-             *(one for one in sockets if UNKNOWN_FACT not in (one.base, one.new)),
-             *facts_compare(*(plan_facts(side, named) for side in sides)),
-             *words_differences(rows, declared, unit is not Unit.SESSION)]
+    found += facts_compare(*(plan_facts(side, named) for side in sides))
+    found += words_differences(sides, rows, declared, unit is not Unit.SESSION)
     names = {*declared, *(name for one in declared for name in IMPLIED_KINDS.get(one, ()))}
-    return tuple(replace(one, declared=bool(names & one.names)) for one in found)
-
-
-def differences_line(differences: Collection[Difference]) -> str:
-    texts = [one.text for one in differences]
-    more = [f"and {len(texts) - DIFFERENCES_SHOWN} more"] if len(texts) > DIFFERENCES_SHOWN else []
-    return "; ".join([*texts[:DIFFERENCES_SHOWN], *more])
+    return tuple(replace(one, declared=bool(names & one.names)) for one in dict.fromkeys(found))
 
 
 def times_check(comparison: Comparison, where: str) -> None:
@@ -177,38 +174,37 @@ def times_check(comparison: Comparison, where: str) -> None:
                 f"{where}: {cell.name or side.matrix.result.folder}: {TIMES_INVALID}")
 
 
-def declared_check(comparison: Comparison, declared: Iterable[str]) -> None:
-    """UsageError for a declared axis in which the two results do not differ."""
+def differences_told(comparison: Comparison, declared: Iterable[str],
+                     differences: Sequence[Difference]) -> tuple[str, str]:
+    """These differences in a line, and which axis= declares them too; empty within a result."""
+    texts = [one.text for one in differences[:DIFFERENCES_SHOWN]]
+    left = len(differences) - len(texts)
+    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in differences)]))
+    return ("; ".join([*texts, *([f"and {left} more"] if left else [])]),
+            "" if comparison.within else f" (axis={axes} declares it)")
+
+
+def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
+                   force: bool | None = None) -> Comparison:
+    """The comparison, with a note if it was forced. UsageError for a declared axis in which the two
+    results do not differ; if a difference refuses ratios, unless force; if strict, and anything
+    that is not declared differs. force: None if the command has no --force."""
     known = {name for one in comparison.differences for name in one.names}
     for name in declared:
         if name not in known:
             raise UsageError(
                 f"axis={name}: the two results do not differ in it{nearest_hint(name, known)}")
-
-
-def axis_hint(comparison: Comparison, declared: Iterable[str],
-              others: Iterable[Difference]) -> str:
-    """The hint which word declares these differences too; empty within a result."""
-    axes = ",".join(dict.fromkeys([*declared, *(one.kind for one in others)]))
-    return "" if comparison.within else f" (axis={axes} declares it)"
-
-
-def refusals_check(comparison: Comparison, declared: Collection[str] = (), strict: bool = False,
-                   force: bool = False) -> Comparison:
-    """The comparison, with a note if it was forced. UsageError as declared_check(); if a difference
-    refuses ratios, unless force; if strict, and anything that is not declared differs."""
-    declared_check(comparison, declared)
     others = [one for one in comparison.differences if not one.declared]
-    refusing = comparison.refusing
     if strict and others:
+        line, hint = differences_told(comparison, declared, others)
         raise UsageError("--strict: the sides differ in more than what is compared: "
-                         f"{differences_line(others)}{axis_hint(comparison, declared, others)}")
-    if not refusing:
+                         f"{line}{hint}")
+    if not comparison.refusing:
         return comparison
-    line = differences_line(refusing)
+    line, hint = differences_told(comparison, declared, comparison.refusing)
     if not force:
-        raise UsageError(f"{line}: a ratio across this difference does not show what caused it"
-                         f"{axis_hint(comparison, declared, refusing)}; "
-                         "compare --force compares nevertheless")
+        way = "" if force is None else "; --force compares nevertheless"
+        raise UsageError(
+            f"{line}: a ratio across this difference does not show what caused it{hint}{way}")
     return replace(comparison, notes=(
         f"forced across {line}: no ratio here shows what caused it", *comparison.notes))
