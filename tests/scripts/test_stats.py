@@ -175,8 +175,8 @@ def test_the_unpaired_rank_is_one_above_the_published_critical_value(sides, crit
     (stats.mann_whitney_null(100, 100), stats.mann_whitney_null(100, 101)),
     (stats.mann_whitney_null(4, 2500), stats.mann_whitney_null(4, 2501))])
 def test_where_the_normal_distribution_stands_in_it_claims_less_and_hardly_differs(counted, normal):
-    stand_in = dataclasses.replace(counted, cumulative=None)
-    assert counted.cumulative is not None and normal.cumulative is None
+    stand_in = dataclasses.replace(counted, counts=None)
+    assert counted.counts is not None and normal.counts is None
     for share in (0.2, 0.5, 0.8, 1):
         w = int(share * counted.rank_at(stats.ALPHA))
         assert counted.two_sided(w) <= stand_in.two_sided(w) <= counted.two_sided(w) + 0.005

@@ -10,7 +10,6 @@ test: p is at most 5 % exactly if the interval excludes "no change".
 """
 
 from suite.base.units import Beyond
-from suite.stats.dependence import *
 from suite.stats.estimate import *
 from suite.stats.nulls import *
 from suite.stats.power import *

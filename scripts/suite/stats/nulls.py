@@ -12,7 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -32,19 +32,23 @@ ROUNDS_UNLIMITED = 100  # so many decide more rows than a result can have
 
 @dataclass(frozen=True)
 class Null:
-    """The distribution of a statistic W, from 0 to size and symmetric about size / 2. cumulative:
-    P(W <= w) by w, float64 of shape (size + 1,); None: a normal distribution. deviation: the
-    standard deviation."""
+    """The distribution of a statistic W, from 0 to size and symmetric about size / 2. counts: how
+    many arrangements have each w, float64 of shape (size + 1,); None: a normal distribution."""
 
     size: int
-    deviation: float
-    cumulative: np.ndarray | None
+    variance: float
+    counts: np.ndarray | None
+
+    @cached_property
+    def cumulative(self) -> np.ndarray:
+        """P(W <= w) by w."""
+        return np.cumsum(self.counts) / np.sum(self.counts)
 
     def two_sided(self, w: int) -> float:
         """2 P(W <= w), at most 1: the two-sided p. w: the smaller of W and size - W."""
-        if self.cumulative is not None:
+        if self.counts is not None:
             return min(1.0, 2 * float(self.cumulative[w]))
-        return min(1.0, math.erfc((self.size / 2 - w - 0.5) / (self.deviation * math.sqrt(2))))
+        return min(1.0, math.erfc((self.size / 2 - w - 0.5) / math.sqrt(2 * self.variance)))
 
     def rank_at(self, alpha: float) -> int:
         """The largest c with 2 P(W < c) <= alpha, or 0. An interval ends at the c-th value from
@@ -54,12 +58,6 @@ class Null:
     def level_of(self, rank: int) -> float:
         """The coverage of the interval that ends at the rank c: 1 - 2 P(W < c); 0 for rank 0."""
         return 1 - self.two_sided(rank - 1) if rank else 0.0
-
-
-def null_build(size: int, variance: float, counts: np.ndarray | None) -> Null:
-    """A null distribution. counts: of the arrangements with each value; None: normal."""
-    return Null(size, math.sqrt(variance),
-                None if counts is None else np.cumsum(counts) / np.sum(counts))
 
 
 def signed_rank_counts(n: int) -> np.ndarray:
@@ -91,7 +89,7 @@ def signed_rank_null(n: int) -> Null | None:
     if n < ROUNDS_NEEDED:
         return None
     counts = signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None
-    return null_build(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24, counts)
+    return Null(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24, counts)
 
 
 @lru_cache
@@ -101,7 +99,7 @@ def mann_whitney_null(n: int, m: int) -> Null | None:
     if min(n, m) < SIDES_NEEDED:
         return None
     counts = mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None
-    return null_build(n * m, n * m * (n + m + 1) / 12, counts)
+    return Null(n * m, n * m * (n + m + 1) / 12, counts)
 
 
 @lru_cache
@@ -110,7 +108,7 @@ def sign_null(n: int) -> Null | None:
     if n < ROUNDS_NEEDED:
         return None
     counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None
-    return null_build(n, n / 4, None if counts is None else np.array(counts, dtype=float))
+    return Null(n, n / 4, None if counts is None else np.array(counts, dtype=float))
 
 
 def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
@@ -158,9 +156,8 @@ def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     """The adjusted p, in the given order: the minimum of p_(j) m / j over all ranks j from its own
     on, at most 1. A limit on it holds for all rows together: at most this share of the rows that it
     accepts is chance (false discovery rate)."""
-    array = np.asarray(ps, dtype=float)
-    order = np.argsort(array, kind="stable")
-    scaled = array[order] * len(array) / np.arange(1, len(array) + 1)
-    adjusted = np.empty(len(array))
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    descending = np.argsort(ps)[::-1]
+    scaled = np.asarray(ps, dtype=float)[descending] * len(ps) / np.arange(len(ps), 0, -1)
+    adjusted = np.empty(len(ps))
+    adjusted[descending] = np.minimum(np.minimum.accumulate(scaled), 1)
     return adjusted.tolist()

@@ -9,7 +9,7 @@ of changes are found.
 The factor comes from a simulation of independent normal noise with a fixed seed: one sample is
 shifted, and the half width is that of another sample. With many rounds the estimate is nearly
 normal for any shape of noise (Noether 1987, "Sample size determination for some common
-nonparametric tests"), and only the widening of intervals (stats/dependence.py) is simulated. If the
+nonparametric tests"), and only the widening of intervals (stats/ratio.py) is simulated. If the
 noise is very skewed, 70 to 85 % of changes are found.
 """
 
@@ -19,10 +19,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.dependence import widening_by, widening_of
 from suite.stats.estimate import Interval
 from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
-from suite.stats.ratio import Ratio
+from suite.stats.ratio import Ratio, widening_by, widening_of
 from suite.stats.shift import ROUNDING
 
 POWER = 0.8
@@ -101,20 +100,17 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
     return needed if needed <= ROUNDS_ADVISED else math.inf
 
 
-def widening_expected(rounds: int) -> float:
-    """The widening of independent rounds: their correlation is 0, plus one standard error."""
-    return widening_by(1 / math.sqrt(rounds) + 1 / rounds)
-
-
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     """How many rounds (unpaired: values a side) a gate of so many rows needs. With these it finds a
     row that is PLANNED_CHANGE beyond its limit, in PLANNED_POWER of results. noise: the standard
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
     errors = PLANNED_NOISE * noise / math.log(PLANNED_CHANGE) * (
         quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
-    fewest = rounds_deciding(rows, paired) + ROUNDS_SPARE
-    return next((n for n in range(fewest, ROUNDS_ADVISED + 1)
-                 if n >= (errors * (widening_expected(n) if paired else 1.0)) ** 2), math.inf)
+    for n in range(rounds_deciding(rows, paired) + ROUNDS_SPARE, ROUNDS_ADVISED + 1):
+        # the correlation of independent rounds is 0, plus one standard error
+        if n >= (errors * (widening_by(1 / math.sqrt(n) + 1 / n) if paired else 1.0)) ** 2:
+            return n
+    return math.inf
 
 
 def noise_measured(ratio: Ratio) -> float | None:
