@@ -243,7 +243,8 @@ def compare_pair(matrices: Sequence[Matrix], base: Selection, new: Selection,
     declared: the names of axis=. UsageError if a selector has no cell, if within one result no word
     differs, if no two cells are partners, or if a session is in both results."""
     pair, words, within = (matrices[0], matrices[-1]), (base, new), len(matrices) == 1
-    common = contrasts.sessions_of(pair[0]).keys() & contrasts.sessions_of(pair[1]).keys()
+    common = set.intersection(*({session.name for session in matrix.result.plan.sessions}
+                                for matrix in pair))
     if common and not within:
         raise UsageError(
             f"{pair[0].result.folder} and {pair[1].result.folder} have a common session "
