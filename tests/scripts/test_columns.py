@@ -37,7 +37,6 @@ def path(tmp_path) -> Path:
 
 def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
-    load.LAST.clear()  # as another process
     runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
     return (repr([runs.frame.to_dict("list"), runs.traits]),
             [line.text for line in builder.damaged] + notes)

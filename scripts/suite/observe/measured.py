@@ -87,6 +87,8 @@ class MeasuredRun:
     receives_only: the driver only receives, from a foreign peer that sends without end.
     other: in direction=both it drives too; None for transport=null.
     senders: the ends that send `message`, two in direction=both; receivers: their peers.
+    payload: bytes of `message` that were received.
+    due, late: open loop: requests that were to start in the measured interval; those never sent.
     captured: the client's capture, None unless it is whole; captured_messages: its counts in each
     direction of messages.
     """
@@ -112,6 +114,8 @@ class MeasuredRun:
         self.senders: list[MaybeEnd] = [None] if self.receives_only else drivers
         self.receivers = ([self.driver] if self.receives_only
                           else [self.other, self.driver][:len(drivers)])
+        self.payload = ends_sum(self.receivers, "bytes_received")
+        self.due, self.late = (threads_sum(self.driver, key) for key in ("due", "late"))
         capture: Mapping[str, Any] = (self.client or {}).get("capture") or {}
         whole = capture and not capture["dropped"] and not capture["truncated"]
         self.captured = capture if whole else None
@@ -141,11 +145,6 @@ class MeasuredRun:
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
-    def payload(self) -> float | None:
-        """Bytes of `message` that were received."""
-        return ends_sum(self.receivers, "bytes_received")
-
-    @cached_property
     def histograms(self) -> dict[str, histogram.Histogram | None]:
         """Each of HISTOGRAMS, merged over the driver's threads; None if a thread with replies lacks
         it. A request that was due and never sent counts as slower than all others."""
@@ -165,11 +164,6 @@ class MeasuredRun:
         return sum(way[key] for way in self.captured_messages) if self.captured else None
 
     @cached_property
-    def due(self) -> float | None:
-        """Open loop: requests whose intended start was in the measured interval."""
-        return threads_sum(self.driver, "due")
-
-    @cached_property
     def schedule_s(self) -> float:
         """Open loop: seconds in which so many requests become due; 0 in a closed loop."""
         rate = self.record.words.get("rate", "closed")
@@ -185,17 +179,12 @@ class MeasuredRun:
         return sum(max(thread["elapsed_ns"] * NANOSECOND, self.schedule_s)
                    * thread.get("connections", 1) for thread in threads) or None
 
-    @cached_property
-    def late(self) -> float | None:
-        """Open loop: requests that were due and never sent."""
-        return threads_sum(self.driver, "late")
-
     def cpu_part(self, end: MaybeEnd, part: str) -> float | None:
         """CPU seconds of an end's data threads. part: `user` or `system`."""
         return seconds(threads_sum(end, "cpu", f"{part}_ns"))
 
     def cpu(self, end: MaybeEnd) -> float | None:
-        """CPU seconds of an end's data threads, user and system."""
+        """The same, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     def served_cpu(self, name: str) -> float | None:

@@ -83,10 +83,6 @@ class Metric(NamedTuple):
         return self.unit in ("1", "B")
 
 
-def time_per_message(run: MeasuredRun) -> float | None:
-    return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
-
-
 def stall_per_message(run: MeasuredRun) -> float | None:
     """The part of a request's time that CPU work cannot explain, even if all ends and connections
     computed one after another. 0 if that is less than STALL_MIN_SHARE of the time; unknown then if
@@ -102,6 +98,11 @@ def stall_per_message(run: MeasuredRun) -> float | None:
 
 def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
     return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
+
+
+def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
+    return None if run.streams else quotient(threads_sum(run.driver, *path),
+                                             threads_sum(run.driver, "messages_received"))
 
 
 def sender_side(*path: str) -> Formula:
@@ -131,26 +132,18 @@ def reply_side(*path: str) -> Formula:
     """The formula of a count of sent things, per reply, of the end that sends replies. For a
     foreign server with a protocol, the receiver of replies counts instead."""
     def figure(run: MeasuredRun) -> float | None:
-        if run.streams:
-            return None
         if run.foreign and run.framed:
             received = RECEIVED_INSTEAD.get(path)
             return received_per_reply(run, *received) if received else None
-        return per_message_sent([run.other], *path)
+        return None if run.streams else per_message_sent([run.other], *path)
     return figure
-
-
-def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
-    return None if run.streams else quotient(threads_sum(run.driver, *path),
-                                             threads_sum(run.driver, "messages_received"))
 
 
 def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
     """All calls on the data path of an end, waits included, per message of the run."""
-    paths = ["write_calls", "read_calls", "wait_calls"]
-    if run.workload == "connect":
-        paths.append("connect_calls")
-    return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
+    connects = ["connect_calls"] if run.workload == "connect" else []
+    return quotient(total(*(threads_sum(end, path) for path in (
+        "write_calls", "read_calls", "wait_calls", *connects))), run.messages)
 
 
 def copied_share(run: MeasuredRun) -> float | None:
@@ -173,11 +166,10 @@ def peer_window(run: MeasuredRun) -> float | None:
 
 
 def captured_per_reply(run: MeasuredRun) -> float | None:
-    if run.streams or not run.captured:
-        return None
     replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed
                else threads_sum(run.other, "messages_sent"))
-    return quotient(run.captured["received"]["data_segments"], replies)
+    return None if run.streams or not run.captured else quotient(
+        run.captured["received"]["data_segments"], replies)
 
 
 def captured_extreme(key: str, choose: Callable[..., float | None]) -> Formula:
@@ -193,19 +185,17 @@ def capture_difference(run: MeasuredRun) -> float | None:
     segments may leave after a sender has read its TCP_INFO."""
     if not run.captured:
         return None
-    counts = {name: run.captured[name] for name in ("sent", "received")}
-    expected = {name: count["data_segments"] - count.get("shared_close_notifies", 0)
-                for name, count in counts.items()}
-    ends = [(run.client, "sent", "received")]
+    sent, received = run.captured["sent"], run.captured["received"]
+    ends = [(run.client, sent, received)]
     direct = not run.subject_relays and run.proxy is None
     if direct and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
-        ends.append((run.server, "received", "sent"))
-    pairs = [(expected[back] + counts[back]["retransmitted_segments"],
-              threads_sum(end, *SEGMENTS_IN)) for end, _, back in ends]
+        ends.append((run.server, received, sent))
+    pairs = [(back, back["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
+             for end, _, back in ends]
     if len(run.senders) == 1:
-        pairs += [(expected[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
-    known = [abs(captured - counted) for captured, counted in pairs if counted is not None]
-    return max(known) if known else None
+        pairs += [(out, 0, threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
+    return max((abs(way["data_segments"] - way.get("shared_close_notifies", 0) + resent - counted)
+                for way, resent, counted in pairs if counted is not None), default=None)
 
 
 def memory_per_connection(name: str) -> Formula:
@@ -271,7 +261,8 @@ def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Me
 
 
 METRICS = {metric.name: metric for metric in (
-    Metric("time_per_message", "s", "lower", time_per_message,
+    Metric("time_per_message", "s", "lower",
+           lambda run: quotient(run.elapsed_s if run.streams else run.connection_s, run.messages),
            "mean time of a request on its connection; of a stream: the receiver's time"),
     Metric(STALL, "s", "lower", stall_per_message,
            "the part of a request's time that no CPU work explains, if that is most of it"),
