@@ -70,13 +70,13 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
     """The layout from the names asked for (empty: the default), without words that do not vary. An
     axis that is not named becomes a row, so that no cell is hidden. UsageError for other names."""
     known = set(matrix.axes).union(*(cell.words for cell in matrix.whole.cells.values()))
-    for name in asked.rows:
-        if name not in known:
-            raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
-    for name in asked.columns:
-        if name not in known and name not in METRICS:
-            hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
-            raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
+    for what, names, others in (("rows", asked.rows, ()), ("columns", asked.columns, METRICS),
+                                ("best", [asked.best] if asked.best else [], ())):
+        for name in names:
+            if name not in known and name not in others:
+                kinds = "word or metric" if others else "word"
+                raise UsageError(f'{what}: no {kinds} "{name}" in this result'
+                                 f"{nearest_hint(name, [*others, *sorted(known)])}")
     metrics, scenario = metrics_shown(matrix, asked.columns), matrix.result.scenario
     if asked.columns == scenario.table.columns:  # not chosen by the reader: what is answered, too
         metrics = tuple(dict.fromkeys([*metrics, *(
@@ -84,9 +84,6 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
             for one in scenario.answers)]))
     if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
         metrics = (asked.gain, *metrics)
-    if asked.best and asked.best not in known:
-        raise UsageError(f'best: no word "{asked.best}" in this result'
-                         f"{nearest_hint(asked.best, matrix.axes)}")
     across = tuple(name for name in asked.columns if name in matrix.axes)
     best = asked.best if asked.best in matrix.axes else None
     rows = [axis for axis in dict.fromkeys([*asked.rows, *matrix.axes])
