@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from suite.observe import histogram
+from suite.base.units import Beyond
+from suite.observe.histogram import Histogram, histogram_read, histograms_merge
 from suite.result.record import ENDS, Record
 from suite.scenario.scenario import HISTOGRAMS
 
@@ -55,11 +56,8 @@ def elapsed_together(end: MaybeEnd) -> float | None:
 def received_rate(end: MaybeEnd) -> float | None:
     """Bytes per second that an end received of a stream. Its clock starts when the first bytes have
     arrived, so they are not counted."""
-    received = threads_sum(end, "bytes_received")
-    if end is None or received is None:
-        return None
-    first = sum(thread.get("first_bytes", 0) for thread in end["threads"])
-    return quotient(received - first, elapsed_together(end))
+    first = sum(thread.get("first_bytes", 0) for thread in (end or {}).get("threads", ()))
+    return quotient(total(threads_sum(end, "bytes_received"), -first), elapsed_together(end))
 
 
 def quotient(numerator: float | None, denominator: float | None) -> float | None:
@@ -70,6 +68,9 @@ def quotient(numerator: float | None, denominator: float | None) -> float | None
 
 
 def seconds(value_ns: float | None) -> float | None:
+    """A time in seconds; a lower bound stays one."""
+    if isinstance(value_ns, Beyond):
+        return Beyond(value_ns * NANOSECOND)
     return None if value_ns is None else value_ns * NANOSECOND
 
 
@@ -145,18 +146,18 @@ class MeasuredRun:
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
-    def histograms(self) -> dict[str, histogram.Histogram | None]:
+    def histograms(self) -> dict[str, Histogram | None]:
         """Each of HISTOGRAMS, merged over the driver's threads; None if a thread with replies lacks
         it. A request that was due and never sent counts as slower than all others."""
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
-        found: dict[str, histogram.Histogram | None] = {}
+        found: dict[str, Histogram | None] = {}
         for name in HISTOGRAMS:
-            parts = [histogram.histogram_read(thread[name]) for thread in threads if name in thread]
+            parts = [histogram_read(thread[name]) for thread in threads if name in thread]
             if name in FROM_INTENDED and self.late:
-                parts.append(histogram.Histogram(0, 0, 0, 0, (), int(self.late)))
+                parts.append(Histogram(0, 0, 0, 0, (), int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
-            found[name] = histogram.histograms_merge(parts) if whole else None
+            found[name] = histograms_merge(parts) if whole else None
         return found
 
     def captured_sum(self, key: str) -> float | None:
@@ -200,6 +201,6 @@ class MeasuredRun:
         return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 
-def histogram_of(runs: Sequence[MeasuredRun], name: str) -> histogram.Histogram | None:
+def histogram_of(runs: Sequence[MeasuredRun], name: str) -> Histogram | None:
     """One of HISTOGRAMS, merged over all runs that have it."""
-    return histogram.histograms_merge([found for run in runs if (found := run.histograms[name])])
+    return histograms_merge([found for run in runs if (found := run.histograms[name])])

@@ -5,23 +5,13 @@ A formula takes a MeasuredRun and returns a value in the base unit of its metric
 record does not have it. A new metric is a new row of METRICS, and a formula if none of these fits.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from operator import methodcaller
 from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.units import Beyond
 from suite.observe.histogram import Histogram
-from suite.observe.measured import (
-    NANOSECOND,
-    MaybeEnd,
-    MeasuredRun,
-    ends_sum,
-    quotient,
-    seconds,
-    threads_sum,
-    total,
-)
+from suite.observe.measured import MeasuredRun, ends_sum, quotient, seconds, threads_sum, total
 from suite.result.record import ENDS, Record
 
 Formula = Callable[[MeasuredRun], float | None]
@@ -96,7 +86,7 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     return quotient(idle, run.messages)
 
 
-def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
+def per_message_sent(ends: Iterable[Mapping[str, Any] | None], *path: str) -> float | None:
     return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
 
 
@@ -139,7 +129,7 @@ def reply_side(*path: str) -> Formula:
     return figure
 
 
-def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
+def syscalls(run: MeasuredRun, end: Mapping[str, Any] | None) -> float | None:
     """All calls on the data path of an end, waits included, per message of the run."""
     connects = ["connect_calls"] if run.workload == "connect" else []
     return quotient(total(*(threads_sum(end, path) for path in (
@@ -213,8 +203,7 @@ def of_histogram(name: str, value_of: Callable[[Histogram], float | None]) -> Fo
     """The formula of a value of a histogram, in seconds; it may be Beyond."""
     def figure(run: MeasuredRun) -> float | None:
         histogram = run.histograms[name]
-        value_ns = value_of(histogram) if histogram else None
-        return Beyond(value_ns * NANOSECOND) if isinstance(value_ns, Beyond) else seconds(value_ns)
+        return seconds(value_of(histogram)) if histogram else None
     return figure
 
 
