@@ -2,8 +2,7 @@
 """A contrast: one metric of two cells, compared. The only place where two figures become a ratio.
 
 Its ratio is that of the two figures that are printed, and its status says what the ratio is good
-for. It is never missing without a reason. Consumers (tables, gates, answers, claims) ask it for an
-estimate at the confidence of their family, and for the verdict on that.
+for. Tables, gates, answers and claims ask it for an estimate at the confidence of their family.
 
 The unit of independent values (Unit) is a round if both sides ran in the same rounds, a boot if
 kernels were booted for each round, a session if the sides are two results. Rounds of a few sessions

@@ -2,9 +2,9 @@
 """Records -> a frame: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
-value of a round is that of run A, or that of A' if A failed. Otherwise A' is only compared with
-A. A mean of A and A' would have less noise than the one run of another cell. Then the
-ratio of two identical cells would not be symmetric about 1.
+value of a round is that of run A, or that of A' if A failed. Else A' is only compared with A: a
+mean of both would have less noise than the one run of another cell, so the ratio of two identical
+cells would not be symmetric about 1.
 """
 
 from __future__ import annotations

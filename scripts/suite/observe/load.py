@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Loads records.jsonl as columns, by parsing it or from the user's cache; and reads single records.
 
-The columns of a large file are cached, so that it is parsed once. Cached columns are used only if
-the file still begins with the same bytes, by a new digest of these. The source of this program,
-which has the formulas, must be the same too. And only this user can write the cache folder. Of a
-file that grew, only new lines are parsed. A cached file is named by the digest of the first
-records, so that a result may be moved.
+The columns of a large file are cached. They are used only if the file still begins with the same
+bytes, by a new digest of these, if the source of this program, which has the formulas, is the same,
+and if only this user can write the cache folder. Of a file that grew, only new lines are parsed. A
+cached file is named by the digest of the first records, so that a result may be moved.
 """
 
 import contextlib

@@ -257,8 +257,7 @@ METRICS = {metric.name: metric for metric in (
            "the part of a request's time that no CPU work explains, if that is most of it"),
     Metric("messages_per_second", "1/s", "higher",
            lambda run: quotient(run.messages, run.elapsed_s),
-           "messages of all threads / time from the first thread's start to the last one's end; "
-           "of a load: requests in its output / its whole time"),
+           "messages of all threads / time from first start to last end; of a load: its requests"),
     Metric("bandwidth", "bit/s", "higher",
            lambda run: quotient(run.payload and 8 * run.payload, run.elapsed_s),
            "payload of messages at the receiver"),
@@ -279,8 +278,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
            "capture=on: the largest payload of a segment in the direction of messages"),
     Metric("super_packets", "1", "lower", lambda run: run.captured_sum("super_packets"),
-           "capture=on: packets above the MSS in the direction of messages; segments count them as "
-           "they would be cut"),
+           "capture=on: packets above the MSS in the direction of messages, not cut up yet"),
     Metric("capture_difference", "1", "lower", capture_difference,
            "capture=on: largest difference between capture and TCP_INFO, in segments"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),

@@ -39,9 +39,9 @@ class Interval(NamedTuple):
 @dataclass(frozen=True)
 class Estimate:
     """A centre with its interval. interval: None if there are too few pairs. pairs: their number;
-    unpaired, the number of values on the smaller side. p: of "no change", two-sided, by the test
-    that the interval inverts: at most ALPHA exactly if the interval excludes it. p_least: the
-    smallest p that so many pairs can have. directed: only the direction is known (shift.py)."""
+    unpaired, the number of values on the smaller side. p: of "no change", two-sided: at most ALPHA
+    exactly if the 95 % interval excludes it. p_least: the smallest p that so many pairs can have.
+    directed: only the direction is known (stats/shift.py)."""
 
     value: float
     interval: Interval | None
@@ -110,11 +110,10 @@ class Regimes:
 
 
 def regimes_of(values: np.ndarray) -> Regimes | None:
-    """The two groups of values above 0, if there are two: the split whose groups have the least
-    variance within (k-means with two means, exact in one dimension, of logarithms). Every value is
-    nearer to the mean of its own group. The spread of a group is by its median deviation. The
-    separation is that of Ashman, Bird and Zepf (1994), who call two groups separate above 2; two
-    halves of normal noise have 2.3. Halves of few rounds are farther apart, by chance."""
+    """The two groups of values above 0, if there are two: the split of the logarithms whose groups
+    have the least variance within (k-means, exact in one dimension). Every value is nearer to the
+    mean of its own group. The separation is that of Ashman, Bird and Zepf (1994), who call two
+    groups separate above 2; two halves of normal noise have 2.3, of few rounds more, by chance."""
     logs = np.sort(np.log(values))
     n = len(logs)
     least = max(REGIME_ROUNDS, math.ceil(REGIME_SHARE * n))
@@ -126,8 +125,8 @@ def regimes_of(values: np.ndarray) -> Regimes | None:
     split, middle = int(sizes[best]), (means[0][best] + means[1][best]) / 2
     groups = logs[:split], logs[split:]
     low, high = (float(np.median(group)) for group in groups)
-    spread = DEVIATION_BY_MEDIAN * math.sqrt(np.mean([np.median(abs(group - np.median(group))) ** 2
-                                            for group in groups]))
+    spread = DEVIATION_BY_MEDIAN * math.sqrt(np.mean([
+        np.median(abs(group - np.median(group))) ** 2 for group in groups]))
     apart = max(REGIME_SPREADS, REGIME_FEW[0] + REGIME_FEW[1] / n)
     if not logs[split - 1] <= middle <= logs[split] or (
             high - low < max(math.log(REGIME_TIMES), apart * spread)):

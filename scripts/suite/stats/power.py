@@ -3,14 +3,12 @@
 and this noise, finds in 80 % of repetitions; and how many rounds find a change.
 
 A comparison finds a change if its interval excludes 1. The half width of the measured interval is
-one sample of how wide that interval is. So the half width is multiplied by a factor with which 80 %
-of changes are found.
-
-The factor comes from a simulation of independent normal noise with a fixed seed: one sample is
-shifted, and the half width is that of another sample. With many rounds the estimate is nearly
-normal for any shape of noise (Noether 1987, "Sample size determination for some common
-nonparametric tests"), and only the widening of intervals (stats/ratio.py) is simulated. If the
-noise is very skewed, 70 to 85 % of changes are found.
+one sample of how wide that is, so it is multiplied by a factor with which 80 % of changes are
+found. The factor comes from a simulation of independent normal noise with a fixed seed: one sample
+is shifted, and the half width is that of another. With many rounds the estimate is nearly normal
+for any shape of noise (Noether 1987, "Sample size determination for some common nonparametric
+tests"), and only the widening of intervals (stats/ratio.py) is simulated. If the noise is very
+skewed, 70 to 85 % of changes are found.
 """
 
 import math

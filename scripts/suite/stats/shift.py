@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The shift between two series: Hodges-Lehmann estimates, with the intervals and p of rank tests.
-If values are censored, only the direction of the shift.
-
 Rounds that both sides share are paired: signed ranks over Walsh averages. Other values are
 unpaired: Mann-Whitney over all pairs of one value of each side.
 
 References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and
-Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3
-(unpaired).
+Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2, 3.3, 4.2 and 4.3.
 
 A censored value is only known to lie beyond a bound, so no ratio can be estimated. A pair counts
 for a direction if that is certain: the bound of the censored value is at least the other value. An
