@@ -39,7 +39,7 @@ def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
     runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
     return (repr([runs.frame.to_dict("list"), runs.traits]),
-            [line.text for line in builder.damaged] + notes)
+            [*builder.damaged, *notes])
 
 
 def fresh(path: Path) -> tuple[str, list[str]]:
@@ -238,5 +238,5 @@ def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, mon
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)
     runs, builder, notes = load.runs_load(path)
     assert len(runs) == 112 and len(builder.damaged) == 1 and notes == [load.TORN]
-    assert "records.jsonl:1: longer than " in builder.damaged[0].text
+    assert "records.jsonl:1: longer than " in next(iter(builder.damaged))
     assert np.array_equal(runs.frame["offset"][:1], [123457])

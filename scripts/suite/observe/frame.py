@@ -318,17 +318,13 @@ def matrix_build(result: Result) -> Matrix:
 
 
 def matrix_load(folder: Path, margin: str | None = None) -> Matrix:
-    """The matrix of a result. margin: as typed, `2%`."""
-    least = None if margin is None else margin_parse(margin)
-    return replace(matrix_build(result_load(folder)), margin=least)
-
-
-def margin_parse(text: str) -> float:
-    """The fraction of margin=2%; UsageError for anything else."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
+    """The matrix of a result. margin: as typed, `2%`; UsageError for anything else."""
+    if margin is None:
+        return matrix_build(result_load(folder))
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", margin)
     if match is None or not float(match[1]):
-        raise UsageError(f'"margin={text}": the least change that matters, such as margin=2%')
-    return float(match[1]) / 100
+        raise UsageError(f'"margin={margin}": the least change that matters, such as margin=2%')
+    return replace(matrix_build(result_load(folder)), margin=float(match[1]) / 100)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:

@@ -122,7 +122,7 @@ def stored_runs(folder: Path) -> tuple[Outcomes, int]:
         return {}, 0
     runs, builder, _ = runs_load(path)
     if builder.damaged:
-        raise Failure(f"{folder / builder.damaged[0].text}: it cannot be continued")
+        raise Failure(f"{folder / next(iter(builder.damaged))}: it cannot be continued")
     rows = runs.frame[["session", "round", "cell", "label", "status", "reason"]]
     return {(session, number, cell, label): (status, reason) for session, number, cell, label,
             status, reason in rows.itertuples(index=False, name=None)}, builder.done_bytes

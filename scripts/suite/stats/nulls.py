@@ -60,46 +60,39 @@ class Null:
         return 1 - self.two_sided(rank - 1) if rank else 0.0
 
 
-def signed_rank_counts(n: int) -> np.ndarray:
-    """How many of the 2^n patterns of signs of n ranks have the sum w of positive ranks: float64 of
-    shape (n(n+1)/2 + 1,), by w."""
+# Each null is None where there are too few values for an interval.
+
+@lru_cache
+def signed_rank_null(n: int) -> Null | None:
+    """The null of the number of Walsh averages below 0 (or above) of n differences: of the sum of
+    positive ranks in the 2^n patterns of signs of n ranks."""
+    if n < ROUNDS_NEEDED:
+        return None
+    size, variance = n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24
+    if n > SIGNED_RANK_COUNTED:
+        return Null(size, variance, None)
     counts = np.array([1.0])
     for rank in range(1, n + 1):
         counts = np.pad(counts, (0, rank)) + np.pad(counts, (rank, 0))
-    return counts
+    return Null(size, variance, counts)
 
 
-def mann_whitney_counts(n: int, m: int) -> np.ndarray:
-    """How many of the C(n+m, n) arrangements of n first and m second values have w pairs in which
-    the first value is larger: float64 of shape (nm + 1,), by w."""
+@lru_cache
+def mann_whitney_null(n: int, m: int) -> Null | None:
+    """The null of the number of pairs, of n first and m second values, whose first value is larger
+    (or smaller), in the C(n+m, n) arrangements of all values."""
+    if min(n, m) < SIDES_NEEDED:
+        return None
+    variance = n * m * (n + m + 1) / 12
+    if n * m > MANN_WHITNEY_COUNTED:
+        return Null(n * m, variance, None)
     table = np.zeros((n + 1, n * m + 1))  # table[i]: i of the first against j of the second
     table[:, 0] = 1
     for j in range(1, m + 1):
         # The largest of all is a second value: as before. Or a first value: larger than all j.
         for i in range(1, n + 1):
             table[i, j: i * j + 1] += table[i - 1, : (i - 1) * j + 1]
-    return table[n]
-
-
-# Each null is None where there are too few values for an interval.
-
-@lru_cache
-def signed_rank_null(n: int) -> Null | None:
-    """The null of the number of Walsh averages below 0 (or above) of n differences."""
-    if n < ROUNDS_NEEDED:
-        return None
-    counts = signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None
-    return Null(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24, counts)
-
-
-@lru_cache
-def mann_whitney_null(n: int, m: int) -> Null | None:
-    """The null of the number of pairs, of n and m values, whose first value is smaller (or
-    larger)."""
-    if min(n, m) < SIDES_NEEDED:
-        return None
-    counts = mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None
-    return Null(n * m, n * m * (n + m + 1) / 12, counts)
+    return Null(n * m, variance, table[n])
 
 
 @lru_cache
