@@ -78,10 +78,10 @@ def median_interval(values: Sequence[float],
     if n < 2:
         return None
     null = sign_null(n)
-    rank = null.rank_at(alpha) if null else 0
+    rank = null.rank_at(alpha)
     low, high = (Beyond(beyond[place]) if math.isinf(ordered[place]) else float(ordered[place])
                  for place in (max(rank, 1) - 1, n - max(rank, 1)))
-    return Interval(low, high, null.level_of(rank) if null and rank else None)
+    return Interval(low, high, null.level_of(rank) if rank else None)
 
 
 def outliers_mark(values: Sequence[float]) -> list[bool]:

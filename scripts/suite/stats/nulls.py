@@ -50,6 +50,10 @@ class Null:
             return min(1.0, 2 * float(self.cumulative[w]))
         return min(1.0, math.erfc((self.size / 2 - w - 0.5) / math.sqrt(2 * self.variance)))
 
+    def p(self, w: int) -> float | None:
+        """The two-sided p; None if there are too few values."""
+        return None if self is TOO_FEW else self.two_sided(w)
+
     def rank_at(self, alpha: float) -> int:
         """The largest c with 2 P(W < c) <= alpha, or 0. An interval ends at the c-th value from
         either side. Signed ranks, n = 10: c = 9, the published lower critical value 8, plus one."""
@@ -60,14 +64,15 @@ class Null:
         return 1 - self.two_sided(rank - 1) if rank else 0.0
 
 
-# Each null is None where there are too few values for an interval.
+TOO_FEW = Null(0, 1.0, None)  # of too few values for an interval: every p is 1, every rank 0
+
 
 @lru_cache
-def signed_rank_null(n: int) -> Null | None:
+def signed_rank_null(n: int) -> Null:
     """The null of the number of Walsh averages below 0 (or above) of n differences: of the sum of
     positive ranks in the 2^n patterns of signs of n ranks."""
     if n < ROUNDS_NEEDED:
-        return None
+        return TOO_FEW
     size, variance = n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24
     if n > SIGNED_RANK_COUNTED:
         return Null(size, variance, None)
@@ -78,11 +83,11 @@ def signed_rank_null(n: int) -> Null | None:
 
 
 @lru_cache
-def mann_whitney_null(n: int, m: int) -> Null | None:
+def mann_whitney_null(n: int, m: int) -> Null:
     """The null of the number of pairs, of n first and m second values, whose first value is larger
     (or smaller), in the C(n+m, n) arrangements of all values."""
     if min(n, m) < SIDES_NEEDED:
-        return None
+        return TOO_FEW
     variance = n * m * (n + m + 1) / 12
     if n * m > MANN_WHITNEY_COUNTED:
         return Null(n * m, variance, None)
@@ -96,10 +101,10 @@ def mann_whitney_null(n: int, m: int) -> Null | None:
 
 
 @lru_cache
-def sign_null(n: int) -> Null | None:
+def sign_null(n: int) -> Null:
     """The null of the number of n pairs whose first value is larger."""
     if n < ROUNDS_NEEDED:
-        return None
+        return TOO_FEW
     counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None
     return Null(n, n / 4, None if counts is None else np.array(counts, dtype=float))
 

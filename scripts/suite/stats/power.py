@@ -45,7 +45,6 @@ def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool 
     """The factor of a half width at confidence 1 - alpha, which must be possible. n: shared rounds;
     with m, n against m values. independent: as of ratio_make()."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
-    assert null
     chance, half = np.random.default_rng(SEED), SIMULATED_SAMPLES // 2
     if null.size > SIMULATED_SHIFTS:
         reach = np.ones((SIMULATED_SAMPLES, 1)) if m or independent else widenings(
@@ -77,7 +76,7 @@ def smallest_detectable(ratio: Ratio, alpha: float = ALPHA) -> float | None:
     """The minimum detectable effect at confidence 1 - alpha, as a fraction of the base; None if
     there are too few values for an interval."""
     interval = ratio.interval(alpha)
-    if interval is None or ratio.shifts.null is None:
+    if interval is None:
         return None
     sides = len(ratio.shifts.first), None if ratio.shifts.paired else len(ratio.shifts.second)
     return math.expm1(half_width(interval) * width_factor(*sides, alpha, ratio.widening == 1))

@@ -44,7 +44,7 @@ class Shifts:
     first: np.ndarray
     second: np.ndarray
     paired: bool
-    null: Null | None
+    null: Null
     pairs: int
 
     @property
@@ -87,23 +87,21 @@ class Shifts:
     def ends(self, alpha: float) -> Interval | None:
         """The interval at confidence 1 - alpha, [c-th smallest, c-th largest]; None if there are
         too few shifts for it."""
-        rank = self.null.rank_at(alpha) if self.null else 0
-        if not self.null or not rank:
-            return None
-        return Interval(self.at(rank), self.at(self.size + 1 - rank), self.null.level_of(rank))
+        rank = self.null.rank_at(alpha)
+        return Interval(self.at(rank), self.at(self.size + 1 - rank),
+                        self.null.level_of(rank)) if rank else None
 
     def p(self, shift: float = 0.0) -> float | None:
-        """p of the hypothesis that this is the shift; None without a null. The interval excludes it
-        if fewer than c shifts are at most the shift, or at least. Equal ones count in both."""
-        if self.null is None:
-            return None
+        """p of the hypothesis that this is the shift; None if there are too few. The interval
+        excludes it if fewer than c shifts are at most the shift, or at least. Equal ones count in
+        both."""
         at_most = self.count(shift + ROUNDING)
         at_least = self.size - self.count(shift - ROUNDING)
-        return self.null.two_sided(min(at_most, at_least))
+        return self.null.p(min(at_most, at_least))
 
     @property
     def p_least(self) -> float:
-        return self.null.two_sided(0) if self.null else 1.0
+        return self.null.two_sided(0)
 
 
 def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Shifts:
@@ -133,20 +131,17 @@ def signs_of(new: Bounds, base: Bounds) -> np.ndarray:
     return above.astype(int) - below.astype(int)
 
 
-def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
+def direction_estimate(signs: np.ndarray, null: Null, pairs: int,
                        alpha: float = ALPHA) -> Estimate:
     """The direction of a ratio from signs (of any shape). The value is infinite if more signs are
     positive, 0 if more are negative, else 1. The interval has all ratios that are possible."""
     more, less = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)
     value = math.inf if more > less else 0.0 if less > more else 1.0
-    if null is None:
-        return Estimate(value, None, pairs, directed=True)
-    p = null.two_sided(signs.size - max(more, less))
-    sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
-    low, high = (0.0, math.inf) if p > alpha else sure_side
-    rank = null.rank_at(alpha)
-    return Estimate(value, Interval(low, high, null.level_of(rank)) if rank else None, pairs, p,
-                    null.two_sided(0), directed=True)
+    w, rank = signs.size - max(more, less), null.rank_at(alpha)
+    low, high = ((0.0, math.inf) if null.two_sided(w) > alpha else
+                 (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW))
+    return Estimate(value, Interval(low, high, null.level_of(rank)) if rank else None, pairs,
+                    null.p(w), null.two_sided(0), directed=True)
 
 
 def ratio_directed(new: Bounds, base: Bounds, paired: bool, alpha: float = ALPHA) -> Estimate:
