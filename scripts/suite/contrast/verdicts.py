@@ -28,8 +28,8 @@ PAIRS_LEVEL = stats.ALPHA / 2
 
 @dataclass(frozen=True)
 class Family:
-    """Contrasts that are corrected together, by key; only those that are testable count. level: the
-    share of false changes that it allows. margin: as of Matrix."""
+    """Contrasts that are corrected together, by key; those that are tested count. level: the share
+    of false changes that it allows. margin: as of Matrix."""
 
     members: Mapping[Any, Contrast]
     level: float = stats.ALPHA
@@ -41,7 +41,7 @@ class Family:
 
     @cached_property
     def estimates(self) -> list[stats.Estimate]:
-        """At 95 %: of the contrasts from which a claim may be made, but that is not exact."""
+        """Of the contrasts that are tested, at 95 %: a claim may be made, and none is exact."""
         found = [one.estimate() for one in self.members.values() if one.claimable]
         return [one for one in found if one and one.p is not None]
 

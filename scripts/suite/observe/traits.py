@@ -129,8 +129,7 @@ def remarks_of(figures: pd.DataFrame, traits: Mapping[Traits, int]) -> tuple[str
              for text, count in counts.items()]
     if len(mapped) and not mapped.any():
         notes.append("no received page could be mapped: all received bytes were copied")
-    if copied.any():
-        local = ", as it does for a receiver on the same machine" if copied.median() == 1 else ""
-        notes.append(f"the kernel copied {percent_text(copied.median())} of the zero-copy "
-                     f"sends{local}")
+    if (share := copied.median()) > 0:
+        local = ", as it does for a receiver on the same machine" if share == 1 else ""
+        notes.append(f"the kernel copied {percent_text(share)} of the zero-copy sends{local}")
     return tuple(notes)
