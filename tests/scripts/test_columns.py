@@ -37,6 +37,7 @@ def path(tmp_path) -> Path:
 
 def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
+    load.LAST.clear()  # as another process
     runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
     return (repr([runs.frame.to_dict("list"), runs.traits]),
             [*builder.damaged, *notes])
@@ -225,8 +226,10 @@ def test_records_that_were_changed_after_their_columns_were_made_are_a_failure(p
 
 def test_a_result_of_a_hundred_runs_is_kept_and_says_the_same_from_its_cache(path, monkeypatch):
     load.cache_file(path).unlink()
+    load.LAST.clear()
     first = uncork("table", path.parent)
     assert load.cache_file(path).exists() and first.returncode == 0
+    load.LAST.clear()
     numbers = parsed(monkeypatch)
     assert uncork("table", path.parent).stdout == first.stdout and numbers == []
 

@@ -35,6 +35,7 @@ SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
 DIGEST_BYTES = 16
+LAST: dict[Path, RunsBuilder] = {}  # of the file that was read last: a run reads one repeatedly
 
 
 @cache
@@ -98,7 +99,7 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
               ) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
     reader. Caches the columns if it parsed at least cache_from_bytes. OSError as open(2)."""
-    builder = cache_read(path) or RunsBuilder()
+    builder = LAST.pop(path, None) or cache_read(path) or RunsBuilder()
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         digest = digest_read(file, builder.done_bytes)
         if file.tell() != builder.done_bytes or digest.hexdigest() != builder.digest:
@@ -109,6 +110,8 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
             builder.add_line(line)
     parsed_bytes = lines.done_bytes - builder.done_bytes
     builder.done_bytes, builder.digest = lines.done_bytes, lines.digest.hexdigest()
+    LAST.clear()
+    LAST[path] = builder
     if parsed_bytes >= cache_from_bytes:
         cache_write(path, builder)
     return builder.build(), builder, [TORN] if lines.torn else []
