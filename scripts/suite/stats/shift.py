@@ -115,12 +115,10 @@ def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Sh
     return Shifts(halves, halves, True, signed_rank_null(sides[0]), sides[0])
 
 
-def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
-                   alpha: float = ALPHA) -> Estimate:
-    """The estimate of new - base with its interval at confidence 1 - alpha, if there are enough
-    values for it."""
+def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
+    """The estimate of new - base with its 95 % interval, if there are enough values for it."""
     shifts = shifts_make(new, base, paired)
-    return Estimate(shifts.centre, shifts.ends(alpha), shifts.pairs, shifts.p(), shifts.p_least)
+    return Estimate(shifts.centre, shifts.ends(ALPHA), shifts.pairs, shifts.p(), shifts.p_least)
 
 
 def signs_of(new: Bounds, base: Bounds) -> np.ndarray:
