@@ -199,9 +199,10 @@ def plan_change(**values: Any) -> Callable[[Path], None]:
 
 def cells_keep(count: int) -> Callable[[Path], None]:
     """A damage: plan.json has only so many of its cells."""
-    return lambda folder: plan_change(cells=json.loads((folder /
-                                                        "plan.json").read_text())["cells"][
-                                                            -count:])(folder)
+    def damage(folder: Path) -> None:
+        cells = json.loads((folder / "plan.json").read_text())["cells"]
+        plan_change(cells=cells[-count:])(folder)
+    return damage
 
 
 def records_twice(folder: Path) -> None:
@@ -304,11 +305,8 @@ def sealed(folder) -> Path:
     return folder
 
 
-def test_the_crc_of_a_line_is_that_of_its_bytes_before_the_last_member():
-    assert line_make(b'{"a":1') == b'{"a":1,"crc":%d}' % zlib.crc32(b'{"a":1')
-
-
 def test_a_result_with_and_without_crc_is_read_the_same(folder):
+    assert line_make(b'{"a":1') == b'{"a":1,"crc":%d}' % zlib.crc32(b'{"a":1')
     plain = result_load(folder)
     lines_write(folder, [line_of(record) if number % 2 else record
                          for number, record in enumerate(records_of(folder))])

@@ -88,11 +88,6 @@ def stream_record():
     }
 
 
-def test_every_metric_has_a_known_unit_and_direction():
-    assert {metric.unit for metric in METRICS.values()} <= {"s", "bit/s", "1/s", "B", "1"}
-    assert {metric.better for metric in METRICS.values()} <= {"lower", "higher"}
-
-
 def test_metrics_of_a_request_run(request_record):
     values = metrics_compute(Record(request_record))
     expected = {
@@ -115,6 +110,8 @@ def test_metrics_of_a_request_run(request_record):
                        "server_memory_per_connection"])
     assert list(values) == NAMES
     assert values == pytest.approx(expected)
+    assert {metric.unit for metric in METRICS.values()} <= {"s", "bit/s", "1/s", "B", "1"}
+    assert {metric.better for metric in METRICS.values()} <= {"lower", "higher"}
 
 
 def test_what_computed_all_the_time_did_not_wait_and_an_open_loop_waits_by_itself(
@@ -143,7 +140,11 @@ def test_an_open_loop_adds_service_time_late_starts_and_what_was_never_sent(open
         "latency_p99", "latency_max", "late_start_p99", "late_start_max"}
 
 
-def test_an_open_loop_takes_as_long_as_its_schedule(open_record):
+def test_an_open_loop_takes_as_long_as_its_schedule_and_what_was_never_sent_is_no_message(
+        open_record):
+    values = metrics_compute(Record(open_record))
+    assert values["messages_per_second"] == 400 / 2e-3
+    assert values["sends_per_message"] == 6800 / 400
     open_record["words"]["rate"] = "10000"
     values = metrics_compute(Record(open_record))
     assert values["messages_per_second"] == pytest.approx(400 / (410 / 10000))
@@ -159,12 +160,6 @@ def test_a_thread_without_work_hides_no_rate(request_record):
     assert metrics_compute(Record(request_record))["messages_per_second"] == rate
 
 
-def test_requests_that_were_never_sent_are_no_messages(open_record):
-    values = metrics_compute(Record(open_record))
-    assert values["messages_per_second"] == 400 / 2e-3
-    assert values["sends_per_message"] == 6800 / 400
-
-
 def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_record):
     idle = thread(0, 0, 1_000_000, 30, 2, 0, 0, 0, due=2, late=2)
     open_record["client"]["threads"].append(idle)
@@ -176,7 +171,7 @@ def test_a_thread_without_any_reply_has_nothing_to_add_to_a_histogram(open_recor
     assert isinstance(latency, Beyond) and latency == 0
 
 
-def test_metrics_of_a_stream_are_the_receivers(stream_record):
+def test_metrics_of_a_stream_are_the_receivers_whichever_end_that_is(stream_record):
     values = metrics_compute(Record(stream_record))
     assert values["time_per_message"] == pytest.approx(2e-6)
     assert values["messages_per_second"] == pytest.approx(5e5)
@@ -188,9 +183,14 @@ def test_metrics_of_a_stream_are_the_receivers(stream_record):
     assert values["cpu_per_message"] == pytest.approx(200e-9)
     for name in ("segments_per_reply", "sends_per_reply", "latency_p50", "latency_max"):
         assert values[name] is None
+    turned = metrics_compute(Record(stream_record | {
+        "client": stream_record["server"], "server": stream_record["client"]}))
+    for name in ("time_per_message", "bandwidth", "segments_per_message", "sends_per_message"):
+        assert turned[name] == values[name]
+    assert turned["syscalls_per_message"] == values["server_syscalls_per_message"]
 
 
-def test_tls_records_are_counted_at_the_side_that_sends_them(request_record):
+def test_tls_records_are_counted_at_the_side_that_sends_them(request_record, stream_record):
     for each, (records, size) in zip([*request_record["client"]["threads"],
                                       *request_record["server"]["threads"]],
                                      [(100, 52), (600, 104), (200, 46), (800, 46)], strict=True):
@@ -201,9 +201,6 @@ def test_tls_records_are_counted_at_the_side_that_sends_them(request_record):
     assert values["tls_bytes_per_reply"] == 46
     del request_record["server"]["threads"][1]["records_sent"]
     assert metrics_compute(Record(request_record))["records_per_reply"] is None
-
-
-def test_a_stream_has_records_of_messages_and_none_of_replies(stream_record):
     for end in ("client", "server"):
         stream_record[end]["threads"][0] |= {"records_sent": 2000, "tls_bytes_sent": 108000}
     values = metrics_compute(Record(stream_record))
@@ -239,28 +236,17 @@ def test_metrics_of_a_proxy_are_its_own_beside_those_of_the_stream(stream_record
         assert values[name] == pytest.approx(stream[name])
 
 
-def test_threads_that_began_at_different_times_are_timed_together(stream_record):
+def test_threads_are_timed_together_and_what_had_arrived_before_is_not_timed(stream_record):
     first = thread(0, 1000, 2_000_000, 0, 64, 0, 20, 0)
     second = first | {"begun_ns": 1_000_000, "ended_ns": 3_000_000}
-    stream_record["server"]["threads"] = [first, second]
-    assert metrics_compute(Record(stream_record))["bandwidth"] == pytest.approx(8 * 128000 / 3e-3)
-
-
-def test_what_had_arrived_when_the_clock_started_is_not_timed(stream_record):
+    several = stream_record | {"server": {"drives": False, "threads": [first, second]}}
+    assert metrics_compute(Record(several))["bandwidth"] == pytest.approx(8 * 128000 / 3e-3)
     stream_record["server"]["threads"][0]["first_bytes"] = 32000
     values = metrics_compute(Record(stream_record))
     assert values["bandwidth"] == pytest.approx(8 * 32000 / 2e-3)
     assert values["time_per_message"] == pytest.approx(4e-6)
     stream_record["server"]["threads"][0]["first_bytes"] = 64000
     assert metrics_compute(Record(stream_record))["bandwidth"] is None
-
-
-def test_when_the_server_sends_the_stream_the_roles_turn_round_but_not_the_names(stream_record):
-    turned = stream_record | {"client": stream_record["server"], "server": stream_record["client"]}
-    before, after = metrics_compute(Record(stream_record)), metrics_compute(Record(turned))
-    for name in ("time_per_message", "bandwidth", "segments_per_message", "sends_per_message"):
-        assert before[name] == after[name]
-    assert after["syscalls_per_message"] == before["server_syscalls_per_message"]
 
 
 def test_a_run_without_another_end_has_times_but_no_bandwidth(request_record, stream_record):
@@ -308,13 +294,17 @@ def test_delays_of_a_hand_over_are_those_of_all_sender_threads(request_record):
     assert {metrics_compute(Record(request_record))[name] for name in OF_HANDOVER} == {None}
 
 
-def test_waits_are_calls_of_a_message(request_record):
+def test_waits_are_calls_of_a_message_and_requests_of_a_ring_are_counted(request_record):
     before = metrics_compute(Record(request_record))
-    for each in request_record["client"]["threads"]:
-        each["wait_calls"] = each["messages_sent"] // 4
+    for number, each in enumerate(request_record["client"]["threads"]):
+        each |= {"wait_calls": each["messages_sent"] // 4, "enters": 100,
+                 "requests": 200 + number * 200, "completions": 50}
     after = metrics_compute(Record(request_record))
     assert after["syscalls_per_message"] == pytest.approx(before["syscalls_per_message"] + 0.25)
     assert after["sends_per_message"] == before["sends_per_message"]
+    assert after["ring_requests_per_message"] == 600 / 400
+    assert after["ring_completions_per_message"] == 100 / 400
+    assert after["proxy_ring_requests_per_message"] is None
 
 
 def test_two_directions_at_once_add_up_their_rates():
@@ -334,12 +324,15 @@ def test_two_directions_at_once_add_up_their_rates():
     assert values["segments_per_reply"] is None
 
 
-def test_retransmits_are_those_of_both_ends(request_record):
+def test_retransmits_are_those_of_both_ends_and_memory_is_what_a_process_grew_by(request_record):
+    assert metrics_compute(Record(request_record))["memory_per_connection"] is None
+    request_record["client"] |= {"resident_before_bytes": 1000, "resident_bytes": 1500}
     for end, count in (("client", 1), ("server", 4)):
         for one in request_record[end]["threads"]:
             one.setdefault("tcp_info", {})["retrans_segs"] = {"sum": count}
     values = metrics_compute(Record(request_record))
     assert values["retransmits_per_message"] == pytest.approx(10 / 400)
+    assert values["memory_per_connection"] == 250
 
 
 def test_the_cpu_of_both_ends_is_not_known_of_a_foreign_peer(request_record):
@@ -363,18 +356,9 @@ def test_what_a_foreign_peer_sends_without_end_is_timed_where_it_arrives():
     assert values["sends_per_message"] is None and values["segments_per_message"] is None
 
 
-def test_memory_per_connection_is_what_the_process_grew_by(request_record):
-    assert metrics_compute(Record(request_record))["memory_per_connection"] is None
-    request_record["client"] |= {"resident_before_bytes": 1000, "resident_bytes": 1500}
-    assert metrics_compute(Record(request_record))["memory_per_connection"] == 250
-
-
-def test_a_run_that_is_not_ok_has_no_metric():
+def test_a_run_that_is_not_ok_has_no_metric_and_nothing_done_divides_nothing(request_record):
     values = metrics_compute(Record({"status": "failed", "reason": "x", "client": {"threads": []}}))
     assert set(values.values()) == {None} and list(values) == NAMES
-
-
-def test_nothing_done_is_absent_not_a_division_by_zero(request_record):
     for end in ("client", "server"):
         for each in request_record[end]["threads"]:
             each |= {"messages_sent": 0, "messages_received": 0}
@@ -423,34 +407,13 @@ def test_computing_leaves_the_record_as_it_was():
     assert record == before
 
 
-def test_a_ring_is_counted_by_its_requests_and_completions(request_record):
-    for number, worker in enumerate(request_record["client"]["threads"]):
-        worker |= {"enters": 100, "requests": 200 + number * 200, "completions": 50}
-    values = metrics_compute(Record(request_record))
-    assert values["ring_requests_per_message"] == 600 / 400
-    assert values["ring_completions_per_message"] == 100 / 400
-    assert values["proxy_ring_requests_per_message"] is None
-
-
-def test_what_the_kernel_copied_is_a_share_of_what_was_lent_by_every_end_that_lent(request_record):
-    assert metrics_compute(Record(request_record))["copied_share"] is None
+@pytest.mark.parametrize("part, rest", [("copied", "lent"), ("mapped_bytes", "copied_bytes")])
+def test_a_share_is_of_what_all_ends_sent_or_received_that_count_it(request_record, part, rest):
+    name = f"{part.removesuffix('_bytes')}_share"
+    assert metrics_compute(Record(request_record))[name] is None
     for worker in request_record["client"]["threads"]:
-        worker |= {"lent": 10, "copied": 10}
-    assert metrics_compute(Record(request_record))["copied_share"] == 1
+        worker |= {part: 10, rest: 10 if part == "copied" else 0}
+    assert metrics_compute(Record(request_record))[name] == 1
     for worker in request_record["server"]["threads"]:
-        worker |= {"lent": 30, "copied": 0}
-    assert metrics_compute(Record(request_record))["copied_share"] == 0.25
-
-
-def test_what_was_mapped_is_a_share_of_what_every_end_received_that_maps(request_record):
-    assert metrics_compute(Record(request_record))["mapped_share"] is None
-    for worker in request_record["server"]["threads"]:
-        worker |= {"mapped_bytes": 0, "copied_bytes": 100}
-    assert metrics_compute(Record(request_record))["mapped_share"] == 0
-    for worker in request_record["client"]["threads"]:
-        worker |= {"mapped_bytes": 300, "copied_bytes": 0}
-    of_server = 100 * len(request_record["server"]["threads"])
-    of_client = 300 * len(request_record["client"]["threads"])
-    assert metrics_compute(Record(request_record))["mapped_share"] == of_client / (
-        of_client + of_server
-    )
+        worker |= {part: 0, rest: 30}
+    assert metrics_compute(Record(request_record))[name] == 0.25

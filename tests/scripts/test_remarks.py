@@ -57,6 +57,8 @@ def test_memory_that_was_copied_after_all_is_a_remark():
     record = {"words": {}, "client": {"drives": True, "threads": [{"lent": 10, "copied": 9}]}}
     assert remarks(record) == (
         "the kernel copied 90% of the zero-copy sends",)
+    none = {"client": {"threads": [{"lent": 10, "copied": 0}]}}
+    assert remarks(none, none, record) == remarks({}) == ()
     record["client"]["threads"] = [{"lent": 10, "copied": 10}]
     (remark,) = remarks(record)
     assert remark.endswith("zero-copy sends, as it does for a receiver on the same machine")

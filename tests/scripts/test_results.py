@@ -105,16 +105,12 @@ def test_a_name_that_no_result_has_is_refused_with_the_nearest(kept, name, hint)
     assert refused("table", name) .strip() == f"{name}: no such folder, here or in {kept}{hint}"
 
 
-def test_round_0_is_in_the_frame_but_not_counted(folder):
+def test_round_0_is_not_counted_and_the_first_run_of_a_baseline_is_the_value_of_a_round(folder):
     matrix = matrix_build(result_load(folder))
     assert set(matrix.frame["round"]) == set(range(8))
     assert {number for cell in matrix.cells
             for number in matrix.series(cell, "time_per_message").rounds} == set(range(1, 8))
     assert matrix.rounds == 7
-
-
-def test_of_the_two_runs_of_a_baseline_the_first_is_the_value_of_the_round(folder):
-    matrix = matrix_build(result_load(folder))
     cell = next(cell for cell in matrix.cells.values() if cell.baseline)
     runs = matrix.frame[(matrix.frame["cell"] == cell.name) & (matrix.frame["round"] == 3)]
     assert list(runs["label"]) in (["A", "A'"], ["A'", "A"])
@@ -130,15 +126,13 @@ def test_a_result_in_which_no_cell_ran_twice_is_shown(folder):
 
 def test_a_failed_run_is_counted_as_failed_and_never_averaged(folder):
     matrix = matrix_build(result_load(folder))
-    cell = next(c for c in matrix.cells.values() if c.axes == {"place": "apart",
-                                                               "write": "coalesce"})
+    (cell,) = [one for one in matrix.cells.values() if one.text == "place=apart write=coalesce"]
     assert (cell.status, cell.runs_ok, cell.runs_failed) == ("ok", 6, 1)
     assert 3 not in matrix.series(cell.name, "time_per_message").by_round.index
 
 
 def test_cells_that_were_not_reached_yet_are_missing(folder):
     lines_write(folder, lines_of(folder)[:20])
-    matrix = matrix_build(result_load(folder))
-    statuses = {cell.status for cell in matrix.cells.values()}
-    assert statuses == {"ok", "missing"}
+    cells = matrix_build(result_load(folder)).cells.values()
+    assert {cell.status for cell in cells} == {"ok", "missing"}
     assert "missing: not run yet" in uncork("table", folder).stdout

@@ -2,8 +2,7 @@
 """A contrast: one metric of two cells, compared. The only place where two figures become a ratio.
 
 Its ratio is that of the two figures that are printed, and its status says what the ratio is good
-for. It is never missing without a reason. Consumers (tables, gates, answers, claims) ask it for an
-estimate at the confidence of their family, and for the verdict on that.
+for. Tables, gates, answers and claims ask it for an estimate at the confidence of their family.
 
 The unit of independent values (Unit) is a round if both sides ran in the same rounds, a boot if
 kernels were booted for each round, a session if the sides are two results. Rounds of a few sessions
@@ -15,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -113,9 +113,8 @@ class Contrast:
         return bool(self.base.censored or self.new.censored)
 
     @property
-    def testable(self) -> bool:
-        """Whether it is in a family: whether a claim from it needs an interval, and may be made."""
-        return not self.exact and self.status in (Status.OK, Status.CENSORED) and self.p is not None
+    def claimable(self) -> bool:
+        return self.status in (Status.OK, Status.CENSORED)
 
     def estimate(self, alpha: float = stats.ALPHA) -> stats.Estimate | None:
         """The ratio with its interval at confidence 1 - alpha, or its direction. None without."""
@@ -130,19 +129,11 @@ class Contrast:
         return stats.ratio_directed((self.new.bounds, self.new.values),
                                     (self.base.bounds, self.base.values), self.paired, alpha)
 
-    @property
+    @cached_property
     def p(self) -> float | None:
-        """p of "no change"; None if there are too few values, or no ratio."""
-        if self.ratio:
-            return self.ratio.p
-        found = None if self.exact else self.estimate()
+        """p of "no change"; None if there are too few values, no ratio, or exact counts."""
+        found = self.estimate()
         return found.p if found else None
-
-    @property
-    def p_least(self) -> float:
-        """The smallest p that so many values can have."""
-        found = None if self.exact else self.estimate()
-        return found.p_least if found else 1.0
 
     @property
     def reach(self) -> float | None:
@@ -151,30 +142,11 @@ class Contrast:
         interval = self.ratio.interval() if self.ratio else None
         return max(interval.high, 1 / interval.low) if interval else None
 
-    def verdict(self, alpha: float = stats.ALPHA, margin: float | None = None) -> Verdict:
-        """margin: the least change that matters, a fraction; None: each does."""
-        if self.exact:
-            return Verdict.EXACT
-        if self.status not in (Status.OK, Status.CENSORED):
-            return Verdict.WITHHELD
-        found = self.estimate(alpha)
-        if found is None or found.interval is None:
-            return Verdict.UNKNOWN
-        low, high = found.interval[:2]
-        if margin is not None and 1 / (1 + margin) <= low and high <= 1 + margin:
-            return Verdict.EQUIVALENT
-        return Verdict.UNDECIDED if low <= 1 <= high else Verdict.CHANGED
-
-
-def sessions_of(matrix: Matrix) -> dict[str, range]:
-    """The counted rounds of every session, by its id."""
-    return {session.name: session.rounds for session in matrix.result.plan.sessions}
-
 
 def session_places(matrix: Matrix, rounds: np.ndarray) -> dict[str, np.ndarray]:
     """The positions of these rounds by session; only of sessions that have some."""
-    found = {name: np.flatnonzero((rounds >= span.start) & (rounds < span.stop))
-             for name, span in sessions_of(matrix).items()}
+    found = {session.name: np.flatnonzero((session.first <= rounds) & (rounds <= session.last))
+             for session in matrix.result.plan.sessions}
     return {name: places for name, places in found.items() if len(places)}
 
 
@@ -184,15 +156,6 @@ def session_medians(matrix: Matrix, series: Series) -> Series:
     values, bounds = (np.array([np.median(each[at]) for at in places.values()])
                       for each in (series.values, series.bounds))
     return Series(np.array(list(places)), values, bounds)
-
-
-def mixture_find(base: Series, new: Series, paired: bool) -> Mixture | None:
-    """Two groups of rounds: of the ratio if the sides share rounds, else of a side."""
-    sides = [("new", new.values), ("base", base.values)]
-    if paired:
-        sides.insert(0, ("ratio", new.values / base.values))
-    return next((Mixture(name, found) for name, values in sides
-                 if (found := stats.regimes_of(values))), None)
 
 
 def contradicts(mixture: Mixture, ratio: stats.Ratio, ratios: np.ndarray) -> bool:
@@ -263,8 +226,10 @@ def contrast_make(sides: Sequence[Side], metric: str, unit: Unit,
     ratio = ratio_make(sides[1][0], base, new, pair, unit)
     if unit is Unit.ROUND:
         base, new = pair
-    mixture = mixture_find(base, new, unit is Unit.ROUND)
     ratios = new.values / base.values if unit is Unit.ROUND else NO_SERIES.values
+    mixture = next((Mixture(name, found) for name, values in (
+        ("ratio", ratios), ("new", new.values), ("base", base.values))
+        if (found := stats.regimes_of(values))), None)
     mixed = Status.MIXED if mixture and contradicts(mixture, ratio, ratios) else Status.OK
     return made(withheld or mixed, ratio=ratio, mixture=mixture)
 

@@ -28,8 +28,8 @@ PAIRS_LEVEL = stats.ALPHA / 2
 
 @dataclass(frozen=True)
 class Family:
-    """Contrasts that are corrected together, by key; only those that are testable count. level: the
-    share of false changes that it allows. margin: as of Matrix."""
+    """Contrasts that are corrected together, by key; those that are tested count. level: the share
+    of false changes that it allows. margin: as of Matrix."""
 
     members: Mapping[Any, Contrast]
     level: float = stats.ALPHA
@@ -37,20 +37,25 @@ class Family:
 
     @cached_property
     def tested(self) -> int:
-        return sum(one.testable for one in self.members.values())
+        return len(self.estimates)
+
+    @cached_property
+    def estimates(self) -> list[stats.Estimate]:
+        """Of the contrasts that are tested, at 95 %: a claim may be made, and none is exact."""
+        found = [one.estimate() for one in self.members.values() if one.claimable]
+        return [one for one in found if one and one.p is not None]
 
     @cached_property
     def alpha(self) -> float:
         """1 minus the confidence of each interval."""
-        ps = [one.p for one in self.members.values() if one.testable and one.p is not None]
+        ps = [one.p for one in self.estimates if one.p is not None]
         changed = sum(p <= self.level for p in stats.benjamini_hochberg(ps))
         return self.level * max(changed, 1) / max(len(ps), 1)
 
-    @cached_property
+    @property
     def hopeless(self) -> bool:
         """Whether even the smallest p of so few rounds would not survive the correction."""
-        leasts = [one.p_least for one in self.members.values() if one.testable]
-        return bool(leasts) and min(leasts) > self.alpha
+        return bool(self.estimates) and min(one.p_least for one in self.estimates) > self.alpha
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,17 @@ class Judged:
 
     @cached_property
     def verdict(self) -> Verdict:
-        return self.contrast.verdict(self.family.alpha, self.family.margin)
+        margin, interval = self.family.margin, self.estimate and self.estimate.interval
+        if self.contrast.exact:
+            return Verdict.EXACT
+        if not self.contrast.claimable:
+            return Verdict.WITHHELD
+        if not interval:
+            return Verdict.UNKNOWN
+        if margin is not None and (
+                1 / (1 + margin) <= interval.low and interval.high <= 1 + margin):
+            return Verdict.EQUIVALENT
+        return Verdict.UNDECIDED if interval.contains(1) else Verdict.CHANGED
 
     def direction(self, metric: Metric) -> int:
         """1 if it is a claimed change for the better, -1 for the worse, else 0."""
@@ -113,32 +128,26 @@ def compared_in_tables(matrix: Matrix, one: Cell, other: Cell) -> bool:
                                  or matrix.baseline_find(other) is one)
 
 
-def pairs_family(matrix: Matrix, pairs: Iterable[tuple[Cell, Cell]], metric: str) -> Family:
-    """A family of contrasts that no table has."""
-    return Family({(base.name, new.name): contrast_of(matrix, base, new, metric)
-                   for base, new in pairs}, PAIRS_LEVEL, matrix.margin)
-
-
 @remembered
 def axis_family(matrix: Matrix, axis: str, metric: str) -> Family:
     """The family of all pairs of cells that differ in the axis alone, without those of tables."""
-    return pairs_family(matrix, (pair for cells in groups_find(matrix.whole, axis, metric)
-                                 for pair in combinations(cells, 2)
-                                 if not compared_in_tables(matrix, *pair)), metric)
+    pairs = (pair for cells in groups_find(matrix.whole, axis, metric)
+             for pair in combinations(cells, 2) if not compared_in_tables(matrix, *pair))
+    return Family({(base.name, new.name): contrast_of(matrix, base, new, metric)
+                   for base, new in pairs}, PAIRS_LEVEL, matrix.margin)
 
 
 @remembered
 def pair_judged(matrix: Matrix, base: Cell, new: Cell, metric: str) -> Judged:
     """The contrast of two cells of a result, new against base, with the verdict of all commands.
     The inverse contrast is in the same family."""
+    contrast = contrast_of(matrix, base, new, metric)
     differing = [axis for axis in matrix.axes if base.axes[axis] != new.axes[axis]]
     if compared_in_tables(matrix, base, new):
-        family = baseline_family(matrix, metric)
-    elif len(differing) == 1:
-        family = axis_family(matrix, differing[0], metric)
-    else:
-        family = pairs_family(matrix, [(base, new)], metric)
-    return Judged(contrast_of(matrix, base, new, metric), family)
+        return Judged(contrast, baseline_family(matrix, metric))
+    if len(differing) == 1:
+        return Judged(contrast, axis_family(matrix, differing[0], metric))
+    return Judged(contrast, Family({"": contrast}, PAIRS_LEVEL, matrix.margin))
 
 
 RatioRow = tuple[Mapping[str, str], Judged | None]
@@ -148,7 +157,6 @@ def rows_opposed(rows: Iterable[RatioRow], metric: Metric
                  ) -> tuple[list[Mapping[str, str]], list[Mapping[str, str]]]:
     """The words of the rows that changed for the better, and of those that changed for the worse,
     if there are both: then one figure cannot stand for all. Else two empty lists."""
-    directions = [(words, judged.direction(metric)) for words, judged in rows if judged]
-    better, worse = ([words for words, direction in directions if direction == wanted]
-                     for wanted in (1, -1))
+    by_direction = grouped((judged.direction(metric), words) for words, judged in rows if judged)
+    better, worse = by_direction.get(1, []), by_direction.get(-1, [])
     return (better, worse) if better and worse else ([], [])

@@ -2,9 +2,9 @@
 """Records -> a frame: one row per record, then one value per (cell, round) and metric.
 
 Round 0 warms up and is not counted. Failed and unsupported runs are shown, never averaged. The
-value of a round is that of run A, or that of A' if A failed. Otherwise A' is only compared with
-A. A mean of A and A' would have less noise than the one run of another cell. Then the
-ratio of two identical cells would not be symmetric about 1.
+value of a round is that of run A, or that of A' if A failed. Else A' is only compared with A: a
+mean of both would have less noise than the one run of another cell, so the ratio of two identical
+cells would not be symmetric about 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from suite.observe.results import Result, result_load
 from suite.observe.runs import Runs
 from suite.observe.traits import Traits, remarks_of
 from suite.result.plan import PlannedCell
-from suite.result.record import STATUSES, Record
+from suite.result.record import STATUSES, WARMUP_ROUND, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
 TIMED = tuple(name for name, metric in METRICS.items() if metric.timed)
@@ -114,7 +114,7 @@ class Series:
     def by_round(self) -> pd.Series:
         return pd.Series(self.values, index=self.rounds)
 
-    @cached_property
+    @property
     def positive(self) -> bool:
         """Whether there is a value, and all are above 0."""
         return len(self) > 0 and self.values.min() > 0
@@ -174,9 +174,9 @@ class Matrix:
         return int(self.frame.loc[self.frame["round"] > 0, "round"].nunique())
 
     @cached_property
-    def blocks(self) -> tuple[str, ...]:
+    def blocks(self) -> set[str]:
         """The different blocks of its cells; only "" if no kernel was booted."""
-        return tuple(dict.fromkeys(cell.block for cell in self.cells.values()))
+        return {cell.block for cell in self.cells.values()}
 
     @cached_property
     def memo(self) -> dict[tuple[Any, ...], Any]:
@@ -193,8 +193,7 @@ class Matrix:
 
     def rounds_of(self, cell: str) -> set[int]:
         """The counted rounds in which a cell ran, whatever became of its runs."""
-        return {number for number in self.values("round", self.result.runs.rows_of(cell)).tolist()
-                if number > 0}
+        return set(self.values("round", self.result.runs.rows_of(cell)).tolist()) - {WARMUP_ROUND}
 
     @remembered
     def series(self, cell: str, metric: str) -> Series:
@@ -215,16 +214,15 @@ class Matrix:
 
     def coverage_text(self, cell: Cell, metric: str) -> str:
         """In how many rounds a metric is known, and why not in all; empty if in all, or in none."""
-        rows = self.result.runs.value_rows(cell.name)
-        rounds, known = len(rows), int((~np.isnan(self.values(metric, rows))).sum())
-        censored = self.series(cell.name, metric).censored
-        if not known or known - censored == rounds:
+        values = self.values(metric, self.result.runs.value_rows(cell.name))
+        have = int((~np.isnan(values)).sum())
+        known = have - self.series(cell.name, metric).censored
+        if not have or known == len(values):
             return ""
-        why = ("; in the others only a lower bound is known"
-               + ": requests were due and never sent" * cell.open_loop
-               if known == rounds else
-               "; the others have too few requests for it" * METRICS[metric].ranked)
-        return f"{metric} known in {known - censored} of {rounds} rounds{why}"
+        unsent = ": requests were due and never sent" if cell.open_loop else ""
+        why = (f"; in the others only a lower bound is known{unsent}" if have == len(values) else
+               "; the others have too few requests for it" if METRICS[metric].ranked else "")
+        return f"{metric} known in {known} of {len(values)} rounds{why}"
 
     @cached_property
     def traits(self) -> tuple[Traits, ...]:
@@ -239,10 +237,8 @@ class Matrix:
     def is_exact(self, cell: str, metric: str) -> bool:
         """Whether a count is the same in all good runs, A' too, of at least 2 rounds."""
         rows = self.result.runs.good_rows(cell)
-        if not METRICS[metric].whole or len(set(self.values("round", rows))) < 2:
-            return False
-        values = self.values(metric, rows)
-        return bool((values == values[0]).all())
+        rounds, values = self.values("round", rows), self.values(metric, rows)
+        return METRICS[metric].whole and len(set(rounds)) > 1 and bool((values == values[0]).all())
 
     def records_good(self, cell: str) -> Iterator[Record]:
         """The whole records that give a cell's values, one per round, by round."""
@@ -322,17 +318,13 @@ def matrix_build(result: Result) -> Matrix:
 
 
 def matrix_load(folder: Path, margin: str | None = None) -> Matrix:
-    """The matrix of a result. margin: as typed, `2%`."""
-    least = None if margin is None else margin_parse(margin)
-    return replace(matrix_build(result_load(folder)), margin=least)
-
-
-def margin_parse(text: str) -> float:
-    """The fraction of margin=2%; UsageError for anything else."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", text)
+    """The matrix of a result. margin: as typed, `2%`; UsageError for anything else."""
+    if margin is None:
+        return matrix_build(result_load(folder))
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", margin)
     if match is None or not float(match[1]):
-        raise UsageError(f'"margin={text}": the least change that matters, such as margin=2%')
-    return float(match[1]) / 100
+        raise UsageError(f'"margin={margin}": the least change that matters, such as margin=2%')
+    return replace(matrix_build(result_load(folder)), margin=float(match[1]) / 100)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:

@@ -2,8 +2,10 @@
 """Histograms of a record, in the shape of docs/record.md: read, merge, quantiles. Pure."""
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from suite.base.units import Beyond
@@ -62,10 +64,9 @@ def histograms_merge(parts: Sequence[Histogram]) -> Histogram | None:
     parts = [part for part in parts if part.total]
     if len(parts) < 2:
         return parts[0] if parts else None
-    counts: dict[tuple[int, int], int] = {}
-    for part in parts:
-        for low, width, count in part.bins:
-            counts[low, width] = counts.get((low, width), 0) + count
+    counts: Counter[tuple[int, int]] = Counter()
+    for low, width, count in chain.from_iterable(part.bins for part in parts):
+        counts[low, width] += count
     bins = tuple((low, width, count) for (low, width), count
                  in sorted(counts.items(), key=lambda item: sum(item[0])))
     counted = [part for part in parts if part.count] or parts

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Loads records.jsonl as columns, by parsing it or from the user's cache; and reads single records.
 
-The columns of a large file are cached, so that it is parsed once. Cached columns are used only if
-the file still begins with the same bytes, by a new digest of these. The source of this program,
-which has the formulas, must be the same too. And only this user can write the cache folder. Of a
-file that grew, only new lines are parsed. A cached file is named by the digest of the first
-records, so that a result may be moved.
+The columns of a large file are cached. They are used only if the file still begins with the same
+bytes, by a new digest of these, if the source of this program, which has the formulas, is the same,
+and if only this user can write the cache folder. Of a file that grew, only new lines are parsed. A
+cached file is named by the digest of the first records, so that a result may be moved.
 """
 
 import contextlib
@@ -126,7 +125,7 @@ def stored_runs(folder: Path) -> tuple[Outcomes, int]:
         return {}, 0
     runs, builder, _ = runs_load(path)
     if builder.damaged:
-        raise Failure(f"{folder / builder.damaged[0].text}: it cannot be continued")
+        raise Failure(f"{folder / next(iter(builder.damaged))}: it cannot be continued")
     rows = runs.frame[["session", "round", "cell", "label", "status", "reason"]]
     return {(session, number, cell, label): (status, reason) for session, number, cell, label,
             status, reason in rows.itertuples(index=False, name=None)}, builder.done_bytes

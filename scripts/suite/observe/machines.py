@@ -4,19 +4,17 @@ id of hosts.json is one boot. Boots with the same facts are one machine, booted 
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from suite.base import grouped
 from suite.base.runner_words import EXACT_ONLY, TARGET, boot_of, target_of
 from suite.observe.results import Result
-from suite.result.machine import Facts, Machine
+from suite.result.machine import Machine
 
 EMULATION = "tcg"
 EMULATED, UNCERTAIN = "emulated", "perhaps emulated"
 TIMES_INVALID = f"{EMULATED}: {EXACT_ONLY}"
-BOOT_FACTS = ("memory",)  # they differ slightly between two boots of one machine
-BOOT_SYSCTLS = ("net.ipv4.tcp_mem",)  # the same
-RUNNER_FACTS = ("runner", "doctor", TARGET)  # in hosts.json, but no facts of a machine
+# facts of a boot, which differ slightly in the next one, or of the runner
+BOOT_FACTS, BOOT_SYSCTLS = ("memory", "runner", "doctor", TARGET), ("net.ipv4.tcp_mem",)
 
 
 def machine_find(result: Result, host: str, target: str) -> Machine:
@@ -31,38 +29,31 @@ def hosts_by_end(result: Result, cells: Mapping[str, str],
     """By end, the hosts on which it ran in these cells, in order, each with its target. cells:
     their targets by name. counted: only good runs of counted rounds."""
     runs = result.runs
-    found: dict[str, dict[str, str]] = {}
-    for cell, target in cells.items():
-        rows = runs.good_rows(cell) if counted else runs.rows_of(cell)
-        for end in (end for one in runs.traits_counts(rows) for end in one.ends):
-            if end.host:
-                found.setdefault(end.name, {}).setdefault(end.host, target)
-    return found
+    rows_of = runs.good_rows if counted else runs.rows_of
+    found = grouped((end.name, (end.host, target)) for cell, target in cells.items()
+                    for one in runs.traits_counts(rows_of(cell)) for end in one.ends if end.host)
+    return {name: dict(hosts) for name, hosts in found.items()}
 
 
 def machines_of(result: Result, cells: Mapping[str, str],
                 counted: bool = False) -> tuple[Machine, ...]:
     """Every host on which these cells ran, each once; as hosts_by_end()."""
     ends = hosts_by_end(result, cells, counted).values()
-    found = {host: machine_find(result, host, target) for end in ends
-             for host, target in end.items()}
-    return tuple(found.values())
-
-
-def lasting_facts(facts: Facts) -> dict[str, Any]:
-    """The facts that are the same in all boots of one machine."""
-    sysctls = {name: value for name, value in facts.get("sysctl", {}).items()
-               if name not in BOOT_SYSCTLS}
-    return {key: value for key, value in facts.items()
-            if key not in (*BOOT_FACTS, *RUNNER_FACTS)} | {"sysctl": sysctls}
+    return tuple({host: machine_find(result, host, target) for end in ends
+                  for host, target in end.items()}.values())
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:
     """The machines of these boots, in order, each with the facts of its first boot."""
-    groups = grouped((json.dumps(lasting_facts(boot.facts), sort_keys=True), boot)
-                     for boot in boots)
+    def lasting(boot: Machine) -> str:
+        """The facts that are the same in all boots of one machine."""
+        facts = {key: value for key, value in boot.facts.items() if key not in BOOT_FACTS}
+        sysctls = {name: value for name, value in boot.facts.get("sysctl", {}).items()
+                   if name not in BOOT_SYSCTLS}
+        return json.dumps(facts | {"sysctl": sysctls}, sort_keys=True)
+
     return tuple(Machine(tuple(host for boot in group for host in boot.hosts), group[0].facts)
-                 for group in groups.values())
+                 for group in grouped((lasting(boot), boot) for boot in boots).values())
 
 
 def emulation_of(machine: Machine, booted: bool) -> str:
@@ -75,13 +66,11 @@ def emulation_of(machine: Machine, booted: bool) -> str:
 
 def cells_emulated(result: Result) -> dict[str, str]:
     """The cells with a good run on a machine whose times mean nothing: the reason by cell."""
-    found: dict[str, str] = {}
+    found = {}
     for cell in result.plan.cells:
-        if len(result.runs.good_rows(cell.name)):
-            words = cell.all_words
-            ran = machines_of(result, {cell.name: target_of(words)},
-                              counted=True) or result.machines.values()
-            reasons = (emulation_of(machine, bool(boot_of(words))) for machine in ran)
-            if reason := next(filter(None, reasons), ""):
-                found[cell.name] = reason
+        target, booted = target_of(cell.all_words), bool(boot_of(cell.all_words))
+        ran = machines_of(result, {cell.name: target}, counted=True) or result.machines.values()
+        reasons = filter(None, (emulation_of(machine, booted) for machine in ran))
+        if len(result.runs.good_rows(cell.name)) and (reason := next(reasons, "")):
+            found[cell.name] = reason
     return found

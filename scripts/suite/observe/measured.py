@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from suite.observe import histogram
+from suite.base.units import Beyond
+from suite.observe.histogram import Histogram, histogram_read, histograms_merge
 from suite.result.record import ENDS, Record
 from suite.scenario.scenario import HISTOGRAMS
 
@@ -55,11 +56,8 @@ def elapsed_together(end: MaybeEnd) -> float | None:
 def received_rate(end: MaybeEnd) -> float | None:
     """Bytes per second that an end received of a stream. Its clock starts when the first bytes have
     arrived, so they are not counted."""
-    received = threads_sum(end, "bytes_received")
-    if end is None or received is None:
-        return None
-    first = sum(thread.get("first_bytes", 0) for thread in end["threads"])
-    return quotient(received - first, elapsed_together(end))
+    first = sum(thread.get("first_bytes", 0) for thread in (end or {}).get("threads", ()))
+    return quotient(total(threads_sum(end, "bytes_received"), -first), elapsed_together(end))
 
 
 def quotient(numerator: float | None, denominator: float | None) -> float | None:
@@ -70,6 +68,9 @@ def quotient(numerator: float | None, denominator: float | None) -> float | None
 
 
 def seconds(value_ns: float | None) -> float | None:
+    """A time in seconds; a lower bound stays one."""
+    if isinstance(value_ns, Beyond):
+        return Beyond(value_ns * NANOSECOND)
     return None if value_ns is None else value_ns * NANOSECOND
 
 
@@ -87,6 +88,8 @@ class MeasuredRun:
     receives_only: the driver only receives, from a foreign peer that sends without end.
     other: in direction=both it drives too; None for transport=null.
     senders: the ends that send `message`, two in direction=both; receivers: their peers.
+    payload: bytes of `message` that were received.
+    due, late: open loop: requests that were to start in the measured interval; those never sent.
     captured: the client's capture, None unless it is whole; captured_messages: its counts in each
     direction of messages.
     """
@@ -112,6 +115,8 @@ class MeasuredRun:
         self.senders: list[MaybeEnd] = [None] if self.receives_only else drivers
         self.receivers = ([self.driver] if self.receives_only
                           else [self.other, self.driver][:len(drivers)])
+        self.payload = ends_sum(self.receivers, "bytes_received")
+        self.due, self.late = (threads_sum(self.driver, key) for key in ("due", "late"))
         capture: Mapping[str, Any] = (self.client or {}).get("capture") or {}
         whole = capture and not capture["dropped"] and not capture["truncated"]
         self.captured = capture if whole else None
@@ -141,33 +146,23 @@ class MeasuredRun:
         return quotient(self.payload, total(*(received_rate(end) for end in self.receivers)))
 
     @cached_property
-    def payload(self) -> float | None:
-        """Bytes of `message` that were received."""
-        return ends_sum(self.receivers, "bytes_received")
-
-    @cached_property
-    def histograms(self) -> dict[str, histogram.Histogram | None]:
+    def histograms(self) -> dict[str, Histogram | None]:
         """Each of HISTOGRAMS, merged over the driver's threads; None if a thread with replies lacks
         it. A request that was due and never sent counts as slower than all others."""
         threads = (self.driver or {}).get("threads", ())
         answered = [thread for thread in threads if thread.get("messages_received") != 0]
-        found: dict[str, histogram.Histogram | None] = {}
+        found: dict[str, Histogram | None] = {}
         for name in HISTOGRAMS:
-            parts = [histogram.histogram_read(thread[name]) for thread in threads if name in thread]
+            parts = [histogram_read(thread[name]) for thread in threads if name in thread]
             if name in FROM_INTENDED and self.late:
-                parts.append(histogram.Histogram(0, 0, 0, 0, (), int(self.late)))
+                parts.append(Histogram(0, 0, 0, 0, (), int(self.late)))
             whole = not self.streams and all(name in thread for thread in answered)
-            found[name] = histogram.histograms_merge(parts) if whole else None
+            found[name] = histograms_merge(parts) if whole else None
         return found
 
     def captured_sum(self, key: str) -> float | None:
         """A count of the capture in the direction of the messages; None without a whole capture."""
         return sum(way[key] for way in self.captured_messages) if self.captured else None
-
-    @cached_property
-    def due(self) -> float | None:
-        """Open loop: requests whose intended start was in the measured interval."""
-        return threads_sum(self.driver, "due")
 
     @cached_property
     def schedule_s(self) -> float:
@@ -185,17 +180,12 @@ class MeasuredRun:
         return sum(max(thread["elapsed_ns"] * NANOSECOND, self.schedule_s)
                    * thread.get("connections", 1) for thread in threads) or None
 
-    @cached_property
-    def late(self) -> float | None:
-        """Open loop: requests that were due and never sent."""
-        return threads_sum(self.driver, "late")
-
     def cpu_part(self, end: MaybeEnd, part: str) -> float | None:
         """CPU seconds of an end's data threads. part: `user` or `system`."""
         return seconds(threads_sum(end, "cpu", f"{part}_ns"))
 
     def cpu(self, end: MaybeEnd) -> float | None:
-        """CPU seconds of an end's data threads, user and system."""
+        """The same, user and system."""
         return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
 
     def served_cpu(self, name: str) -> float | None:
@@ -211,6 +201,6 @@ class MeasuredRun:
         return total(*map(self.cpu, self.ends), *others) if self.ends else None
 
 
-def histogram_of(runs: Sequence[MeasuredRun], name: str) -> histogram.Histogram | None:
+def histogram_of(runs: Sequence[MeasuredRun], name: str) -> Histogram | None:
     """One of HISTOGRAMS, merged over all runs that have it."""
-    return histogram.histograms_merge([found for run in runs if (found := run.histograms[name])])
+    return histograms_merge([found for run in runs if (found := run.histograms[name])])

@@ -5,23 +5,13 @@ A formula takes a MeasuredRun and returns a value in the base unit of its metric
 record does not have it. A new metric is a new row of METRICS, and a formula if none of these fits.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from operator import methodcaller
 from typing import NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.units import Beyond
 from suite.observe.histogram import Histogram
-from suite.observe.measured import (
-    NANOSECOND,
-    MaybeEnd,
-    MeasuredRun,
-    ends_sum,
-    quotient,
-    seconds,
-    threads_sum,
-    total,
-)
+from suite.observe.measured import MeasuredRun, ends_sum, quotient, seconds, threads_sum, total
 from suite.result.record import ENDS, Record
 
 Formula = Callable[[MeasuredRun], float | None]
@@ -83,10 +73,6 @@ class Metric(NamedTuple):
         return self.unit in ("1", "B")
 
 
-def time_per_message(run: MeasuredRun) -> float | None:
-    return quotient(run.elapsed_s if run.streams else run.connection_s, run.messages)
-
-
 def stall_per_message(run: MeasuredRun) -> float | None:
     """The part of a request's time that CPU work cannot explain, even if all ends and connections
     computed one after another. 0 if that is less than STALL_MIN_SHARE of the time; unknown then if
@@ -100,8 +86,13 @@ def stall_per_message(run: MeasuredRun) -> float | None:
     return quotient(idle, run.messages)
 
 
-def per_message_sent(ends: Sequence[MaybeEnd], *path: str) -> float | None:
+def per_message_sent(ends: Iterable[Mapping[str, Any] | None], *path: str) -> float | None:
     return quotient(ends_sum(ends, *path), ends_sum(ends, "messages_sent"))
+
+
+def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
+    return None if run.streams else quotient(threads_sum(run.driver, *path),
+                                             threads_sum(run.driver, "messages_received"))
 
 
 def sender_side(*path: str) -> Formula:
@@ -131,26 +122,18 @@ def reply_side(*path: str) -> Formula:
     """The formula of a count of sent things, per reply, of the end that sends replies. For a
     foreign server with a protocol, the receiver of replies counts instead."""
     def figure(run: MeasuredRun) -> float | None:
-        if run.streams:
-            return None
         if run.foreign and run.framed:
             received = RECEIVED_INSTEAD.get(path)
             return received_per_reply(run, *received) if received else None
-        return per_message_sent([run.other], *path)
+        return None if run.streams else per_message_sent([run.other], *path)
     return figure
 
 
-def received_per_reply(run: MeasuredRun, *path: str) -> float | None:
-    return None if run.streams else quotient(threads_sum(run.driver, *path),
-                                             threads_sum(run.driver, "messages_received"))
-
-
-def syscalls(run: MeasuredRun, end: MaybeEnd) -> float | None:
+def syscalls(run: MeasuredRun, end: Mapping[str, Any] | None) -> float | None:
     """All calls on the data path of an end, waits included, per message of the run."""
-    paths = ["write_calls", "read_calls", "wait_calls"]
-    if run.workload == "connect":
-        paths.append("connect_calls")
-    return quotient(total(*(threads_sum(end, path) for path in paths)), run.messages)
+    connects = ["connect_calls"] if run.workload == "connect" else []
+    return quotient(total(*(threads_sum(end, path) for path in (
+        "write_calls", "read_calls", "wait_calls", *connects))), run.messages)
 
 
 def copied_share(run: MeasuredRun) -> float | None:
@@ -173,11 +156,10 @@ def peer_window(run: MeasuredRun) -> float | None:
 
 
 def captured_per_reply(run: MeasuredRun) -> float | None:
-    if run.streams or not run.captured:
-        return None
     replies = (threads_sum(run.driver, "messages_received") if run.foreign and run.framed
                else threads_sum(run.other, "messages_sent"))
-    return quotient(run.captured["received"]["data_segments"], replies)
+    return None if run.streams or not run.captured else quotient(
+        run.captured["received"]["data_segments"], replies)
 
 
 def captured_extreme(key: str, choose: Callable[..., float | None]) -> Formula:
@@ -193,19 +175,17 @@ def capture_difference(run: MeasuredRun) -> float | None:
     segments may leave after a sender has read its TCP_INFO."""
     if not run.captured:
         return None
-    counts = {name: run.captured[name] for name in ("sent", "received")}
-    expected = {name: count["data_segments"] - count.get("shared_close_notifies", 0)
-                for name, count in counts.items()}
-    ends = [(run.client, "sent", "received")]
+    sent, received = run.captured["sent"], run.captured["received"]
+    ends = [(run.client, sent, received)]
     direct = not run.subject_relays and run.proxy is None
     if direct and not any(threads_sum(end, *RETRANSMITTED) for end in run.ends):
-        ends.append((run.server, "received", "sent"))
-    pairs = [(expected[back] + counts[back]["retransmitted_segments"],
-              threads_sum(end, *SEGMENTS_IN)) for end, _, back in ends]
+        ends.append((run.server, received, sent))
+    pairs = [(back, back["retransmitted_segments"], threads_sum(end, *SEGMENTS_IN))
+             for end, _, back in ends]
     if len(run.senders) == 1:
-        pairs += [(expected[out], threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
-    known = [abs(captured - counted) for captured, counted in pairs if counted is not None]
-    return max(known) if known else None
+        pairs += [(out, 0, threads_sum(end, *SEGMENTS)) for end, out, _ in ends]
+    return max((abs(way["data_segments"] - way.get("shared_close_notifies", 0) + resent - counted)
+                for way, resent, counted in pairs if counted is not None), default=None)
 
 
 def memory_per_connection(name: str) -> Formula:
@@ -223,8 +203,7 @@ def of_histogram(name: str, value_of: Callable[[Histogram], float | None]) -> Fo
     """The formula of a value of a histogram, in seconds; it may be Beyond."""
     def figure(run: MeasuredRun) -> float | None:
         histogram = run.histograms[name]
-        value_ns = value_of(histogram) if histogram else None
-        return Beyond(value_ns * NANOSECOND) if isinstance(value_ns, Beyond) else seconds(value_ns)
+        return seconds(value_of(histogram)) if histogram else None
     return figure
 
 
@@ -264,14 +243,14 @@ def distribution(name: str, of: str, shares: Iterable[str] = SHARES) -> tuple[Me
 
 
 METRICS = {metric.name: metric for metric in (
-    Metric("time_per_message", "s", "lower", time_per_message,
+    Metric("time_per_message", "s", "lower",
+           lambda run: quotient(run.elapsed_s if run.streams else run.connection_s, run.messages),
            "mean time of a request on its connection; of a stream: the receiver's time"),
     Metric(STALL, "s", "lower", stall_per_message,
            "the part of a request's time that no CPU work explains, if that is most of it"),
     Metric("messages_per_second", "1/s", "higher",
            lambda run: quotient(run.messages, run.elapsed_s),
-           "messages of all threads / time from the first thread's start to the last one's end; "
-           "of a load: requests in its output / its whole time"),
+           "messages of all threads / time from first start to last end; of a load: its requests"),
     Metric("bandwidth", "bit/s", "higher",
            lambda run: quotient(run.payload and 8 * run.payload, run.elapsed_s),
            "payload of messages at the receiver"),
@@ -292,8 +271,7 @@ METRICS = {metric.name: metric for metric in (
     Metric("largest_segment", "B", "higher", captured_extreme("largest_bytes", max),
            "capture=on: the largest payload of a segment in the direction of messages"),
     Metric("super_packets", "1", "lower", lambda run: run.captured_sum("super_packets"),
-           "capture=on: packets above the MSS in the direction of messages; segments count them as "
-           "they would be cut"),
+           "capture=on: packets above the MSS in the direction of messages, not cut up yet"),
     Metric("capture_difference", "1", "lower", capture_difference,
            "capture=on: largest difference between capture and TCP_INFO, in segments"),
     Metric("records_per_message", "1", "lower", message_side("records_sent"),
@@ -322,14 +300,11 @@ METRICS = {metric.name: metric for metric in (
            lambda run: quotient(threads_sum(run.proxy, "chunks_sent"),
                                 threads_sum(run.proxy, "groups_sent")),
            "chunks that the proxy received one by one and sent together"),
-    Metric("ring_requests_per_message", "1", "lower", sender_side("requests"),
-           "requests that the end that sends messages gave its io_uring"),
-    Metric("ring_completions_per_message", "1", "lower", sender_side("completions"),
-           "completions that the end that sends messages took from its io_uring"),
-    Metric("proxy_ring_requests_per_message", "1", "lower", proxy_side("requests"),
-           "requests that the proxy gave its io_uring"),
-    Metric("proxy_ring_completions_per_message", "1", "lower", proxy_side("completions"),
-           "completions that the proxy took from its io_uring"),
+    *(Metric(f"{prefix}ring_{what}_per_message", "1", "lower", side(what),
+             f"{what} of the io_uring of {whose}")
+      for prefix, side, whose in (("", sender_side, "the end that sends messages"),
+                                  ("proxy_", proxy_side, "the proxy"))
+      for what in ("requests", "completions")),
     Metric("copied_share", "1", "lower", copied_share,
            "share of zero-copy sends that the kernel copied nevertheless, 0 to 1"),
     Metric("mapped_share", "1", "higher", mapped_share,

@@ -109,12 +109,13 @@ def result_load(folder: Path) -> Result:
     except OSError as error:
         raise Failure(f"{path}: {error.strerror}") from None
     cells = frozenset(cell.name for cell in plan.cells)
-    refused = {line.cell: line.text for line in reversed(builder.damaged) if line.cell in cells}
-    unknown = [line.text for line in builder.damaged if line.cell not in cells]
+    damaged = builder.damaged.items()
+    refused = {cell: text for text, cell in reversed(damaged) if cell in cells}
+    unknown = [text for text, cell in damaged if cell not in cells]
     notes += notes_shown([
-        f"{line.text}; " + (f"no figure of {line.cell} is used" if line.cell in cells else
-                            "the line was left out, and no check of this result passes")
-        for line in builder.damaged], "lines of records.jsonl are damaged and were left out")
+        f"{text}; " + (f"no figure of {cell} is used" if cell in cells else
+                       "the line was left out, and no check of this result passes")
+        for text, cell in damaged], "lines of records.jsonl are damaged and were left out")
     selected = runs_select(runs, cells, notes)
     if not len(selected) and notes:
         raise Failure(f"{path}: no record can be used: {notes[0]}")

@@ -9,7 +9,6 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -83,22 +82,15 @@ class Runs:
         return {self.traits[place]: count for place, count in counts.items()}
 
 
-class DamagedLine(NamedTuple):
-    """text: where and why. cell: the cell of its run; empty if that is not certain."""
-
-    text: str
-    cell: str
-
-
 class RunsBuilder:
     """Builds Runs from one record at a time. lines: how many so far, damaged ones too. done_bytes,
-    digest: of these lines."""
+    digest: of these lines. damaged: where and why, and the cell of the run, if that is certain."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[object, ...]] = []
         self.numbers, self.figures = array("q"), array("d")
         self.traits: dict[Traits, int] = {}
-        self.damaged: list[DamagedLine] = []
+        self.damaged: dict[str, str] = {}
         self.lines, self.done_bytes, self.digest = 0, 0, digest_new().hexdigest()
 
     def add_line(self, line: Line) -> None:
@@ -109,8 +101,7 @@ class RunsBuilder:
                 self.add_record(Record(line_parse(line.data, RECORD_SHAPE)), line.offset,
                                 line.size_bytes)
         except Damaged as damage:
-            self.damaged.append(DamagedLine(f"records.jsonl:{self.lines}: {damage}",
-                                            cell_of_damaged(line.data)))
+            self.damaged[f"records.jsonl:{self.lines}: {damage}"] = cell_of_damaged(line.data)
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of RECORD_SHAPE; Damaged if a formula cannot be computed from it."""

@@ -16,36 +16,31 @@ from suite.scenario.scenario import TableLayout
 Selection = Mapping[str, str]
 
 
-def selector_check(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> None:
-    """UsageError for a word or value that no cell has. own: words of the command, for the hint."""
-    for key, value in words.items():
-        values = dict.fromkeys(cell.words[key] for cell in matrix.whole.cells.values()
-                               if key in cell.words)
-        if not values:
-            known = [key for cell in matrix.cells.values() for key in cell.words]
-            hint = nearest_hint(key, dict.fromkeys([*known, *own])) or (
-                f" (here vary {', '.join(matrix.axes)})" if matrix.axes else "")
-            raise UsageError(f'"{key}={value}": no word {key} in {matrix.result.name}{hint}')
-        missing = next((part for part in value.split(",") if part not in values), None)
-        if missing is not None:
-            raise UsageError(f'"{key}={value}": no cell of {matrix.result.name} has {key}={missing}'
-                             f"{nearest_hint(missing, values)}")
-
-
 def cells_select(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> list[Cell]:
     """The cells that have, for every word, one of its values. A narrowed matrix has only its shown
-    cells and their baselines. UsageError if there is none."""
-    selector_check(matrix, words, own)
+    cells and their baselines. UsageError if there is none, or for a word or value that no cell has.
+    own: words of the command, for the hint."""
+    name, every = matrix.result.name, matrix.whole.cells.values()
+    for key, value in words.items():
+        values = dict.fromkeys(cell.words[key] for cell in every if key in cell.words)
+        if not values:
+            known = dict.fromkeys([*(key for cell in every for key in cell.words), *own])
+            hint = nearest_hint(key, known) or f" (here vary {', '.join(matrix.axes) or 'none'})"
+            raise UsageError(f'"{key}={value}": no word {key} in {name}{hint}')
+        for part in value.split(","):
+            if part not in values:
+                raise UsageError(f'"{key}={value}": no cell of {name} has {key}={part}'
+                                 f"{nearest_hint(part, values)}")
     cells = [cell for cell in matrix.cells_compared
              if all(cell.words.get(key) in value.split(",") for key, value in words.items())]
     if not cells:
-        raise UsageError(f'no cell of {matrix.result.name} has "{words_text(words)}"')
+        raise UsageError(f'no cell of {name} has "{words_text(words)}"')
     return cells
 
 
 def matrix_narrow(matrix: Matrix, words: Selection, own: Iterable[str] = ()) -> Matrix:
-    """The matrix that shows only the selected cells; UsageError if there is none. Ratios and
-    verdicts stay those of all cells. own: as for selector_check()."""
+    """The matrix that shows only the cells of cells_select(). Ratios and verdicts stay those of all
+    cells."""
     if not words:
         return matrix
     cells = cells_select(matrix, words, own)
@@ -75,13 +70,13 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
     """The layout from the names asked for (empty: the default), without words that do not vary. An
     axis that is not named becomes a row, so that no cell is hidden. UsageError for other names."""
     known = set(matrix.axes).union(*(cell.words for cell in matrix.whole.cells.values()))
-    for name in asked.rows:
-        if name not in known:
-            raise UsageError(f'rows: no word "{name}" in this result{nearest_hint(name, known)}')
-    for name in asked.columns:
-        if name not in known and name not in METRICS:
-            hint = nearest_hint(name, [*METRICS, *matrix.axes]) or " (uncork list shows metrics)"
-            raise UsageError(f'columns: "{name}" is neither a metric nor a word here{hint}')
+    for what, names, others in (("rows", asked.rows, ()), ("columns", asked.columns, METRICS),
+                                ("best", [asked.best] if asked.best else [], ())):
+        for name in names:
+            if name not in known and name not in others:
+                kinds = "word or metric" if others else "word"
+                raise UsageError(f'{what}: no {kinds} "{name}" in this result'
+                                 f"{nearest_hint(name, [*others, *sorted(known)])}")
     metrics, scenario = metrics_shown(matrix, asked.columns), matrix.result.scenario
     if asked.columns == scenario.table.columns:  # not chosen by the reader: what is answered, too
         metrics = tuple(dict.fromkeys([*metrics, *(
@@ -90,13 +85,10 @@ def layout_choose(matrix: Matrix, asked: TableLayout) -> Layout:
     if asked.gain and metric_find(asked.gain, "gain").name not in metrics:
         metrics = (asked.gain, *metrics)
     across = tuple(name for name in asked.columns if name in matrix.axes)
-    named = tuple(name for name in asked.rows if name in matrix.axes and name not in across)
-    rest = tuple(axis for axis in matrix.axes if axis not in across and axis not in named)
-    if asked.best and asked.best not in known:
-        raise UsageError(f'best: no word "{asked.best}" in this result'
-                         f"{nearest_hint(asked.best, matrix.axes)}")
     best = asked.best if asked.best in matrix.axes else None
-    rows = sorted(named + rest, key=lambda axis: axis == best)  # last, so that groups are together
+    rows = [axis for axis in dict.fromkeys([*asked.rows, *matrix.axes])
+            if axis in matrix.axes and axis not in across]
+    rows.sort(key=lambda axis: axis == best)  # last, so that groups are together
     return Layout(tuple(rows), across, metrics, best)
 
 

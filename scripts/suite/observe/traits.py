@@ -88,11 +88,12 @@ def traits_of(record: Record) -> Traits:
         subjects=tuple(Program(one["name"], re.sub(r"^\S*/", "", one.get("version", "")),
                                one["program"], one.get("sha256", "")[:16])
                        for one in (found, record.load) if one is not None),
-        remarks=distinct((*connection_remarks(record), *choice_remarks(record.words, agreed),
-                          *clamp_remarks(record))))
+        remarks=distinct(differences_of(record, agreed)))
 
 
-def connection_remarks(record: Record) -> Iterator[str]:
+def differences_of(record: Record, agreed: Iterable[tuple[str, str, str]]) -> Iterator[str]:
+    """In what a run differs from its words: unexpected connections, an incomplete capture, other
+    TLS options, buffers of sockets that did not get the size asked for."""
     if any((record.end(name) or {}).get("strangers") for name in ENDS):
         yield STRANGERS
     capture = (record.end("client") or {}).get("capture")
@@ -100,26 +101,18 @@ def connection_remarks(record: Record) -> Iterator[str]:
         yield "the capture lost packets and gives no figures"
     if capture and capture["truncated"]:
         yield "there were more packets than a capture stores, so it gives no figures"
-
-
-def choice_remarks(words: Mapping[str, str], agreed: Iterable[tuple[str, str, str]]
-                   ) -> Iterator[str]:
-    """The TLS options of a run that differ from its words."""
+    words = record.words
     for end, option, used in agreed:
         word = TLS_WORDS.get(option, "")
         asked = words.get(f"{end}.{word}", words.get(word, used))
         if asked != used != "certificate":  # a subject uses one if it does not know the key
             yield f"{word}={asked} was asked for, {used} was used"
-
-
-def clamp_remarks(record: Record) -> Iterator[str]:
-    """The buffers of sockets that did not get the size asked for."""
     for name, _, thread in record.threads():
         for word, clamp in thread.get("options", {}).get("clamped", {}).items():
-            asked, given = clamp["asked_bytes"], clamp["given_bytes"]
+            wanted, given = clamp["asked_bytes"], clamp["given_bytes"]
             limit = (f"the most that sysctl {clamp['sysctl']} allows" if "sysctl" in clamp else
-                     f"the {'most' if given < asked else 'least'} that the system has")
-            yield f"{word}={size_text(asked)}: the {name} got {size_text(given)}, {limit}"
+                     f"the {'most' if given < wanted else 'least'} that the system has")
+            yield f"{word}={size_text(wanted)}: the {name} got {size_text(given)}, {limit}"
 
 
 def remarks_of(figures: pd.DataFrame, traits: Mapping[Traits, int]) -> tuple[str, ...]:
@@ -136,8 +129,7 @@ def remarks_of(figures: pd.DataFrame, traits: Mapping[Traits, int]) -> tuple[str
              for text, count in counts.items()]
     if len(mapped) and not mapped.any():
         notes.append("no received page could be mapped: all received bytes were copied")
-    if copied.any():
-        local = ", as it does for a receiver on the same machine" if copied.median() == 1 else ""
-        notes.append(f"the kernel copied {percent_text(copied.median())} of the zero-copy "
-                     f"sends{local}")
+    if (share := copied.median()) > 0:
+        local = ", as it does for a receiver on the same machine" if share == 1 else ""
+        notes.append(f"the kernel copied {percent_text(share)} of the zero-copy sends{local}")
     return tuple(notes)

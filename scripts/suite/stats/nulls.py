@@ -12,7 +12,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -32,19 +32,27 @@ ROUNDS_UNLIMITED = 100  # so many decide more rows than a result can have
 
 @dataclass(frozen=True)
 class Null:
-    """The distribution of a statistic W, from 0 to size and symmetric about size / 2. cumulative:
-    P(W <= w) by w, float64 of shape (size + 1,); None: a normal distribution. deviation: the
-    standard deviation."""
+    """The distribution of a statistic W, from 0 to size and symmetric about size / 2. counts: how
+    many arrangements have each w, float64 of shape (size + 1,); None: a normal distribution."""
 
     size: int
-    deviation: float
-    cumulative: np.ndarray | None
+    variance: float
+    counts: np.ndarray | None
+
+    @cached_property
+    def cumulative(self) -> np.ndarray:
+        """P(W <= w) by w."""
+        return np.cumsum(self.counts) / np.sum(self.counts)
 
     def two_sided(self, w: int) -> float:
         """2 P(W <= w), at most 1: the two-sided p. w: the smaller of W and size - W."""
-        if self.cumulative is not None:
+        if self.counts is not None:
             return min(1.0, 2 * float(self.cumulative[w]))
-        return min(1.0, math.erfc((self.size / 2 - w - 0.5) / (self.deviation * math.sqrt(2))))
+        return min(1.0, math.erfc((self.size / 2 - w - 0.5) / math.sqrt(2 * self.variance)))
+
+    def p(self, w: int) -> float | None:
+        """The two-sided p; None if there are too few values."""
+        return None if self is TOO_FEW else self.two_sided(w)
 
     def rank_at(self, alpha: float) -> int:
         """The largest c with 2 P(W < c) <= alpha, or 0. An interval ends at the c-th value from
@@ -56,61 +64,49 @@ class Null:
         return 1 - self.two_sided(rank - 1) if rank else 0.0
 
 
-def null_build(size: int, variance: float, counts: np.ndarray | None) -> Null:
-    """A null distribution. counts: of the arrangements with each value; None: normal."""
-    return Null(size, math.sqrt(variance),
-                None if counts is None else np.cumsum(counts) / np.sum(counts))
+TOO_FEW = Null(0, 1.0, None)  # of too few values for an interval: every p is 1, every rank 0
 
 
-def signed_rank_counts(n: int) -> np.ndarray:
-    """How many of the 2^n patterns of signs of n ranks have the sum w of positive ranks: float64 of
-    shape (n(n+1)/2 + 1,), by w."""
+@lru_cache
+def signed_rank_null(n: int) -> Null:
+    """The null of the number of Walsh averages below 0 (or above) of n differences: of the sum of
+    positive ranks in the 2^n patterns of signs of n ranks."""
+    if n < ROUNDS_NEEDED:
+        return TOO_FEW
+    size, variance = n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24
+    if n > SIGNED_RANK_COUNTED:
+        return Null(size, variance, None)
     counts = np.array([1.0])
     for rank in range(1, n + 1):
         counts = np.pad(counts, (0, rank)) + np.pad(counts, (rank, 0))
-    return counts
+    return Null(size, variance, counts)
 
 
-def mann_whitney_counts(n: int, m: int) -> np.ndarray:
-    """How many of the C(n+m, n) arrangements of n first and m second values have w pairs in which
-    the first value is larger: float64 of shape (nm + 1,), by w."""
+@lru_cache
+def mann_whitney_null(n: int, m: int) -> Null:
+    """The null of the number of pairs, of n first and m second values, whose first value is larger
+    (or smaller), in the C(n+m, n) arrangements of all values."""
+    if min(n, m) < SIDES_NEEDED:
+        return TOO_FEW
+    variance = n * m * (n + m + 1) / 12
+    if n * m > MANN_WHITNEY_COUNTED:
+        return Null(n * m, variance, None)
     table = np.zeros((n + 1, n * m + 1))  # table[i]: i of the first against j of the second
     table[:, 0] = 1
     for j in range(1, m + 1):
         # The largest of all is a second value: as before. Or a first value: larger than all j.
         for i in range(1, n + 1):
             table[i, j: i * j + 1] += table[i - 1, : (i - 1) * j + 1]
-    return table[n]
-
-
-# Each null is None where there are too few values for an interval.
-
-@lru_cache
-def signed_rank_null(n: int) -> Null | None:
-    """The null of the number of Walsh averages below 0 (or above) of n differences."""
-    if n < ROUNDS_NEEDED:
-        return None
-    counts = signed_rank_counts(n) if n <= SIGNED_RANK_COUNTED else None
-    return null_build(n * (n + 1) // 2, n * (n + 1) * (2 * n + 1) / 24, counts)
+    return Null(n * m, variance, table[n])
 
 
 @lru_cache
-def mann_whitney_null(n: int, m: int) -> Null | None:
-    """The null of the number of pairs, of n and m values, whose first value is smaller (or
-    larger)."""
-    if min(n, m) < SIDES_NEEDED:
-        return None
-    counts = mann_whitney_counts(n, m) if n * m <= MANN_WHITNEY_COUNTED else None
-    return null_build(n * m, n * m * (n + m + 1) / 12, counts)
-
-
-@lru_cache
-def sign_null(n: int) -> Null | None:
+def sign_null(n: int) -> Null:
     """The null of the number of n pairs whose first value is larger."""
     if n < ROUNDS_NEEDED:
-        return None
+        return TOO_FEW
     counts = [math.comb(n, k) for k in range(n + 1)] if n <= SIGNED_RANK_COUNTED else None
-    return null_build(n, n / 4, None if counts is None else np.array(counts, dtype=float))
+    return Null(n, n / 4, None if counts is None else np.array(counts, dtype=float))
 
 
 def rows_decided(n: int, paired: bool = True, changed: int = 1) -> int:
@@ -158,9 +154,8 @@ def benjamini_hochberg(ps: Sequence[float]) -> list[float]:
     """The adjusted p, in the given order: the minimum of p_(j) m / j over all ranks j from its own
     on, at most 1. A limit on it holds for all rows together: at most this share of the rows that it
     accepts is chance (false discovery rate)."""
-    array = np.asarray(ps, dtype=float)
-    order = np.argsort(array, kind="stable")
-    scaled = array[order] * len(array) / np.arange(1, len(array) + 1)
-    adjusted = np.empty(len(array))
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
+    descending = np.argsort(ps)[::-1]
+    scaled = np.asarray(ps, dtype=float)[descending] * len(ps) / np.arange(len(ps), 0, -1)
+    adjusted = np.empty(len(ps))
+    adjusted[descending] = np.minimum(np.minimum.accumulate(scaled), 1)
     return adjusted.tolist()

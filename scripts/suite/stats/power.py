@@ -3,14 +3,12 @@
 and this noise, finds in 80 % of repetitions; and how many rounds find a change.
 
 A comparison finds a change if its interval excludes 1. The half width of the measured interval is
-one sample of how wide that interval is. So the half width is multiplied by a factor with which 80 %
-of changes are found.
-
-The factor comes from a simulation of independent normal noise with a fixed seed: one sample is
-shifted, and the half width is that of another sample. With many rounds the estimate is nearly
-normal for any shape of noise (Noether 1987, "Sample size determination for some common
-nonparametric tests"), and only the widening of intervals (stats/dependence.py) is simulated. If the
-noise is very skewed, 70 to 85 % of changes are found.
+one sample of how wide that is, so it is multiplied by a factor with which 80 % of changes are
+found. The factor comes from a simulation of independent normal noise with a fixed seed: one sample
+is shifted, and the half width is that of another. With many rounds the estimate is nearly normal
+for any shape of noise (Noether 1987, "Sample size determination for some common nonparametric
+tests"), and only the widening of intervals (stats/ratio.py) is simulated. If the noise is very
+skewed, 70 to 85 % of changes are found.
 """
 
 import math
@@ -19,10 +17,9 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.dependence import widening_by, widening_of
 from suite.stats.estimate import Interval
 from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
-from suite.stats.ratio import Ratio
+from suite.stats.ratio import Ratio, widening_by, widening_of
 from suite.stats.shift import ROUNDING
 
 POWER = 0.8
@@ -48,7 +45,6 @@ def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool 
     """The factor of a half width at confidence 1 - alpha, which must be possible. n: shared rounds;
     with m, n against m values. independent: as of ratio_make()."""
     null = signed_rank_null(n) if m is None else mann_whitney_null(n, m)
-    assert null
     chance, half = np.random.default_rng(SEED), SIMULATED_SAMPLES // 2
     if null.size > SIMULATED_SHIFTS:
         reach = np.ones((SIMULATED_SAMPLES, 1)) if m or independent else widenings(
@@ -80,7 +76,7 @@ def smallest_detectable(ratio: Ratio, alpha: float = ALPHA) -> float | None:
     """The minimum detectable effect at confidence 1 - alpha, as a fraction of the base; None if
     there are too few values for an interval."""
     interval = ratio.interval(alpha)
-    if interval is None or ratio.shifts.null is None:
+    if interval is None:
         return None
     sides = len(ratio.shifts.first), None if ratio.shifts.paired else len(ratio.shifts.second)
     return math.expm1(half_width(interval) * width_factor(*sides, alpha, ratio.widening == 1))
@@ -101,20 +97,17 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
     return needed if needed <= ROUNDS_ADVISED else math.inf
 
 
-def widening_expected(rounds: int) -> float:
-    """The widening of independent rounds: their correlation is 0, plus one standard error."""
-    return widening_by(1 / math.sqrt(rounds) + 1 / rounds)
-
-
 def rounds_planned(noise: float, rows: int, paired: bool = True) -> float:
     """How many rounds (unpaired: values a side) a gate of so many rows needs. With these it finds a
     row that is PLANNED_CHANGE beyond its limit, in PLANNED_POWER of results. noise: the standard
     deviation of the logarithm of the ratio of a round. Infinite beyond ROUNDS_ADVISED."""
     errors = PLANNED_NOISE * noise / math.log(PLANNED_CHANGE) * (
         quantile_of(1 - ALPHA / rows / 2) + quantile_of(PLANNED_POWER))
-    fewest = rounds_deciding(rows, paired) + ROUNDS_SPARE
-    return next((n for n in range(fewest, ROUNDS_ADVISED + 1)
-                 if n >= (errors * (widening_expected(n) if paired else 1.0)) ** 2), math.inf)
+    for n in range(rounds_deciding(rows, paired) + ROUNDS_SPARE, ROUNDS_ADVISED + 1):
+        # the correlation of independent rounds is 0, plus one standard error
+        if n >= (errors * (widening_by(1 / math.sqrt(n) + 1 / n) if paired else 1.0)) ** 2:
+            return n
+    return math.inf
 
 
 def noise_measured(ratio: Ratio) -> float | None:

@@ -3,9 +3,15 @@
 
 - Its value is the ratio of the two medians.
 - Its interval is that of the rank test of the logarithms (stats/shift.py), wider where rounds
-  depend on each other (stats/dependence.py), where sessions differ, and up to the value itself.
+  depend on each other, where sessions differ, and up to the value itself.
 - p is of the same test: it is at most alpha exactly if the interval at confidence 1 - alpha
   excludes 1.
+
+Neighbouring rounds may have a state of the machine in common. With a correlation r of neighbours, n
+rounds say as much as n (1 - r) / (1 + r) independent ones: the variance of their mean under an
+autoregressive process of order 1 (Bartlett 1946). The sample correlation is too small by about
+(1 + 4 r) / n (Marriott and Pope 1954), and few rounds know it badly. So intervals are wider by the
+correlation plus one standard error of it. docs/methodology.md has the simulations.
 """
 
 import math
@@ -15,12 +21,41 @@ from functools import cached_property
 
 import numpy as np
 
-from suite.stats.dependence import correlation_of, widening_by
 from suite.stats.estimate import ALPHA, Estimate, Interval
 from suite.stats.nulls import student_cumulative, student_quantile
 from suite.stats.shift import ROUNDING, Shifts, shifts_make
 
+CORRELATION_MOST = 0.9  # of a series that drifts: its interval is 4.4 times as wide
 CORRELATED = 2.0  # a correlation of rounds is certain from so many standard errors on
+
+
+def correlation_of(values: np.ndarray) -> tuple[float, float]:
+    """The rank correlation of neighbouring rounds and its standard error; the first at least 0.
+    values: of shape (rounds,), in the order in which they ran."""
+    n = len(values)
+    if n < 2 or not np.ptp(values):
+        return 0.0, 0.0
+    ordered = np.sort(values)
+    # twice the mean rank of each value, equal values alike
+    ranks = np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")
+    apart = ranks - ranks.mean()
+    sample = float(apart[1:] @ apart[:-1]) / float(apart @ apart)
+    likely = sample + (1 + 4 * max(sample, 0.0)) / n
+    bounded = min(max(likely, 0.0), CORRELATION_MOST)
+    # below 0 too: rounds that happen to alternate are not known better than independent ones
+    return bounded, max(likely + math.sqrt((1 - bounded ** 2) / n) - bounded, 0.0)
+
+
+def widening_by(correlation: float) -> float:
+    """How many times wider the interval of rounds with this correlation is than that of independent
+    ones; of more than CORRELATION_MOST, as of that."""
+    most = min(correlation, CORRELATION_MOST)
+    return math.sqrt((1 + most) / (1 - most))
+
+
+def widening_of(values: np.ndarray) -> float:
+    """The widening of these rounds, at least 1."""
+    return widening_by(sum(correlation_of(values)))
 
 
 @dataclass(frozen=True)
@@ -40,13 +75,6 @@ class Spread:
     def reach(self, alpha: float) -> tuple[float, float]:
         half = student_quantile(1 - alpha / 2, self.sessions - 1) * self.error
         return self.mean - half, self.mean + half
-
-
-def spread_of(sessions: Sequence[np.ndarray]) -> Spread:
-    """The spread of two sessions or more. sessions: the logarithms of the rounds of each."""
-    means = [float(np.median(one)) for one in sessions]
-    return Spread(float(np.mean(means)), float(np.std(means, ddof=1) / math.sqrt(len(means))),
-                  len(means))
 
 
 @dataclass(frozen=True)
@@ -122,6 +150,8 @@ def ratio_make(new: Sequence[float], base: Sequence[float], paired: bool,
     correlation, error = (0.0, 0.0) if independent else correlation_of(rounds)
     spread = None
     if paired and len(sessions) > 1:
-        spread = spread_of([rounds[places] for places in sessions])
+        medians = [float(np.median(rounds[places])) for places in sessions]
+        spread = Spread(float(np.mean(medians)),
+                        float(np.std(medians, ddof=1) / math.sqrt(len(medians))), len(medians))
     return Ratio(0.0 if abs(value) < ROUNDING else value, shifts_make(*logs, paired),
                  widening_by(correlation + error), correlation, spread)

@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The shift between two series: Hodges-Lehmann estimates, with the intervals and p of rank tests.
-If values are censored, only the direction of the shift.
-
 Rounds that both sides share are paired: signed ranks over Walsh averages. Other values are
 unpaired: Mann-Whitney over all pairs of one value of each side.
 
 References: Hodges and Lehmann (1963); intervals by inverting the test, Hollander, Wolfe and
-Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2 and 3.3 (paired), 4.2 and 4.3
-(unpaired).
+Chicken, "Nonparametric Statistical Methods", 3rd ed., sections 3.2, 3.3, 4.2 and 4.3.
 
 A censored value is only known to lie beyond a bound, so no ratio can be estimated. A pair counts
 for a direction if that is certain: the bound of the censored value is at least the other value. An
@@ -47,7 +44,7 @@ class Shifts:
     first: np.ndarray
     second: np.ndarray
     paired: bool
-    null: Null | None
+    null: Null
     pairs: int
 
     @property
@@ -90,23 +87,21 @@ class Shifts:
     def ends(self, alpha: float) -> Interval | None:
         """The interval at confidence 1 - alpha, [c-th smallest, c-th largest]; None if there are
         too few shifts for it."""
-        rank = self.null.rank_at(alpha) if self.null else 0
-        if not self.null or not rank:
-            return None
-        return Interval(self.at(rank), self.at(self.size + 1 - rank), self.null.level_of(rank))
+        rank = self.null.rank_at(alpha)
+        return Interval(self.at(rank), self.at(self.size + 1 - rank),
+                        self.null.level_of(rank)) if rank else None
 
     def p(self, shift: float = 0.0) -> float | None:
-        """p of the hypothesis that this is the shift; None without a null. The interval excludes it
-        if fewer than c shifts are at most the shift, or at least. Equal ones count in both."""
-        if self.null is None:
-            return None
+        """p of the hypothesis that this is the shift; None if there are too few. The interval
+        excludes it if fewer than c shifts are at most the shift, or at least. Equal ones count in
+        both."""
         at_most = self.count(shift + ROUNDING)
         at_least = self.size - self.count(shift - ROUNDING)
-        return self.null.two_sided(min(at_most, at_least))
+        return self.null.p(min(at_most, at_least))
 
     @property
     def p_least(self) -> float:
-        return self.null.two_sided(0) if self.null else 1.0
+        return self.null.two_sided(0)
 
 
 def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Shifts:
@@ -120,12 +115,10 @@ def shifts_make(new: Sequence[float], base: Sequence[float], paired: bool) -> Sh
     return Shifts(halves, halves, True, signed_rank_null(sides[0]), sides[0])
 
 
-def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool,
-                   alpha: float = ALPHA) -> Estimate:
-    """The estimate of new - base with its interval at confidence 1 - alpha, if there are enough
-    values for it."""
+def shift_estimate(new: Sequence[float], base: Sequence[float], paired: bool) -> Estimate:
+    """The estimate of new - base with its 95 % interval, if there are enough values for it."""
     shifts = shifts_make(new, base, paired)
-    return Estimate(shifts.centre, shifts.ends(alpha), shifts.pairs, shifts.p(), shifts.p_least)
+    return Estimate(shifts.centre, shifts.ends(ALPHA), shifts.pairs, shifts.p(), shifts.p_least)
 
 
 def signs_of(new: Bounds, base: Bounds) -> np.ndarray:
@@ -136,20 +129,17 @@ def signs_of(new: Bounds, base: Bounds) -> np.ndarray:
     return above.astype(int) - below.astype(int)
 
 
-def direction_estimate(signs: np.ndarray, null: Null | None, pairs: int,
+def direction_estimate(signs: np.ndarray, null: Null, pairs: int,
                        alpha: float = ALPHA) -> Estimate:
     """The direction of a ratio from signs (of any shape). The value is infinite if more signs are
     positive, 0 if more are negative, else 1. The interval has all ratios that are possible."""
     more, less = np.count_nonzero(signs > 0), np.count_nonzero(signs < 0)
     value = math.inf if more > less else 0.0 if less > more else 1.0
-    if null is None:
-        return Estimate(value, None, pairs, directed=True)
-    p = null.two_sided(signs.size - max(more, less))
-    sure_side = (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW)
-    low, high = (0.0, math.inf) if p > alpha else sure_side
-    rank = null.rank_at(alpha)
-    return Estimate(value, Interval(low, high, null.level_of(rank)) if rank else None, pairs, p,
-                    null.two_sided(0), directed=True)
+    w, rank = signs.size - max(more, less), null.rank_at(alpha)
+    low, high = ((0.0, math.inf) if null.two_sided(w) > alpha else
+                 (JUST_ABOVE, math.inf) if more > less else (0.0, JUST_BELOW))
+    return Estimate(value, Interval(low, high, null.level_of(rank)) if rank else None, pairs,
+                    null.p(w), null.two_sided(0), directed=True)
 
 
 def ratio_directed(new: Bounds, base: Bounds, paired: bool, alpha: float = ALPHA) -> Estimate:
