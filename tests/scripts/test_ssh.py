@@ -254,7 +254,7 @@ def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
     monkeypatch.setenv("UNCORK_SSH", "ssh -F 'some file")
     said = uncork.refused("run", "target=ssh:one", *SHORT, status=2)
     assert said.endswith(
-        "UNCORK_SSH=ssh -F 'some file: no closing quotation: write it as for a shell")
+        "UNCORK_SSH=ssh -F 'some file: No closing quotation: write it as for a shell")
 
 
 @pytest.mark.parametrize(("words", "says"), [

@@ -10,7 +10,6 @@ unsupported.
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,10 +39,6 @@ class Sandbox:
         return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments), given)
 
 
-def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return process_require([RUNSC, *arguments], START_LIMIT_S, "target=gvisor")
-
-
 class Gvisor(Target):
     isolated = "a sandbox"
     starts_subjects = False
@@ -51,12 +46,14 @@ class Gvisor(Target):
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
         self.require(value)
-        found = re.search(r"version (\S+)", runsc_run("--version").stdout)
+        printed = process_require([RUNSC, "--version"], START_LIMIT_S, "target=gvisor").stdout
+        found = re.search(r"version (\S+)", printed)
         self.version = found[1] if found else "unknown"
         # no network but the loopback of the sandbox, no cgroup, without root a user namespace
         rootless = () if os.geteuid() == 0 else ("--rootless",)
         self.options = ("--ignore-cgroups", "--network=none", *rootless)
-        tried = runsc_run(*self.options, "do", "sh", "-c", "exit 7")
+        tried = process_require([RUNSC, *self.options, "do", "sh", "-c", "exit 7"],
+                                START_LIMIT_S, "target=gvisor")
         if tried.returncode != 7:
             reason = complaint_text(tried.stderr) or "it prints nothing"
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")

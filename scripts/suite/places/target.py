@@ -10,9 +10,8 @@ from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
 from suite.base.process import Place
-from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
+from suite.base.runner_words import OWN_ENDS, build_of, words_for_client
 from suite.base.words import word_list
-from suite.scenario.subject import definitions_file
 
 # words with the only value that they may have in an isolated system; None: no value
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
@@ -65,10 +64,6 @@ class Target:
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """Why a cell of these words is unsupported, for reasons that its client cannot know."""
         return None
-
-    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The option with the definitions of subjects, for the server that the client starts."""
-        return ("--subjects", definitions_file()) if subject_of(words) else ()
 
     def round_begin(self) -> None:
         """A round begins: machines that were lost in the last round may be tried again."""

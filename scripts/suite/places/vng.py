@@ -25,7 +25,7 @@ from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
 from suite.base.process import Place, PlacedCommand, process_require, process_run
-from suite.base.runner_words import EXACT_ONLY, subject_of
+from suite.base.runner_words import EXACT_ONLY
 from suite.base.text import say
 from suite.places.target import Target
 from suite.scenario.subject import definitions_file
@@ -139,7 +139,8 @@ class Guest:
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """A batch begins with the facts of the boot. The standard input of a guest is no pipe, but
         --with-parent needs one, so cat(1) makes one. Definitions of subjects are its first line."""
-        command = shlex.join([f"./{program.name}", *arguments])
+        command = shlex.join([f"./{program.name}", *(
+            SUBJECTS if word == definitions_file() else word for word in arguments)])
         script = f"ip link set lo up; cd {BIN} || exit; "
         if "--subjects" in arguments:
             script += TAKE_SUBJECTS
@@ -232,9 +233,6 @@ class Vng(Target):
 
     def place(self, words: Mapping[str, str]) -> Place:
         return self.guest
-
-    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        return ("--subjects", SUBJECTS) if subject_of(words) else ()
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

@@ -44,8 +44,7 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(chosen)) or ("ssh",)
     except ValueError as error:
-        reason = str(error)[:1].lower() + str(error)[1:]
-        raise UsageError(f"{SSH_CHOICE}={chosen}: {reason}: write it as for a shell") from None
+        raise UsageError(f"{SSH_CHOICE}={chosen}: {error}: write it as for a shell") from None
 
 
 class SshPairs(Pairs):
@@ -109,15 +108,15 @@ class SshPairs(Pairs):
         return {host: self.job_run(host, job, limit_s) for host, job in jobs.items()}
 
     def job_run(self, host: str, job: Job, limit_s: float) -> Outcome:
-        done, overdue = None, Outcome(limit_s, OVERDUE_STATUS,
-                                      f"it does not answer within {limit_s:.0f} s")
+        done = None
         if self.is_connected(host):
             try:
                 done = subprocess.run(self.line(host, SESSION_OPTIONS, job.argv),
                                       input=job.input, capture_output=True, timeout=limit_s,
                                       process_group=0)
             except subprocess.TimeoutExpired:
-                return overdue
+                return Outcome(limit_s, OVERDUE_STATUS,
+                               f"it does not answer within {limit_s:.0f} s")
         if done is None or not self.is_connected(host):
             return Outcome(why=self.failure(host, "the connection has ended"))
         return Outcome(limit_s, done.returncode, done.stderr.decode(errors="replace"),
