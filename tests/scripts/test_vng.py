@@ -127,16 +127,6 @@ def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: 
     assert record["status"] == "ok"
 
 
-def test_what_a_kernel_says_before_and_between_records_is_passed_over(
-    binaries: Client, faked: Faked, kernel: Path
-):
-    cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    faked.program("vng", VNG +
-                  'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: '
-                  'ready"')
-    assert [record["status"] for record in batch_of(binaries, cells)] == ["ok", "ok"]
-
-
 @pytest.mark.parametrize("crash",
                          ["exit 255", "kill -SEGV $$", 'sh -c "$script" | head -c 2500; exit 255'])
 def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
