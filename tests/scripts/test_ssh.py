@@ -137,7 +137,7 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
     assert record["status"] == "ok" and record["words"]["target"] == "ssh:one" and record["words"][
         "server"] == "own"
     asked = faked.asked()
-    assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
+    assert "-oBatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
     assert sorted(path.name
                   for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(
                       (*BINARIES, LIBRARY, definitions_name()))

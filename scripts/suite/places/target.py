@@ -32,6 +32,7 @@ class Target:
     pairs: Any = None
 
     def __init__(self, value: str, client: Client) -> None:
+        self.require(value)
         self.value = value
         self.local = client
 

@@ -209,7 +209,6 @@ class Vng(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        self.require(value)
         where, path = f"target={value}", search_path()
         image = image_find(value.partition(":")[2], where)
         printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)

@@ -84,20 +84,17 @@ def parts_parse(value: str) -> list[Part]:
 
 
 class RemoteTarget(Target):
-    """Its own place, which asks clients. parts: by end. one_machine: whether it has all ends."""
+    """Its own place, which asks clients. parts: by end. one_machine: whether it has all ends.
+    name: as a place."""
 
     def __init__(self, value: str, client: Client, pairs: Pairs) -> None:
         super().__init__(value, client)
         parts = parts_parse(value)
         self.one_machine = len(parts) == 1
         self.parts = dict(zip(ENDS, parts * len(ENDS) if self.one_machine else parts, strict=False))
+        self.name = f"on {self.host(CLIENT)}"
         self.pairs = pairs
         pairs.used[value] = self
-
-    @property
-    def name(self) -> str:
-        """`on h1`."""
-        return f"on {self.host(CLIENT)}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The command that prints here what the client there has answered (base.process.Place).

@@ -26,13 +26,12 @@ from suite.places.remote.pairs import Pairs, RemoteTarget, parts_parse
 from suite.places.remote.shell import GREETING, OVERDUE_STATUS, Job, Outcome, exec_line
 
 SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
-OPTIONS = tuple(word for option in (
-    "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
-    "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
-    "RemoteCommand=none", "RequestTTY=no",
-) for word in ("-o", option))
+OPTIONS = (
+    "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=2", "-oServerAliveCountMax=3",
+    "-oControlPersist=no", "-oClearAllForwardings=yes", "-oForwardAgent=no",
+    "-oPermitLocalCommand=no", "-oRemoteCommand=none", "-oRequestTTY=no")
 # A session that the master refuses must fail, and not open a connection of its own.
-SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
+SESSION_OPTIONS = ("-oControlMaster=no", "-oProxyCommand=false", "-oLogLevel=ERROR")
 CONNECT_LIMIT_S = 30.0
 POLL_S = 0.01
 SSH_END_LIMIT_S = 8.0  # programs there are killed after 3 s
