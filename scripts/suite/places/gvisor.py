@@ -27,16 +27,13 @@ START_LIMIT_S = 30  # a sandbox starts within 0.1 s
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A new sandbox for each command. cpu: the only CPU that it may use; None: all."""
+    """A new sandbox for each command. prefix: what starts it."""
 
-    options: tuple[str, ...]
-    cpu: int | None = None
+    prefix: tuple[str, ...]
     name: str = "in gVisor"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """`runsc do`, behind taskset(1) where the sandbox has one CPU."""
-        bound = () if self.cpu is None else ("taskset", "--cpu-list", str(self.cpu))
-        return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments), given)
+        return PlacedCommand((*self.prefix, str(program), *arguments), given)
 
 
 class Gvisor(Target):
@@ -50,9 +47,9 @@ class Gvisor(Target):
         self.version = found[1] if found else "unknown"
         # no network but the loopback of the sandbox, no cgroup, without root a user namespace
         rootless = () if os.geteuid() == 0 else ("--rootless",)
-        self.options = ("--ignore-cgroups", "--network=none", *rootless)
-        tried = process_require([RUNSC, *self.options, "do", "sh", "-c", "exit 7"],
-                                START_LIMIT_S, "target=gvisor")
+        self.prefix = (RUNSC, "--ignore-cgroups", "--network=none", *rootless, "do")
+        tried = process_require([*self.prefix, "sh", "-c", "exit 7"], START_LIMIT_S,
+                                "target=gvisor")
         if tried.returncode != 7:
             reason = complaint_text(tried.stderr) or "it prints nothing"
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")
@@ -64,8 +61,9 @@ class Gvisor(Target):
 
     def place(self, words: Mapping[str, str]) -> Place:
         """The sandbox; for place=together on the first CPU that this process may use."""
-        return Sandbox(self.options, min(os.sched_getaffinity(0))
-                       if words.get("place") == "together" else None)
+        first = str(min(os.sched_getaffinity(0)))
+        bound = ("taskset", "--cpu-list", first) if words.get("place") == "together" else ()
+        return Sandbox((*bound, *self.prefix))
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """The facts of a sandbox that may use all CPUs; `place` tells how few a cell has."""
