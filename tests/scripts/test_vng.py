@@ -269,7 +269,7 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
     monkeypatch.setattr(installation, "ROOT", tmp_path)
     monkeypatch.setattr(vng.shutil, "which",
                         lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
-    guest = Targets(binaries).target({"target": f"vng:{kernel}"}).place({})
+    guest = Targets(binaries).target({"target": f"vng:{kernel}"}).client({}).place
     assert guest.path.startswith(str(tmp_path / "build/pypi/virtme-ng-1.42/bin"))
 
 
@@ -290,7 +290,7 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     monkeypatch.setattr(vng, "SMOKE_LIMIT_S", 0.5 if "sleep" in smoke else 30)
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
     target = Targets(binaries).target({"target": f"vng:{kernel}"})
-    assert target.place({}).options == options
+    assert target.guest.options == options
     assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options
                                               else "hardware")
 

@@ -11,14 +11,14 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from suite.base.client import Client, complaint_text
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
-from suite.base.process import Place, PlacedCommand, process_require
+from suite.base.process import PlacedCommand, process_require
 from suite.places.target import Target
 
 RUNSC = "runsc"
@@ -59,11 +59,11 @@ class Gvisor(Target):
         if shutil.which(RUNSC) is None:
             raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        """The sandbox; for place=together on the first CPU that this process may use."""
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The client in a sandbox; for place=together on the first CPU of this process."""
         first = str(min(os.sched_getaffinity(0)))
         bound = ("taskset", "--cpu-list", first) if words.get("place") == "together" else ()
-        return Sandbox((*bound, *self.prefix))
+        return replace(super().client(words), place=Sandbox((*bound, *self.prefix)))
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """The facts of a sandbox that may use all CPUs; `place` tells how few a cell has."""

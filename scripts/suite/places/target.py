@@ -3,13 +3,11 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
-from suite.base.process import Place
 from suite.base.runner_words import OWN_ENDS, build_of, words_for_client
 from suite.base.words import word_list
 
@@ -19,14 +17,10 @@ ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 class Target:
     """An open value of the word `target`. This class is target=local; other kinds override what
-    differs. boot_s: seconds until the first output of a boot, after which the limit of the runs
-    begins. retry_place: where a command that crashed or hung is retried once. isolated: `a guest`
-    where all that a cell needs is inside. starts_subjects: whether a subject can be started there.
-    pairs: what runs the cells in place of the client here (places/remote/pairs.py). Opening raises
-    what require() does."""
+    differs. isolated: `a guest` where all that a cell needs is inside. starts_subjects: whether a
+    subject can be started there. pairs: what runs the cells in place of the client here
+    (places/remote/pairs.py). Opening raises what require() does."""
 
-    boot_s = 0.0
-    retry_place: Place | None = None
     isolated = ""
     starts_subjects = True
     pairs: Any = None
@@ -41,14 +35,9 @@ class Target:
         """Failure or UsageError with all that this machine lacks for a value of `target`, each with
         the command that installs it; `vng` alone: for any value. Starts nothing."""
 
-    def place(self, words: Mapping[str, str]) -> Place | None:
-        """The place that runs the client of a cell of these words; None: it starts as it is."""
-        return None
-
     def client(self, words: Mapping[str, str]) -> Client:
         """The client there for a cell of these words. UsageError where `build` has no programs."""
-        return replace(build_client(self.local, build_of(words)), place=self.place(words),
-                       boot_s=self.boot_s, retry_place=self.retry_place)
+        return build_client(self.local, build_of(words))
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words for ends elsewhere, with which the client checks a cell of these words."""

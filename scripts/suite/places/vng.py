@@ -19,12 +19,12 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
-from suite.base.process import Place, PlacedCommand, process_require, process_run
+from suite.base.process import PlacedCommand, process_require, process_run
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.text import say
 from suite.places.target import Target
@@ -55,8 +55,7 @@ say_once = functools.cache(say)
 
 # ---- the image of a value of `vng:`, read without booting it ----
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """A bzImage. digest: 16 hexadecimal digits of SHA-256. root: the folder with its modules, or
     its sources. shares: the file systems of SHARES that it supports."""
 
@@ -219,9 +218,6 @@ class Vng(Target):
                      f"{EXACT_ONLY}")
             self.guest = replace(self.guest, options=("--disable-kvm", *self.guest.options),
                                  hardware=False)
-        self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
-        # -v: the kernel's messages go to standard error
-        self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))
 
     @classmethod
     def require(cls, value: str) -> None:
@@ -230,8 +226,11 @@ class Vng(Target):
         checks = [lambda: share_options(image_find(name, where), where)] if name else []
         all_tried([*checks, search_path])
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        return self.guest
+    def client(self, words: Mapping[str, str]) -> Client:
+        # -v: the kernel's messages go to standard error
+        again = replace(self.guest, options=(*self.guest.options, "-v"))
+        return replace(super().client(words), place=self.guest, retry_place=again,
+                       boot_s=BOOT_LIMIT_S[self.guest.hardware])
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

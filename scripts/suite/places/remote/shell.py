@@ -42,8 +42,7 @@ def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A function of host.sh that a host runs. Its standard input: files of this machine, then the
     text given."""
 
