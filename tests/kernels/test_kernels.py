@@ -21,9 +21,10 @@ import pytest
 TOP = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(TOP / "scripts"))
 
+from suite.base.client import client_place  # noqa: E402
 from suite.base.errors import Failure, UsageError  # noqa: E402
 from suite.base.process import process_run  # noqa: E402
-from suite.places.vng import Guest, guest_open  # noqa: E402
+from suite.places.vng import Guest, Vng  # noqa: E402
 
 OLD, NEW = "vng:6.1", "vng:newest"
 BOOTED_SECONDS = 240  # for tests in an emulated guest, whose machine is busy
@@ -39,7 +40,7 @@ CELLS = ("read=recv,uring-bundle", "message=15x16", "duration=100ms", "warmup=20
 def guest_of(value: str) -> Guest:
     """The guest of a target; the test is skipped, and says why, where it cannot be had."""
     try:
-        return guest_open(value)
+        return Vng(value, client_place()).guest
     except (Failure, UsageError) as error:
         pytest.skip(str(error))
 

@@ -5,7 +5,6 @@ left of them."""
 from __future__ import annotations
 
 import os
-import shlex
 import socket
 import subprocess
 import sys
@@ -14,13 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from hosts import PORT, SSHD_PROGRAMS, Hosts, hosts_open, hosts_refusal
-from suite.base.client import ROOT
+from hosts import PORT, SSHD_PROGRAMS, hosts_open, hosts_refusal
 
 pytestmark = pytest.mark.skipif(hosts_refusal() is not None, reason=str(hosts_refusal()))
 
-ASKED = ("hostname; cat /proc/sys/kernel/random/boot_id; echo ~; echo $$; ls -d /run/sshd; ls "
-         f"{ROOT} | wc -l")
 MAKER = """
 import os, pathlib, sys
 from hosts import hosts_open
@@ -30,29 +26,9 @@ with hosts_open(pathlib.Path(sys.argv[1]), 1) as hosts:
 """
 
 
-def said(hosts: Hosts, name: str, command: str) -> str:
-    """What a command prints on a host."""
-    with hosts.inside():
-        done = subprocess.run([*shlex.split(hosts.ssh), name, command], stdin=subprocess.DEVNULL,
-                              capture_output=True,
-                              text=True, timeout=60)
-    assert done.returncode == 0, done.stderr + hosts.hosts[name].log
-    return done.stdout
-
-
 def any_runs(pids: list[int]) -> bool:
     """Whether one of these processes is there."""
     return any(Path(f"/proc/{pid}").exists() for pid in pids)
-
-
-def test_hosts_are_reached_by_name_and_each_is_a_machine_of_its_own(tmp_path: Path) -> None:
-    with hosts_open(tmp_path / "hosts", 2, hidden=ROOT) as hosts:
-        first, second = (said(hosts, name, ASKED).splitlines() for name in ("h1", "h2"))
-        homes = [str(host.home) for host in hosts.hosts.values()]
-    assert [first[0], second[0]] == ["h1", "h2"] and first[1] != second[1]
-    assert [first[2], second[2]] == homes
-    assert int(first[3]) < 100, "it numbers its processes itself"
-    assert first[4:] == second[4:] == ["/run/sshd", "0"]
 
 
 def test_a_host_is_switched_off_and_on_and_its_link_goes_down_and_up(tmp_path: Path) -> None:

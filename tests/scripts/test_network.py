@@ -59,7 +59,7 @@ def test_options_of_several_values_are_kept_in_a_record_and_can_be_read() -> Non
     device = {"device": "to-b", "address": "198.18.1.1/24", "mtu_bytes": 1500, "queues": [netem]}
     DEVICE_SHAPE(device)
     assert facts_rows({"a": [device]})[0][1].endswith(
-        "netem limit=100000 delay=0.05 jitter=0 correlation=0 ecn=false")
+        'netem limit=100000 delay={"delay": 0.05, "jitter": 0, "correlation": 0} ecn=false')
     with pytest.raises(Damaged, match="delay"):
         DEVICE_SHAPE(device | {"queues": [netem | {"options": {"delay": {"delay": [1]}}}]})
 

@@ -137,7 +137,7 @@ def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(
     assert record["status"] == "ok" and record["words"]["target"] == "ssh:one" and record["words"][
         "server"] == "own"
     asked = faked.asked()
-    assert "BatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
+    assert "-oBatchMode=yes" in asked and "message=15x2" not in " ".join(asked)
     assert sorted(path.name
                   for path in faked.folder.glob("one/.cache/uncork/bin/*/*")) == sorted(
                       (*BINARIES, LIBRARY, definitions_name()))
@@ -242,19 +242,17 @@ def test_a_host_that_lets_nobody_in_is_said_before_anything_runs(
     assert not uncork.results.exists()
 
 
-def test_a_missing_ssh_names_the_one_command(uncork: Uncork, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("UNCORK_SSH", "uncork-no-ssh -F 'some file'")
-    said = uncork.refused("run", "target=ssh:one", *SHORT, status=1)
-    assert said == ("uncork: target=ssh: uncork-no-ssh is missing: scripts/setup/target ssh "
-                    "installs it")
-
-
-def test_a_chosen_ssh_that_cannot_be_read_is_said_in_a_line(uncork: Uncork,
-                                                            monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("UNCORK_SSH", "ssh -F 'some file")
-    said = uncork.refused("run", "target=ssh:one", *SHORT, status=2)
-    assert said.endswith(
-        "UNCORK_SSH=ssh -F 'some file: no closing quotation: write it as for a shell")
+@pytest.mark.parametrize(("chosen", "status", "says"), [
+    ("uncork-no-ssh -F 'some file'", 1, "target=ssh: uncork-no-ssh is missing: "
+     "scripts/setup/target ssh installs it"),
+    ("ssh -F 'some file", 2, "UNCORK_SSH=ssh -F 'some file: No closing quotation: write it as for "
+     "a shell"),
+])
+def test_a_chosen_ssh_that_is_missing_or_cannot_be_read_is_said_in_a_line(
+    uncork: Uncork, monkeypatch: pytest.MonkeyPatch, chosen: str, status: int, says: str,
+):
+    monkeypatch.setenv("UNCORK_SSH", chosen)
+    assert uncork.refused("run", "target=ssh:one", *SHORT, status=status).endswith(says)
 
 
 @pytest.mark.parametrize(("words", "says"), [

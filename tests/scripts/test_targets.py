@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +11,10 @@ import pytest
 
 from conftest import Uncork, records_of
 from faked import Faked, faked
-from suite.base.client import BINARIES, Client, client_list
+from suite.base.client import Client, client_list
 from suite.base.errors import Failure, UsageError
-from suite.base.runner_words import boot_of
 from suite.measure.plan import plan_make
-from suite.measure.runner import batch_run, cells_run
+from suite.measure.runner import batch_run
 from suite.places import gvisor
 from suite.places.targets import KINDS, Targets
 from suite.scenario.scenario import Scenario
@@ -25,15 +23,9 @@ __all__ = ["faked"]
 
 SHORT = ("message=15x2", "reply=2", "duration=5ms", "warmup=1ms")
 # Does what `runsc OPTIONS do COMMAND` does, but here.
-RUNSC = """case $1 in --version) echo 'runsc version release-1.2'; exit ;; esac
-while [ "$1" != do ]; do shift; done; shift
+HERE = """case $1 in --version) echo 'runsc version release-1.2'; exit ;; esac
+while [ "$1" != do ]; do shift; done; shift; exec "$@"
 """
-HERE = RUNSC + 'exec "$@"'
-
-
-def cells_of(client: Client, *words: str) -> Any:
-    """The cells of a plan whose words are checked here."""
-    return plan_make(Targets(client), Scenario("words"), None, [*words, *SHORT]).plan.cells
 
 
 def records_in(client: Client, *words: str) -> list[dict[str, Any]]:
@@ -65,26 +57,6 @@ def test_both_ends_on_one_cpu_are_bound_from_outside(binaries: Client, faked: Fa
     assert asked[asked.index("taskset"):][:4] == ["taskset", "--cpu-list", str(first), "runsc"]
 
 
-def test_paths_with_blanks_and_quotes_reach_the_program(binaries: Client, faked: Faked,
-                                                        tmp_path: Path):
-    folder = tmp_path / "it's a \"folder\" $HOME"
-    folder.mkdir()
-    for name in BINARIES:
-        (folder / name).symlink_to(binaries.folder / name)
-    faked.program("runsc", HERE)
-    (record,) = records_in(Client(folder, None), "target=gvisor", "place=free")
-    assert record["status"] == "ok"
-    assert f"{folder}/uncork-client" in faked.asked()
-
-
-def test_the_commands_to_replay_by_hand_can_be_typed(uncork: Uncork, faked: Faked):
-    faked.program("runsc", HERE)
-    done = uncork.run("run", "target=gvisor,local", "place=free", "-n", *SHORT)
-    assert done.returncode == 0, done.stderr
-    here, there = [line for line in done.stdout.splitlines() if "#" not in line[:1]]
-    assert shlex.split(there)[:2] == ["runsc", "--ignore-cgroups"] and "runsc" not in here
-
-
 @pytest.mark.parametrize(("script", "says"), [
     ("echo 'cannot create sandbox' >&2; exit 128",
      "a sandbox does not start here: cannot create sandbox"),
@@ -106,24 +78,6 @@ def test_a_missing_program_names_the_one_command(uncork: Uncork, faked: Faked,
     said = uncork.refused("run", "target=gvisor", *SHORT, status=1)
     assert said == ("uncork: target=gvisor: uncork-no-runsc is missing: scripts/setup/target "
                     "gvisor installs it")
-
-
-@pytest.mark.parametrize(("script", "says"), [
-    ('"$@" | head -c 300', "uncork-client "),
-    ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
-    ("echo 'runsc: the sandbox died' >&2; exit 128",
-     "ended with status 128: runsc: the sandbox died"),
-])
-def test_a_sandbox_that_dies_under_a_run_is_a_failed_run(
-    binaries: Client, faked: Faked, script: str, says: str,
-):
-    faked.program("runsc", HERE)
-    cells = cells_of(binaries, "target=gvisor", "place=free")
-    faked.program("runsc", f'{RUNSC}case "$*" in *--batch*) {script} ;; *) exec "$@" ;; esac')
-    with Targets(binaries) as targets:
-        ((_, record),) = cells_run(targets.target(cells[0].words).client(
-            cells[0].words), cells, 20)
-    assert record["status"] == "failed" and says in record["reason"]
 
 
 def test_what_a_target_cannot_do_is_refused_before_anything_runs(binaries: Client, faked: Faked):
@@ -163,11 +117,6 @@ def test_a_result_of_another_sandbox_is_not_gone_on_with(uncork: Uncork, faked: 
     said = uncork.refused(*words, "--more")
     assert ("was measured with another target=gvisor (runsc release-1.2; now it is runsc "
             "release-1.3)") in said
-
-
-def test_only_a_kernel_that_is_booted_makes_a_round_one_batch():
-    assert boot_of({"target": "vng:6.18"}) == "vng:6.18"
-    assert boot_of({"target": "gvisor"}) == boot_of({}) == ""
 
 
 def test_a_target_that_this_runner_does_not_have_is_said(binaries: Client,

@@ -127,16 +127,6 @@ def test_paths_with_blanks_and_quotes_reach_the_guest(binaries: Client, kernel: 
     assert record["status"] == "ok"
 
 
-def test_what_a_kernel_says_before_and_between_records_is_passed_over(
-    binaries: Client, faked: Faked, kernel: Path
-):
-    cells = cells_of(binaries, f"target=vng:{kernel}", "write=nodelay,cork")
-    faked.program("vng", VNG +
-                  'echo "[    0.1] Linux {version}"; sh -c "$script" | sed "a [    9.9] virtio: '
-                  'ready"')
-    assert [record["status"] for record in batch_of(binaries, cells)] == ["ok", "ok"]
-
-
 @pytest.mark.parametrize("crash",
                          ["exit 255", "kill -SEGV $$", 'sh -c "$script" | head -c 2500; exit 255'])
 def test_a_guest_that_crashed_is_booted_once_more_and_what_was_measured_stays(
@@ -279,7 +269,7 @@ def test_virtme_ng_is_also_found_where_it_is_installed(
     monkeypatch.setattr(installation, "ROOT", tmp_path)
     monkeypatch.setattr(vng.shutil, "which",
                         lambda name, path=None: None if name == "vng" else f"/usr/bin/{name}")
-    guest = Targets(binaries).target({"target": f"vng:{kernel}"}).place({})
+    guest = Targets(binaries).target({"target": f"vng:{kernel}"}).client({}).place
     assert guest.path.startswith(str(tmp_path / "build/pypi/virtme-ng-1.42/bin"))
 
 
@@ -300,7 +290,7 @@ def test_hardware_is_used_where_it_has_booted_a_guest(
     monkeypatch.setattr(vng, "SMOKE_LIMIT_S", 0.5 if "sleep" in smoke else 30)
     faked.program("vng", f"[ \"$1\" != --version ] || {{ echo 'virtme-ng 1.42'; exit; }}\n{smoke}")
     target = Targets(binaries).target({"target": f"vng:{kernel}"})
-    assert target.place({}).options == options
+    assert target.guest.options == options
     assert target.identity()["processor"] == ("emulated" if "--disable-kvm" in options
                                               else "hardware")
 

@@ -36,11 +36,8 @@ def place_arguments(words: Mapping[str, str], namespaces: Mapping[str, str]) -> 
 
 
 def queue_text(queue: Mapping[str, Any]) -> str:
-    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`. An option with
-    several values (of netem) is written as several options: `delay=0.05 jitter=0`."""
-    options: dict[str, Any] = {}
-    for key, value in queue.get("options", {}).items():
-        options |= value if isinstance(value, dict) else {key: value}
+    """A queue and its options, as tc(8) prints them: `tbf 1 Gbit/s burst=250000`."""
+    options = dict(queue.get("options", {}))
     rate = options.pop("rate", None)  # tc(8) gives it in bytes
     shaped = [value_text(8 * rate, "bit/s")] if isinstance(rate, int) else []
     return " ".join([queue["kind"], *shaped,

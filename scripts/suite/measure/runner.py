@@ -31,6 +31,7 @@ from suite.result.files import Journal, machines_merge
 from suite.result.plan import Plan, PlannedCell
 from suite.result.record import JsonObject
 from suite.scenario.scenario import LABEL
+from suite.scenario.subject import definitions_file
 
 OVERHEAD_S = 0.05  # estimate for connect, drain and report of a run
 LOGS = "boots"  # the folder of a result with the logs of second boots
@@ -82,11 +83,10 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "clie
         if target.pairs:
             yield from target.pairs.run(cells)
             return
-        # a boot has several cells, and one of them may have a subject
-        subject_words = next((cell.words for cell in cells if subject_of(cell.words)), words)
         client = target.client(words)
-        options = (*(place_arguments(words, lab.namespaces) if lab else ()), *options,
-                   *target.subject_options(subject_words))
+        options = [*(place_arguments(words, lab.namespaces) if lab else ()), *options]
+        if any(subject_of(cell.words) for cell in cells):  # a boot has several cells
+            options += ["--subjects", definitions_file()]
         records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
                    else cells_retry(client, cells, lab=lab, options=options, **others))
         for number, record in records:

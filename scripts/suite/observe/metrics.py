@@ -7,7 +7,7 @@ record does not have it. A new metric is a new row of METRICS, and a formula if 
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import methodcaller
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from suite.base.errors import UsageError, nearest_hint
 from suite.observe.histogram import Histogram

@@ -62,20 +62,17 @@ def batch_records(output: Output, cells: Sequence[PlannedCell],
     waiting = list(range(len(cells)))
     last: tuple[int, JsonObject] | None = None
     end: Any = None
-    for line in output.lines():
-        value = line_read(line)
-        if value is None:
-            continue
+    for value in filter(None, map(line_read, output.lines())):
         number = next((number for number in waiting if record_is_of(value, cells[number])), None)
-        if number is None:
-            end = value if "end" in value else end
-            if facts_store and isinstance(value.get("client"), Mapping) and "status" not in value:
-                facts_store(value)
-            continue
-        if last:
-            yield last
-        waiting.remove(number)
-        last = number, words_restore(value, cells[number].words)
+        if number is not None:
+            if last:
+                yield last
+            waiting.remove(number)
+            last = number, words_restore(value, cells[number].words)
+        elif "end" in value:
+            end = value
+        elif facts_store and isinstance(value.get("client"), Mapping) and "status" not in value:
+            facts_store(value)
     missing = failed_record(output_complaint(output))
     if last:
         torn = output.torn or output.overdue or output.status != 0 or end != {"end": len(cells)}

@@ -10,16 +10,15 @@ unsupported.
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from suite.base.client import Client, complaint_text
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
-from suite.base.process import Place, PlacedCommand, process_require
+from suite.base.process import PlacedCommand, process_require
 from suite.places.target import Target
 
 RUNSC = "runsc"
@@ -28,20 +27,13 @@ START_LIMIT_S = 30  # a sandbox starts within 0.1 s
 
 @dataclass(frozen=True)
 class Sandbox:
-    """A new sandbox for each command. cpu: the only CPU that it may use; None: all."""
+    """A new sandbox for each command. prefix: what starts it."""
 
-    options: tuple[str, ...]
-    cpu: int | None = None
+    prefix: tuple[str, ...]
     name: str = "in gVisor"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        """`runsc do`, behind taskset(1) where the sandbox has one CPU."""
-        bound = () if self.cpu is None else ("taskset", "--cpu-list", str(self.cpu))
-        return PlacedCommand((*bound, RUNSC, *self.options, "do", str(program), *arguments), given)
-
-
-def runsc_run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return process_require([RUNSC, *arguments], START_LIMIT_S, "target=gvisor")
+        return PlacedCommand((*self.prefix, str(program), *arguments), given)
 
 
 class Gvisor(Target):
@@ -50,13 +42,14 @@ class Gvisor(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        self.require(value)
-        found = re.search(r"version (\S+)", runsc_run("--version").stdout)
+        printed = process_require([RUNSC, "--version"], START_LIMIT_S, "target=gvisor").stdout
+        found = re.search(r"version (\S+)", printed)
         self.version = found[1] if found else "unknown"
         # no network but the loopback of the sandbox, no cgroup, without root a user namespace
         rootless = () if os.geteuid() == 0 else ("--rootless",)
-        self.options = ("--ignore-cgroups", "--network=none", *rootless)
-        tried = runsc_run(*self.options, "do", "sh", "-c", "exit 7")
+        self.prefix = (RUNSC, "--ignore-cgroups", "--network=none", *rootless, "do")
+        tried = process_require([*self.prefix, "sh", "-c", "exit 7"], START_LIMIT_S,
+                                "target=gvisor")
         if tried.returncode != 7:
             reason = complaint_text(tried.stderr) or "it prints nothing"
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")
@@ -66,10 +59,11 @@ class Gvisor(Target):
         if shutil.which(RUNSC) is None:
             raise Failure(f"target=gvisor: {RUNSC} is missing: {setup_hint('gvisor')}")
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        """The sandbox; for place=together on the first CPU that this process may use."""
-        return Sandbox(self.options, min(os.sched_getaffinity(0))
-                       if words.get("place") == "together" else None)
+    def client(self, words: Mapping[str, str]) -> Client:
+        """The client in a sandbox; for place=together on the first CPU of this process."""
+        first = str(min(os.sched_getaffinity(0)))
+        bound = ("taskset", "--cpu-list", first) if words.get("place") == "together" else ()
+        return replace(super().client(words), place=Sandbox((*bound, *self.prefix)))
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """The facts of a sandbox that may use all CPUs; `place` tells how few a cell has."""

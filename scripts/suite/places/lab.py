@@ -70,12 +70,9 @@ def kernel_call(name: str, *arguments: int) -> None:
 
 def namespace_make() -> FileIO:
     """A new network namespace, which ends with this file. It has only a loopback, which is down."""
-    def make() -> FileIO:
-        kernel_call("unshare", CLONE_NEWNET)
-        return FileIO(OWN_NAMESPACE)
-
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(make).result()
+        thread.submit(kernel_call, "unshare", CLONE_NEWNET).result()
+        return thread.submit(FileIO, OWN_NAMESPACE).result()
 
 
 def namespace_path(namespace: FileIO) -> str:

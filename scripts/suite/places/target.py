@@ -3,16 +3,13 @@
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from suite.base.client import Client, build_client, client_facts
 from suite.base.errors import UsageError
 from suite.base.lab_words import LAB_WORDS
-from suite.base.process import Place
-from suite.base.runner_words import OWN_ENDS, build_of, subject_of, words_for_client
+from suite.base.runner_words import OWN_ENDS, build_of, words_for_client
 from suite.base.words import word_list
-from suite.scenario.subject import definitions_file
 
 # words with the only value that they may have in an isolated system; None: no value
 ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
@@ -20,19 +17,16 @@ ISOLATED = {**OWN_ENDS, "peer": None, "capture": "off"}
 
 class Target:
     """An open value of the word `target`. This class is target=local; other kinds override what
-    differs. boot_s: seconds until the first output of a boot, after which the limit of the runs
-    begins. retry_place: where a command that crashed or hung is retried once. isolated: `a guest`
-    where all that a cell needs is inside. starts_subjects: whether a subject can be started there.
-    pairs: what runs the cells in place of the client here (places/remote/pairs.py). Opening raises
-    what require() does."""
+    differs. isolated: `a guest` where all that a cell needs is inside. starts_subjects: whether a
+    subject can be started there. pairs: what runs the cells in place of the client here
+    (places/remote/pairs.py). Opening raises what require() does."""
 
-    boot_s = 0.0
-    retry_place: Place | None = None
     isolated = ""
     starts_subjects = True
     pairs: Any = None
 
     def __init__(self, value: str, client: Client) -> None:
+        self.require(value)
         self.value = value
         self.local = client
 
@@ -41,14 +35,9 @@ class Target:
         """Failure or UsageError with all that this machine lacks for a value of `target`, each with
         the command that installs it; `vng` alone: for any value. Starts nothing."""
 
-    def place(self, words: Mapping[str, str]) -> Place | None:
-        """The place that runs the client of a cell of these words; None: it starts as it is."""
-        return None
-
     def client(self, words: Mapping[str, str]) -> Client:
         """The client there for a cell of these words. UsageError where `build` has no programs."""
-        return replace(build_client(self.local, build_of(words)), place=self.place(words),
-                       boot_s=self.boot_s, retry_place=self.retry_place)
+        return build_client(self.local, build_of(words))
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words for ends elsewhere, with which the client checks a cell of these words."""
@@ -65,10 +54,6 @@ class Target:
     def unsupported(self, words: Mapping[str, str]) -> str | None:
         """Why a cell of these words is unsupported, for reasons that its client cannot know."""
         return None
-
-    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        """The option with the definitions of subjects, for the server that the client starts."""
-        return ("--subjects", definitions_file()) if subject_of(words) else ()
 
     def round_begin(self) -> None:
         """A round begins: machines that were lost in the last round may be tried again."""

@@ -19,13 +19,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
-from suite.base.process import Place, PlacedCommand, process_require, process_run
-from suite.base.runner_words import EXACT_ONLY, subject_of
+from suite.base.process import PlacedCommand, process_require, process_run
+from suite.base.runner_words import EXACT_ONLY
 from suite.base.text import say
 from suite.places.target import Target
 from suite.scenario.subject import definitions_file
@@ -55,8 +55,7 @@ say_once = functools.cache(say)
 
 # ---- the image of a value of `vng:`, read without booting it ----
 
-@dataclass(frozen=True)
-class Image:
+class Image(NamedTuple):
     """A bzImage. digest: 16 hexadecimal digits of SHA-256. root: the folder with its modules, or
     its sources. shares: the file systems of SHARES that it supports."""
 
@@ -139,7 +138,8 @@ class Guest:
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """A batch begins with the facts of the boot. The standard input of a guest is no pipe, but
         --with-parent needs one, so cat(1) makes one. Definitions of subjects are its first line."""
-        command = shlex.join([f"./{program.name}", *arguments])
+        command = shlex.join([f"./{program.name}", *(
+            SUBJECTS if word == definitions_file() else word for word in arguments)])
         script = f"ip link set lo up; cd {BIN} || exit; "
         if "--subjects" in arguments:
             script += TAKE_SUBJECTS
@@ -208,7 +208,6 @@ class Vng(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        self.require(value)
         where, path = f"target={value}", search_path()
         image = image_find(value.partition(":")[2], where)
         printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
@@ -219,9 +218,6 @@ class Vng(Target):
                      f"{EXACT_ONLY}")
             self.guest = replace(self.guest, options=("--disable-kvm", *self.guest.options),
                                  hardware=False)
-        self.boot_s = BOOT_LIMIT_S[self.guest.hardware]
-        # -v: the kernel's messages go to standard error
-        self.retry_place = replace(self.guest, options=(*self.guest.options, "-v"))
 
     @classmethod
     def require(cls, value: str) -> None:
@@ -230,11 +226,11 @@ class Vng(Target):
         checks = [lambda: share_options(image_find(name, where), where)] if name else []
         all_tried([*checks, search_path])
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        return self.guest
-
-    def subject_options(self, words: Mapping[str, str]) -> tuple[str, ...]:
-        return ("--subjects", SUBJECTS) if subject_of(words) else ()
+    def client(self, words: Mapping[str, str]) -> Client:
+        # -v: the kernel's messages go to standard error
+        again = replace(self.guest, options=(*self.guest.options, "-v"))
+        return replace(super().client(words), place=self.guest, retry_place=again,
+                       boot_s=BOOT_LIMIT_S[self.guest.hardware])
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

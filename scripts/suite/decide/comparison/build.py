@@ -217,7 +217,8 @@ def pair_check(matrices: Sequence[Matrix], compared: Sequence[str]) -> None:
             raise UsageError("the two sides differ in no word: give one word two values, "
                              "write=nodelay write=cork")
         return
-    common = contrasts.sessions_of(matrices[0]).keys() & contrasts.sessions_of(matrices[1]).keys()
+    common = set.intersection(*({session.name for session in matrix.result.plan.sessions}
+                                for matrix in matrices))
     if common:
         raise UsageError(
             f"{matrices[0].result.folder} and {matrices[1].result.folder} have a common session "

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from suite.base.client import BINARIES, LIBRARY, Client, build_digest
 from suite.base.installation import STATIC_HINT
-from suite.places.remote.shell import KEY_BYTES, Greeting, Job, Outcome, greeting_find
+from suite.places.remote.shell import Greeting, Job, Outcome, greeting_find
 from suite.scenario.subject import definitions_file
 
 STEP_LIMIT_S = 30.0
@@ -68,7 +68,7 @@ class Hosts:
         self.run_id = secrets.token_hex(8)
         # the key of this run is in memory only; a process of the same user opens its path
         self.key = os.memfd_create("uncork-key")
-        os.write(self.key, f"uncork:{secrets.token_hex(KEY_BYTES)}\n".encode())
+        os.write(self.key, f"uncork:{secrets.token_hex(32)}\n".encode())
         self.key_path = Path(f"/proc/{os.getpid()}/fd/{self.key}")
         self.greetings: dict[str, Greeting] = {}
         self.boots: dict[str, str] = {}
@@ -109,18 +109,16 @@ class Hosts:
         return reasons
 
     def copy(self, hosts: Sequence[str], folder: Path) -> Reasons:
-        """Copies what greeted hosts lack, and tries to start it there. Returns failures."""
+        """Copies what greeted hosts lack, and tries to start a program. Returns failures."""
         reasons, there = Reasons(), {host: self.programs(host, folder) for host in hosts}
-        lacking = {host: [name for name, (_, known) in files_of(folder).items()
-                          if known not in self.greetings[host].sums] for host in hosts}
         for name, (path, known) in files_of(folder).items():
-            copied = self.step({host: Job("copy", (there[host], name, known), (path,))
-                                for host, names in lacking.items()
-                                if name in names and host not in reasons}, COPY_LIMIT_S)
+            copied = self.step({
+                host: Job("copy", (there[host], name, known), (path,)) for host in hosts
+                if host not in reasons and known not in self.greetings[host].sums}, COPY_LIMIT_S)
             reasons |= {host: one.reason(f"{name} cannot be copied to {there[host]} on {host}")
                         for host, one in copied.items() if one.failed}
         started = self.step({host: Job("try", (f"{there[host]}/{BINARIES[0]}", "--version"))
-                             for host, names in lacking.items() if names and host not in reasons})
+                             for host in hosts if host not in reasons})
         return reasons | {
             host: f"{one.reason(f'{BINARIES[0]} does not start on {host}')}; {STATIC_HINT}"
             for host, one in started.items() if one.failed}

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from suite.base import ROOT, runner_words
 from suite.base.client import Client, client_require, line_read
 from suite.base.errors import Failure, UsageError
-from suite.base.process import Place, PlacedCommand
+from suite.base.process import PlacedCommand
 from suite.base.words import word_list, words_split
 from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
 from suite.places.remote.hosts import HERE, Hosts, Reasons, definitions_name, digest_of
@@ -49,8 +50,7 @@ def programs_choose(client: Client) -> Client:
     return client_require(replace(client, folder=STATIC / "bin", built=STATIC))
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """The machine of an end. host: as connected to. address: where it listens."""
 
     host: str
@@ -84,20 +84,17 @@ def parts_parse(value: str) -> list[Part]:
 
 
 class RemoteTarget(Target):
-    """Its own place, which asks clients. parts: by end. one_machine: whether it has all ends."""
+    """Its own place, which asks clients. parts: by end. one_machine: whether it has all ends.
+    name: as a place."""
 
     def __init__(self, value: str, client: Client, pairs: Pairs) -> None:
         super().__init__(value, client)
         parts = parts_parse(value)
         self.one_machine = len(parts) == 1
         self.parts = dict(zip(ENDS, parts * len(ENDS) if self.one_machine else parts, strict=False))
+        self.name = f"on {self.host(CLIENT)}"
         self.pairs = pairs
         pairs.used[value] = self
-
-    @property
-    def name(self) -> str:
-        """`on h1`."""
-        return f"on {self.host(CLIENT)}"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The command that prints here what the client there has answered (base.process.Place).
@@ -141,12 +138,9 @@ class RemoteTarget(Target):
             return "transport=unix needs all ends on one machine; a target names it once: ssh:HOST"
         return None
 
-    def place(self, words: Mapping[str, str]) -> Place:
-        return self
-
     def client(self, words: Mapping[str, str]) -> Client:
         """The programs for a cell of these words: static ones, unless others were chosen."""
-        return replace(programs_choose(super().client(words)), server_options=())
+        return replace(programs_choose(super().client(words)), server_options=(), place=self)
 
     def planned_words(self, words: Mapping[str, str]) -> dict[str, str]:
         """Words for the ends elsewhere. What these ends support, they report in the run."""

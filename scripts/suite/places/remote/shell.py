@@ -21,7 +21,6 @@ UNQUOTABLE = re.compile(r"['\\!\x00-\x1f\x7f]")
 SCRIPT = Path(__file__).with_name("host.sh").read_text() + "#end\n"
 READ_SCRIPT = ('script=$(while IFS= read -r line; do [ "$line" = "#end" ] && break; '
                'echo "$line"; done); eval "$script"')
-KEY_BYTES = 32
 KEY_FILE = "/dev/fd/3"  # where a program reads its key
 OVERDUE_STATUS = 124  # of a client whose time was over, as from timeout(1)
 
@@ -43,8 +42,7 @@ def endpoint(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A function of host.sh that a host runs. Its standard input: files of this machine, then the
     text given."""
 
@@ -89,8 +87,8 @@ class Outcome(Output):
 
 
 class Greeting(NamedTuple):
-    """What a host says about itself. sums: the checksums of its copies, by commas. Addresses: of
-    the connection, as that machine sees them."""
+    """What a host says about itself. sums: the checksums of its copies of files. Addresses: of the
+    connection, as that machine sees them; empty if unknown."""
 
     system: str
     boot: str

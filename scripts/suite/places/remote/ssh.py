@@ -26,13 +26,12 @@ from suite.places.remote.pairs import Pairs, RemoteTarget, parts_parse
 from suite.places.remote.shell import GREETING, OVERDUE_STATUS, Job, Outcome, exec_line
 
 SSH_CHOICE = "UNCORK_SSH"  # the environment variable that names another ssh, or ssh with options
-OPTIONS = tuple(word for option in (
-    "BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=2", "ServerAliveCountMax=3",
-    "ControlPersist=no", "ClearAllForwardings=yes", "ForwardAgent=no", "PermitLocalCommand=no",
-    "RemoteCommand=none", "RequestTTY=no",
-) for word in ("-o", option))
+OPTIONS = (
+    "-oBatchMode=yes", "-oConnectTimeout=10", "-oServerAliveInterval=2", "-oServerAliveCountMax=3",
+    "-oControlPersist=no", "-oClearAllForwardings=yes", "-oForwardAgent=no",
+    "-oPermitLocalCommand=no", "-oRemoteCommand=none", "-oRequestTTY=no")
 # A session that the master refuses must fail, and not open a connection of its own.
-SESSION_OPTIONS = ("-o", "ControlMaster=no", "-o", "ProxyCommand=false", "-o", "LogLevel=ERROR")
+SESSION_OPTIONS = ("-oControlMaster=no", "-oProxyCommand=false", "-oLogLevel=ERROR")
 CONNECT_LIMIT_S = 30.0
 POLL_S = 0.01
 SSH_END_LIMIT_S = 8.0  # programs there are killed after 3 s
@@ -44,8 +43,7 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(chosen)) or ("ssh",)
     except ValueError as error:
-        reason = str(error)[:1].lower() + str(error)[1:]
-        raise UsageError(f"{SSH_CHOICE}={chosen}: {reason}: write it as for a shell") from None
+        raise UsageError(f"{SSH_CHOICE}={chosen}: {error}: write it as for a shell") from None
 
 
 class SshPairs(Pairs):
@@ -109,15 +107,15 @@ class SshPairs(Pairs):
         return {host: self.job_run(host, job, limit_s) for host, job in jobs.items()}
 
     def job_run(self, host: str, job: Job, limit_s: float) -> Outcome:
-        done, overdue = None, Outcome(limit_s, OVERDUE_STATUS,
-                                      f"it does not answer within {limit_s:.0f} s")
+        done = None
         if self.is_connected(host):
             try:
                 done = subprocess.run(self.line(host, SESSION_OPTIONS, job.argv),
                                       input=job.input, capture_output=True, timeout=limit_s,
                                       process_group=0)
             except subprocess.TimeoutExpired:
-                return overdue
+                return Outcome(limit_s, OVERDUE_STATUS,
+                               f"it does not answer within {limit_s:.0f} s")
         if done is None or not self.is_connected(host):
             return Outcome(why=self.failure(host, "the connection has ended"))
         return Outcome(limit_s, done.returncode, done.stderr.decode(errors="replace"),
