@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Text for a terminal: ASCII, no colour, no tabs. Formats that a command can print."""
 
-import importlib
+import pkgutil
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 GAP = "  "
@@ -47,8 +47,6 @@ class Format(NamedTuple):
     means: str
     metrics: bool = True
 
-    @property
-    def render(self) -> Callable[..., str]:
-        """render() of the module, which is imported now and not for help."""
-        render: Callable[..., str] = importlib.import_module(self.module).render
-        return render
+    def render(self, *shown: object) -> str:
+        """Calls render() of the module, which is imported now and not for help."""
+        return str(pkgutil.resolve_name(f"{self.module}:render")(*shown))
