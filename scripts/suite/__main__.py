@@ -7,11 +7,12 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
+from suite.base.errors import Signalled, UncorkError, UsageError, nearest_hint
 from suite.commands import COMMANDS, EXIT, NO_COMMANDS, parser_make
 
 
@@ -60,10 +61,15 @@ def errors_print(work: Callable[[], int]) -> int:
         status = work()
         print(end="", flush=True)
         return status
-    except (UncorkError, KeyboardInterrupt) as error:
-        raised = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
-        print(f"uncork: {raised}", file=sys.stderr)
-        return raised.status
+    except UncorkError as error:
+        print(f"uncork: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt as error:
+        number = error.args[0] if isinstance(error, Signalled) else signal.SIGINT
+        how = "interrupted" if number == signal.SIGINT else (
+            f"ended by {signal.Signals(number).name}")
+        print("uncork", how, *getattr(error, "__notes__", ()), sep=": ", file=sys.stderr)
+        return 128 + number
     except BrokenPipeError:
         # The reader has closed the pipe (`uncork table R | head`): no error. At exit the
         # interpreter flushes standard output, which must not be that pipe any more.

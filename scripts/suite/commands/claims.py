@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suite.base.client import claim_names, claim_path, client_open
-from suite.base.errors import Failure, Interrupted, UsageError
+from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE, process_run
 from suite.base.text import labelled_lines, say, terminal_width
 from suite.base.units import counted_text
@@ -129,7 +129,8 @@ def claim_run(arguments: Sequence[str], kept: str) -> int:
     try:
         status = process_run([*SUITE, "run", *arguments], "", FOREVER_S, stderr=None).returncode
     except KeyboardInterrupt as signalled:
-        raise Interrupted(signalled, f": {kept}") from None
+        signalled.add_note(kept)
+        raise
     if not 0 <= status < 128:  # a signal ended it, or its shell
         raise Failure(kept)
     return status

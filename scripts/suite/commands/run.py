@@ -13,7 +13,7 @@ from pathlib import Path
 
 from suite.base import client, grouped
 from suite.base.by_hand import TIMER
-from suite.base.errors import Failure, Interrupted, UsageError, error_in, nearest_hint
+from suite.base.errors import Failure, UsageError, error_in, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
@@ -94,7 +94,7 @@ def record_figure(document: JsonObject) -> str:
 
 
 def journal_run(targets: Targets, journal: files.Journal) -> None:
-    """Runs what is left. Interrupted has the command that resumes it."""
+    """Runs what is left. A note of an interruption has the command that resumes it."""
     plan = journal.plan
     runs, planned = session_left(plan, journal.done), list(session_schedule(plan, plan.session))
     seconds, unknown = runs_seconds(planned, plan.hosts is not None)
@@ -104,9 +104,9 @@ def journal_run(targets: Targets, journal: files.Journal) -> None:
             matrix_run(targets, journal, matrix_batches(journal, watch, intervals_are_wide), watch)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
-        raise Interrupted(
-            signalled, f": {total - left} of {total} runs are kept in "
-            f"{path_text(journal.folder)}; to go on: {resume_command()}") from None
+        signalled.add_note(f"{total - left} of {total} runs are kept in "
+                           f"{path_text(journal.folder)}; to go on: {resume_command()}")
+        raise
 
 
 def intervals_are_wide(folder: Path) -> bool:
