@@ -13,21 +13,17 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from suite.base.errors import Signalled, UncorkError, UsageError, nearest_hint
-from suite.commands import COMMANDS, EXIT, NO_COMMANDS, parser_make
+from suite.commands import COMMANDS, EXIT, NO_COMMANDS, TEXTS, parser_make
 
 
 def help_text() -> str:
-    lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND",
-             "       uncork --version", "", "What a way of writing to a socket costs, and why.", ""]
-    lines += [f"  {name:<8} {command.help}" for name, command in COMMANDS.items()]
-    lines += ["", "uncork COMMAND --help shows the arguments of a command.", "A word is key=value: "
-              "uncork list lists all words, uncork list WORD explains one.", f"exit status: {EXIT}"]
-    return "\n".join(lines)
+    commands = "\n".join(f"  {name:<8} {command.help}" for name, command in COMMANDS.items())
+    return TEXTS["usage"].format(commands=commands, exit=EXIT)
 
 
 def command_run(arguments: list[str]) -> int:
     if not arguments:
-        print(help_text(), file=sys.stderr)
+        print(help_text(), end="", file=sys.stderr)
         return 2
     name, *rest = arguments
     if name == "help" and rest:
@@ -38,7 +34,7 @@ def command_run(arguments: list[str]) -> int:
         print(f"uncork {vocabulary.version} ({vocabulary.revision})")
         return 0
     if name in ("-h", "--help", "help"):
-        print(help_text())
+        print(help_text(), end="")
         return 0
     if name not in COMMANDS:
         raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *NO_COMMANDS])}')
@@ -82,7 +78,8 @@ def errors_print(work: Callable[[], int]) -> int:
     except OSError as error:
         name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         where = f"{name}: " if name else ""
-        print(f"uncork: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"uncork: {where}{error.strerror or error}", *getattr(error, "__notes__", ()),
+              sep=": ", file=sys.stderr)
         return 1
 
 

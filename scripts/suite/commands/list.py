@@ -33,19 +33,16 @@ SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: how all cells are run: rounds, duration, baseline",
-    "origin": "[origin]: who published the claims, where, and what was measured there; "
-              "uncork claims",
-    "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
-           'message = "15x2"; arm = ["small", "large"] under [sweep], or arm=small,large on the '
-           "command line, chooses them; where [fixed] or [sweep] has the same word, the arm wins",
+    "origin": "[origin]: who published the claims, where, and what was measured; uncork claims",
+    "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K"; '
+           "arm=NAME,... chooses them, and they win over the same words in [fixed] and [sweep]",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
              "a published claim has a kind; uncork check",
     "answer": "[[answer]]: a question (asks); the answer is which value of word is best by metric, "
               "among cells with the words of where; uncork table prints the answer first",
     "table": "[table]: rows, columns, and gain or best",
-    "picture": "[[picture]]: kind, metric or of, x, name, size, title, note, points; "
-               "uncork plot",
+    "picture": "[[picture]]: a picture that uncork plot and uncork report draw",
 }
 SPELLED = {  # units of numbers that are typed with a suffix: the suffixes, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},

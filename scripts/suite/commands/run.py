@@ -203,14 +203,14 @@ def resume_command() -> str:
 
 @contextlib.contextmanager
 def full_disk_explained() -> Iterator[None]:
-    """If no space is left for a file of the result, Failure says how to resume."""
+    """If no space is left for a file of the result, a note says how to resume."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise Failure(f"{error.filename}: {error.strerror}: what is stored is kept; when there is "
-                      f"space, to go on: {resume_command()}") from None
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.add_note("what is stored is kept; when there is space, to go on: "
+                           + resume_command())
+        raise
 
 
 def uncork_run(options: argparse.Namespace) -> None:
