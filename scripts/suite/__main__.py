@@ -30,8 +30,8 @@ def command_run(arguments: list[str]) -> int:
         name, rest = rest[0], ["--help"]
     if name == "--version":
         from suite.base.client import client_list, client_open
-        vocabulary = client_list(client_open())
-        print(f"uncork {vocabulary.version} ({vocabulary.revision})")
+        document = client_list(client_open()).document
+        print(f"uncork {document['uncork']} ({document['revision']})")
         return 0
     if name in ("-h", "--help", "help"):
         print(help_text(), end="")

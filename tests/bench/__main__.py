@@ -157,7 +157,7 @@ def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple
     places = [f"{place}: client on CPU {cpus[0]}, server on CPU {cpus[1]}"
               if isinstance(cpus, tuple) else f"{place}: {cpus}"
               for place, cpus in setting.cpus.items()]
-    revision = client_list(client).revision
+    revision = client_list(client).document["revision"]
     return [
         ("machine", machine_text(Machine(("here",), client_facts(client, [])["client"]))),
         ("uncork", f"{revision}, binaries {build_digest(client)}"),

@@ -278,11 +278,10 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                   targets: Targets) -> files.Journal:
     """The result to write, with its first files; prints what runs where."""
     hosts, mine = hosts_collect(targets, planned.plan)
-    vocabulary = planned.vocabulary
-    programs = Programs(vocabulary.version, vocabulary.revision,
-                        client.build_digest(targets.local),
-                        builds_read(targets.local, builds_named(planned.plan)),
-                        targets.identities(), vocabulary.document.get("homepage"), programs_used(
+    listed, local = planned.vocabulary.document, targets.local
+    programs = Programs(listed["uncork"], listed["revision"], client.build_digest(local),
+                        builds_read(local, builds_named(planned.plan)), targets.identities(),
+                        listed.get("homepage"), programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), Boots(mine, targets.boot_ids()),

@@ -88,7 +88,7 @@ def builds_read(client: Client, values: Iterable[str]) -> dict[str, Build]:
     found = {}
     for value in values:
         other = build_client(client, value)
-        vocabulary = client_list(other)
-        found[value] = Build(str(other.folder), vocabulary.revision, build_digest(other),
-                             vocabulary.version)
+        listed = client_list(other).document
+        found[value] = Build(str(other.folder), listed.get("revision", "unknown"),
+                             build_digest(other), listed.get("uncork", "unknown"))
     return found
