@@ -26,8 +26,8 @@ from bench.rounds import Sample, Setting, entries_make, rounds_run
 from suite.__main__ import errors_print
 from suite.base.client import Client, build_digest, client_facts, client_list, client_open
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.parser import Parser
 from suite.base.text import labelled_lines
+from suite.commands import Parser
 from suite.measure.schedule import seed_draw
 from suite.present.heading import machine_text
 from suite.result.machine import Machine
