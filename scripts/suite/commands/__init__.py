@@ -73,6 +73,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
+        self.register("type", "result", result_folder)
 
     def print_help(self, file: Any = None) -> None:
         """Overrides the method of argparse, which from Python 3.12 on says nothing if it cannot
@@ -119,8 +120,6 @@ def arguments_add(parser: argparse.ArgumentParser, command: Command) -> None:
             options["default"] = []  # else argparse requires it
         if "choices" in options:
             options["choices"] = pkgutil.resolve_name(NAMED[options["choices"]])
-        if options.get("type") == "result":
-            options["type"] = result_folder
         groups.get(names, parser).add_argument(*names.split(), **options)
     if command.formats:
         style = parser.add_mutually_exclusive_group()

@@ -92,16 +92,15 @@ def bounds_text(word: Mapping[str, Any]) -> str:
 
 
 def word_entry(word: Mapping[str, Any]) -> Entry:
-    key, default, is_of_run = word["key"], word["default"], word["scope"] == "run"
-    values = joined(", ".join(word.get("choices", word.get("names", ()))), bounds_text(word))
+    key, default = word["key"], word["default"]
     takes = ["lists a,b"] * word["lists"] + ["ranges a..b"] * word["ranges"]
     rows = {"default": default or "none", "takes": joined(*takes),
-            "each end": ", ".join(f"{end}.{key}" for end in ENDS if word["ends"]),
-            "for": "the whole run (uncork run only)" if is_of_run else ""}
-    return Entry("Words for all cells together (uncork run only)" if is_of_run else
-                 "Words (key=default; each end: client., server. or proxy. may precede the key)",
-                 f"{key}=", [f"{key}={default or ''}", key],
-                 joined(word["help"], values, "each end" if word["ends"] else ""),
+            "each end": ", ".join(f"{end}.{key}" for end in ENDS if word["ends"])}
+    return Entry("Words (key=default; each end: client., server. or proxy. may precede the key)",
+                 f"{key}=", [f"{key}={default or ''}", key], joined(
+                     word["help"], ", ".join(word.get("choices", word.get("names", ()))),
+                     bounds_text(word), "each end" if word["ends"] else "",
+                     "for the whole run (uncork run only)" if word["scope"] == "run" else ""),
                  [row for row in rows.items() if row[1]])
 
 
