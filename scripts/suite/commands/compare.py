@@ -102,11 +102,9 @@ def uncork_paste(options: argparse.Namespace) -> None:
 def mail_read(name: str) -> str:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except FileNotFoundError:
-        raise UsageError(f"{name}: no such file") from None
-    except IsADirectoryError:
-        raise UsageError(
-            f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise UsageError(f"{name}: {error.strerror}: the file with the block comes first, then "
+                         "RESULTS") from None
     return parse.mail_text(data)
 
 

@@ -114,15 +114,14 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
 
 
 def uncork_export(options: argparse.Namespace) -> None:
-    if options.output == "-":
-        whole = matrix_load(options.results)
-        cell = cell_choose(whole, options.words, "export -o -")
-        found = histograms_find(whole, [cell], options.of)
-        print(hgrm_text(found[cell.name], options.unit), end="")
-        return
     matrix, asked = matrix_asked("export", options)
-    cells = [*matrix.cells.values()]
+    cells, alone = [*matrix.cells.values()], options.output == "-"
+    if alone:
+        cells = [cell_choose(matrix, options.words, "export -o -")]
     histograms = histograms_find(matrix, cells, options.of)
+    if alone:
+        print(hgrm_text(histograms[cells[0].name], options.unit), end="")
+        return
     say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
     folder = Path(options.output) if options.output else output_folder(options.results) / "hgrm"
