@@ -48,9 +48,10 @@ def test_the_program_does_not_find_the_modules_of_uncork(uncork: Uncork):
 
 
 def test_a_command_is_required_and_words_are_checked(uncork: Uncork):
-    assert "nothing to run" in uncork.refused("exec", "override=join")
-    done = started(uncork, "override=mor:1", "--", "true")
-    assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: write none")
+    for words, says in ((["override=join"], "uncork: nothing to run: uncork exec "),
+                        (["override=mor:1", "--", "true"], "uncork: override=mor:1: write none")):
+        done = started(uncork, *words)
+        assert done.returncode == 2 and done.stderr.startswith(says)
 
 
 def test_a_subject_is_measured_by_its_name():
