@@ -17,18 +17,12 @@ def say(text: str) -> None:
         print(f"uncork: {text}", file=sys.stderr, flush=True)
 
 
-def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "",
-                   longest: int | None = None) -> list[str]:
-    """`label  text` lines, with the text wrapped beside its label. A label of more than longest
-    characters gets a line of its own."""
-    column = max((len(label) for label, _ in pairs if not longest or len(label) <= longest),
-                 default=0)
+def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "") -> list[str]:
+    """`label  text` lines, with the text wrapped beside its label."""
+    column = max((len(label) for label, _ in pairs), default=0)
     beside, lines = " " * (len(indent) + column + len(GAP)), []
     for label, text in pairs:
         first = f"{indent}{label.ljust(column)}{GAP}"
-        if len(label) > column:
-            lines.append(f"{indent}{label}")
-            first = beside
         lines += textwrap.wrap(text, max(width, len(beside) + 20), initial_indent=first,
                                subsequent_indent=beside, break_on_hyphens=False,
                                break_long_words=False) or [first.rstrip()]

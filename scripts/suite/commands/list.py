@@ -24,10 +24,8 @@ from suite.result.record import ENDS
 from suite.scenario.scenario import TOP, Key, part_keys, scenario_load
 from suite.scenario.subject import programs_read
 
-WIDTH_MAX = 100
 READING = ROOT / "docs" / "reading.md"  # explains signs and terms, in tables of two columns
 BOUND_MAX = 2**40  # a larger bound is not printed: it only keeps a number from overflowing
-NAME_MOST = 28  # a longer name has a line of its own
 # the tables of a scenario
 SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
@@ -64,7 +62,7 @@ class Entry(NamedTuple):
 
 def block(head: str, rows: Iterable[tuple[str, str]]) -> str:
     """A head and below it rows, each a name with a text."""
-    return "\n".join([head, *labelled_lines([*rows], terminal_width(WIDTH_MAX), "  ", NAME_MOST)])
+    return "\n".join([head, *labelled_lines([*rows], terminal_width(100), "  ")])
 
 
 def joined(*texts: str | None) -> str:
