@@ -116,8 +116,8 @@ def test_the_commit_that_stopped_joining_segments_is_found(
     assert not list(folder_short.iterdir())  # the worktrees are gone
 
 
-BROKEN = r"  skipped  change [67]: it does not build: "
-WORKS_NOT = r"  bad      change 7: unsupported: write=more does not work"
+BROKEN = r"  skip  change [67]: it does not build: "
+WORKS_NOT = r"  bad   change 7: unsupported: write=more does not work"
 CHANGED = r": segments_per_message: 1\d\.\dx, .*, beside > \+100%: regression"
 
 

@@ -135,6 +135,7 @@ def parser_make(name: str) -> Parser:
     parser = Parser(prog=f"uncork {name}", description=command.help,
                     epilog=(f"\n{command.examples}\n" if command.examples else "") + exits,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.set_defaults(own=command.own)
     arguments_add(parser, command)
     if command.parts:
         parts = parser.add_subparsers(dest="part", metavar="|".join(command.parts), required=True)
