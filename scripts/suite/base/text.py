@@ -5,7 +5,7 @@ import pkgutil
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 GAP = "  "
@@ -27,6 +27,11 @@ def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "
                                subsequent_indent=beside, break_on_hyphens=False,
                                break_long_words=False) or [first.rstrip()]
     return lines
+
+
+def block(head: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """A head, and below it labels with their texts."""
+    return "\n".join([head, *labelled_lines([*pairs], terminal_width(100), GAP)])
 
 
 def terminal_width(most: int = 1000) -> int:

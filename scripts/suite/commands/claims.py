@@ -13,7 +13,7 @@ from typing import NamedTuple
 from suite.base.client import claim_names, claim_path, client_open
 from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE, process_run
-from suite.base.text import labelled_lines, say, terminal_width
+from suite.base.text import block, say
 from suite.base.units import counted_text
 from suite.decide.expressions import claim_parse, claims_check
 from suite.decide.replays import CANNOT_RUN, replay_load, replays_status
@@ -100,8 +100,7 @@ def uncork_claims_list(options: argparse.Namespace) -> None:
                                      for claim in one.scenario.claims)),
                 ("here", one.text),
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
-        lines = labelled_lines(rows, terminal_width(100), "  ")
-        print(one.scenario.name, *lines, "", sep="\n")
+        print(block(one.scenario.name, rows), end="\n\n")
     able = [one for one in planned if one.able]
     print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in "
           f"{time_text(able)}")

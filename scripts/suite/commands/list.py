@@ -13,7 +13,7 @@ from suite.base import ROOT, client, grouped
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
-from suite.base.text import labelled_lines, terminal_width
+from suite.base.text import block
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.observe.metrics import METRICS
@@ -58,11 +58,6 @@ class Entry(NamedTuple):
     names: Sequence[str]
     means: str
     rows: Sequence[tuple[str, str]] = ()
-
-
-def block(head: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A head and below it rows, each a name with a text."""
-    return "\n".join([head, *labelled_lines([*rows], terminal_width(100), "  ")])
 
 
 def joined(*texts: str | None) -> str:

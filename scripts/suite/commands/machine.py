@@ -16,7 +16,7 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import TARGET, target_of
-from suite.base.text import labelled_lines, terminal_width
+from suite.base.text import block, terminal_width
 from suite.base.words import words_split, words_text
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
@@ -61,10 +61,9 @@ def program_rows(program: subject.Program) -> list[tuple[str, str]]:
 
 
 def uncork_subjects(options: argparse.Namespace) -> None:
-    programs, width = subject.programs_read(), terminal_width(100)
-    print(subject.definitions_text(programs) if options.json else
-          "\n\n".join("\n".join([f"{one.kind}={name}", *labelled_lines(
-              program_rows(one), width, "  ")]) for name, one in programs.items()))
+    programs = subject.programs_read()
+    print(subject.definitions_text(programs) if options.json else "\n\n".join(
+        block(f"{one.kind}={name}", program_rows(one)) for name, one in programs.items()))
 
 
 def uncork_setup(options: argparse.Namespace) -> int:
