@@ -157,13 +157,9 @@ def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path]) -> None:
     ):
         done = bisected(uncork, folder, *GATE, *words, good=ends[0], bad=ends[1])
         assert (done.returncode, done.stderr.count("\n")) == (2, 1) and says in done.stderr
-
-
-def test_what_it_refuses_before_git_is_asked(uncork: Uncork, tmp_path: Path) -> None:
-    assert "required: --fail-if" in uncork.refused("bisect", "a", "b")
-    assert "--build is missing" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/")
-    assert "/ is no git repository" in uncork.refused("bisect", "a", "b", *GATE, "--tree", "/",
-                                                   "--build", "make")
+    for words, says in (((), "required: --fail-if"), ((*GATE, "--tree", "/"), "--build is missing"),
+                        ((*GATE, "--tree", "/", "--build", "make"), "/ is no git repository")):
+        assert says in uncork.refused("bisect", "a", "b", *words)
 
 
 @pytest.mark.parametrize("ends, says", [

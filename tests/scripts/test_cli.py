@@ -157,13 +157,16 @@ def test_missing_binaries_are_a_failure_in_one_line(uncork: Uncork, tmp_path: Pa
     assert re.match(f"uncork: no uncork-client in {tmp_path}/none .*scripts/demo", done.stderr)
 
 
-def test_n_says_what_would_run_and_writes_nothing(uncork: Uncork) -> None:
+def test_n_says_what_would_run_and_what_cannot_and_writes_nothing(uncork: Uncork) -> None:
     done = uncork.run("run", "-n", "quick", "place=free")
     assert done.returncode == 0 and done.stderr == ""
     assert "6 cells, 7 runs a round" in done.stdout and "77 runs, about 0:" in done.stdout
     commands = [line for line in done.stdout.splitlines() if line.startswith("uncork-client ")]
     assert len(commands) == 6
     assert sum(line.endswith("# baseline") for line in commands) == 1
+    text = uncork.run("run", "transport=unix", "write=nodelay,cork", "-n").stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("# unsupported: ")]
+    assert "write=cork: " in line
     assert not uncork.results.exists()
 
 
@@ -174,12 +177,6 @@ def test_a_command_of_n_can_be_replayed_by_hand(uncork: Uncork, binaries: Client
     command[0] = binaries.program
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout
-
-
-def test_n_says_what_is_unsupported_and_why(uncork: Uncork) -> None:
-    text = uncork.run("run", "transport=unix", "write=nodelay,cork", "-n").stdout
-    (line,) = [line for line in text.splitlines() if line.startswith("# unsupported: ")]
-    assert "write=cork: " in line
 
 
 @pytest.mark.parametrize("orders", [
