@@ -7,37 +7,34 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import NoReturn
 
-from suite.base.errors import Interrupted, UncorkError, UsageError, nearest_hint
-from suite.commands import COMMANDS, EXIT, NO_COMMANDS, parser_make
+from suite.base.errors import Signalled, UncorkError, UsageError, nearest_hint
+from suite.commands import COMMANDS, EXIT, NO_COMMANDS, TEXTS, parser_make
 
 
 def help_text() -> str:
-    lines = ["usage: uncork COMMAND ...", "       uncork help COMMAND",
-             "       uncork --version", "", "What a way of writing to a socket costs, and why.", ""]
-    lines += [f"  {name:<8} {command.help}" for name, command in COMMANDS.items()]
-    lines += ["", "uncork COMMAND --help shows the arguments of a command.", "A word is key=value: "
-              "uncork list lists all words, uncork list WORD explains one.", f"exit status: {EXIT}"]
-    return "\n".join(lines)
+    commands = "\n".join(f"  {name:<8} {command.help}" for name, command in COMMANDS.items())
+    return TEXTS["usage"].format(commands=commands, exit=EXIT)
 
 
 def command_run(arguments: list[str]) -> int:
     if not arguments:
-        print(help_text(), file=sys.stderr)
+        print(help_text(), end="", file=sys.stderr)
         return 2
     name, *rest = arguments
     if name == "help" and rest:
         name, rest = rest[0], ["--help"]
     if name == "--version":
         from suite.base.client import client_list, client_open
-        vocabulary = client_list(client_open())
-        print(f"uncork {vocabulary.version} ({vocabulary.revision})")
+        document = client_list(client_open()).document
+        print(f"uncork {document['uncork']} ({document['revision']})")
         return 0
     if name in ("-h", "--help", "help"):
-        print(help_text())
+        print(help_text(), end="")
         return 0
     if name not in COMMANDS:
         raise UsageError(f'unknown command "{name}"{nearest_hint(name, [*COMMANDS, *NO_COMMANDS])}')
@@ -60,10 +57,15 @@ def errors_print(work: Callable[[], int]) -> int:
         status = work()
         print(end="", flush=True)
         return status
-    except (UncorkError, KeyboardInterrupt) as error:
-        raised = Interrupted(error) if isinstance(error, KeyboardInterrupt) else error
-        print(f"uncork: {raised}", file=sys.stderr)
-        return raised.status
+    except UncorkError as error:
+        print(f"uncork: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt as error:
+        number = error.args[0] if isinstance(error, Signalled) else signal.SIGINT
+        how = "interrupted" if number == signal.SIGINT else (
+            f"ended by {signal.Signals(number).name}")
+        print("uncork", how, *getattr(error, "__notes__", ()), sep=": ", file=sys.stderr)
+        return 128 + number
     except BrokenPipeError:
         # The reader has closed the pipe (`uncork table R | head`): no error. At exit the
         # interpreter flushes standard output, which must not be that pipe any more.
@@ -76,7 +78,8 @@ def errors_print(work: Callable[[], int]) -> int:
     except OSError as error:
         name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         where = f"{name}: " if name else ""
-        print(f"uncork: {where}{error.strerror or error}", file=sys.stderr)
+        print(f"uncork: {where}{error.strerror or error}", *getattr(error, "__notes__", ()),
+              sep=": ", file=sys.stderr)
         return 1
 
 

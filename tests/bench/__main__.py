@@ -26,8 +26,8 @@ from bench.rounds import Sample, Setting, entries_make, rounds_run
 from suite.__main__ import errors_print
 from suite.base.client import Client, build_digest, client_facts, client_list, client_open
 from suite.base.errors import UsageError, nearest_hint
-from suite.base.parser import Parser
 from suite.base.text import labelled_lines
+from suite.commands import Parser
 from suite.measure.schedule import seed_draw
 from suite.present.heading import machine_text
 from suite.result.machine import Machine
@@ -157,7 +157,7 @@ def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple
     places = [f"{place}: client on CPU {cpus[0]}, server on CPU {cpus[1]}"
               if isinstance(cpus, tuple) else f"{place}: {cpus}"
               for place, cpus in setting.cpus.items()]
-    revision = client_list(client).revision
+    revision = client_list(client).document["revision"]
     return [
         ("machine", machine_text(Machine(("here",), client_facts(client, [])["client"]))),
         ("uncork", f"{revision}, binaries {build_digest(client)}"),

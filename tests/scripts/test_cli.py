@@ -21,11 +21,8 @@ from conftest import ROOT, Uncork
 from suite.base import client as base_client
 from suite.base.client import BINARIES, Client, client_list, client_open
 from suite.base.errors import synonyms_read
-from suite.commands import COMMANDS, parser_make
+from suite.commands import COMMANDS
 from suite.commands import list as list_command
-from suite.present.comparison import FORMATS
-from suite.present.tables import RENDERERS
-from suite.present.tables.mail import STYLES
 from suite.scenario.scenario import TOP, Scenario, part_keys
 from suite.scenario.toml import keys_of
 from within import uncork_call
@@ -159,19 +156,16 @@ def test_missing_binaries_are_a_failure_in_one_line(uncork: Uncork, tmp_path: Pa
     assert re.match(f"uncork: no uncork-client in {tmp_path}/none .*scripts/demo", done.stderr)
 
 
-def test_help_says_what_there_is(uncork: Uncork) -> None:
-    done = uncork.run("--help")
-    assert done.returncode == 0
-    assert all(f"  {name}" in done.stdout for name in COMMANDS)
-
-
-def test_n_says_what_would_run_and_writes_nothing(uncork: Uncork) -> None:
+def test_n_says_what_would_run_and_what_cannot_and_writes_nothing(uncork: Uncork) -> None:
     done = uncork.run("run", "-n", "quick", "place=free")
     assert done.returncode == 0 and done.stderr == ""
     assert "6 cells, 7 runs a round" in done.stdout and "77 runs, about 0:" in done.stdout
     commands = [line for line in done.stdout.splitlines() if line.startswith("uncork-client ")]
     assert len(commands) == 6
     assert "; baseline: write=nodelay; " in done.stdout
+    text = uncork.run("run", "transport=unix", "write=nodelay,cork", "-n").stdout
+    (line,) = [line for line in text.splitlines() if line.startswith("# unsupported: ")]
+    assert "write=cork: " in line
     assert not uncork.results.exists()
 
 
@@ -184,17 +178,13 @@ def test_a_command_of_n_can_be_replayed_by_hand(uncork: Uncork, binaries: Client
     assert done.returncode == 0 and done.stdout
 
 
-def test_n_says_what_is_unsupported_and_why(uncork: Uncork) -> None:
-    text = uncork.run("run", "transport=unix", "write=nodelay,cork", "-n").stdout
-    (line,) = [line for line in text.splitlines() if line.startswith("# unsupported: ")]
-    assert "write=cork: " in line
-
-
-def test_flags_and_words_may_stand_in_any_order(uncork: Uncork) -> None:
-    texts = {uncork.run(*words).stdout for words in (
-        ("run", "-n", "quick", "rounds=2"), ("run", "quick", "-n", "rounds=2"),
-        ("run", "rounds=2", "quick", "-n"))}
-    assert len(texts) == 1 and "2 rounds" in texts.pop()
+@pytest.mark.parametrize("orders", [
+    ("run -n quick rounds=2", "run quick -n rounds=2", "run rounds=2 quick -n"),
+    (f"table --json {NODELAY} write=cork", f"table {NODELAY} --json write=cork",
+     f"table {NODELAY} write=cork --json")])
+def test_flags_and_words_may_stand_in_any_order(uncork: Uncork, orders: tuple[str, ...]) -> None:
+    texts = {uncork.run(*line.split()).stdout for line in orders}
+    assert len(texts) == 1 and texts.pop()
 
 
 @pytest.mark.parametrize("columns", [100, 80])
@@ -306,14 +296,10 @@ def test_each_command_has_a_function_and_each_module_a_command() -> None:
         assert all(f"\ndef uncork_{function}(options" in text for function in functions)
 
 
-def test_formats_and_styles_of_the_help_are_those_that_there_are() -> None:
-    (formats,) = parser_make("compare")._mutually_exclusive_groups
-    assert {action.const for action in formats._group_actions} == {*RENDERERS, *FORMATS}
-    (style,) = [action for action in parser_make("paste")._actions if action.dest == "style"]
-    assert set(style.choices or ()) == set(STYLES)
-
-
-def test_the_version_is_that_of_the_programs(uncork: Uncork, binaries: Client) -> None:
+def test_help_has_every_command_and_the_version_is_that_of_the_programs(
+    uncork: Uncork, binaries: Client,
+) -> None:
+    assert all(f"\n  {name} " in uncork.run("--help").stdout for name in COMMANDS)
     done = subprocess.run([binaries.program, "--version"], capture_output=True, text=True)
     assert uncork.run("--version").stdout == done.stdout
 
@@ -339,12 +325,6 @@ def test_a_full_disk_names_the_file_of_a_picture_and_a_histogram(
     done = uncork_call((command, NODELAY, "-o", tmp_path / "files"), uncork.environment)
     assert done.returncode == 1 and done.stderr.startswith(f"uncork: {tmp_path}/files/")
     assert done.stderr.endswith(": No space left on device\n") and done.stderr.count("\n") == 1
-
-
-def test_a_format_stands_before_words_or_behind_them(uncork: Uncork) -> None:
-    asked = (["--json", NODELAY, "write=cork"], [NODELAY, "--json", "write=cork"],
-             [NODELAY, "write=cork", "--json"])
-    assert len({uncork.run("table", *words).stdout for words in asked}) == 1
 
 
 def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_path) -> None:

@@ -21,7 +21,6 @@ import pytest
 from conftest import ROOT, Uncork
 from suite.base.client import Client, client_list, scenario_names
 from suite.commands import COMMANDS
-from suite.commands.complete import line_split
 from suite.observe.metrics import METRICS
 from suite.scenario.scenario import PICTURES
 from within import uncork_call
@@ -71,8 +70,8 @@ def offered(uncork: Uncork, line: str) -> list[str]:
     ("uncork lab up link_d", ["link_delay="]), ("uncork list bandw", ["bandwidth"]),
     ("uncork-client plac", ["place="]), ("uncork-client --bat", ["--batch"]),
     ("uncork-client rounds", []), ("/usr/bin/uncork-server --all", ["--allow-sink"]),
-    ("uncork-client --pcap ", []), ("uncork run 'wri", ["write="]), ('uncork run not="write=mo',
-                                                                     ["not=write=more"]),
+    ("uncork-client --pcap ", []), ("uncork run 'wri", ["write="]),
+    ('uncork run not="write=cork wri', []), ('uncork run not="write=mo', ["not=write=more"]),
 ])
 def test_a_line_is_completed_by_what_the_programs_know(
     uncork: Uncork, line: str, names: list[str],
@@ -99,9 +98,6 @@ def test_every_command_scenario_word_metric_and_result_is_offered(
     names = offered(uncork, "uncork table ")
     assert names[0] == "mine-1" and "reference/nodelay" in names and "empty" not in names
     assert offered(uncork, "uncork table mine-1 write=na") == ["write=nagle"]
-
-
-def test_the_meaning_of_an_option_is_its_help(uncork: Uncork) -> None:
     said = uncork.run("complete", "uncork compare --fail").stdout
     assert said.startswith("--fail-if\ta limit for every row") and "> +3%)" in said
 
@@ -120,13 +116,6 @@ def test_completion_imports_no_package(uncork: Uncork, line: str) -> None:
     done = subprocess.run([sys.executable, "-S", "-c", HEAVY, "complete", line],
                           env=uncork.environment, capture_output=True, text=True, timeout=60)
     assert done.stdout and done.stderr == "\n"
-
-
-def test_a_line_is_split_as_a_shell_does_with_a_quote_that_is_open() -> None:
-    assert line_split("uncork run ") == ["uncork", "run", ""]
-    assert line_split("uncork run 'a b") == ["uncork", "run", "a b"]
-    assert line_split('uncork not="a=1') == ["uncork", "not=a=1"]
-    assert line_split("") == [""]
 
 
 class Shell:

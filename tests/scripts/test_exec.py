@@ -48,23 +48,20 @@ def test_the_program_does_not_find_the_modules_of_uncork(uncork: Uncork):
 
 
 def test_a_command_is_required_and_words_are_checked(uncork: Uncork):
-    assert "nothing to run" in uncork.refused("exec", "override=join")
-    done = started(uncork, "override=mor:1", "--", "true")
-    assert done.returncode == 2 and done.stderr.startswith("uncork: override=mor:1: write none")
-
-
-def test_a_subject_is_measured_by_its_name():
-    assert machine.subject_name(["/usr/bin/redis-server", "x"]) == "redis"
-    assert machine.subject_name(["qemu-nbd"]) == "qemu-nbd"
-    assert machine.subject_name(["sh"]) is None
+    for words, says in ((["override=join"], "uncork: nothing to run: uncork exec "),
+                        (["override=mor:1", "--", "true"], "uncork: override=mor:1: write none")):
+        done = started(uncork, *words)
+        assert done.returncode == 2 and done.stderr.startswith(says)
 
 
 @pytest.mark.parametrize("command, words", [
     (("qemu-nbd", "-t", "disk"), "qemu-nbd protocol=nbd op=read:4K"),
+    (("/usr/bin/redis-server", "x"), "redis protocol=resp op=get:4K"),
     (("qemu-nbd", "--tls-creds", "t"), "qemu-nbd protocol=nbd op=read:4K security=gnutls"),
     (("nbdkit", "--tls=require"), "nbdkit protocol=nbd op=read:4K security=gnutls")])
 def test_the_command_that_measures_a_subject_is_a_plan(uncork: Uncork, command, words):
-    assert machine.subject_words(command[0], command) == words
+    assert machine.subject_name(["sh"]) is None
+    assert machine.subject_words(machine.subject_name(command), command) == words
     done = uncork.run("run", "-n", f"subject={words.split()[0]}", *words.split()[1:],
                       "override=none,more:64")
     assert "override=off" in done.stdout or "varies: override" in done.stdout

@@ -120,7 +120,9 @@ def test_the_time_limit_is_generous_and_finite() -> None:
     assert runs_limit([PlannedCell("x", {"messages": "10"}, {})]) >= 600
 
 
-def test_a_matrix_stores_every_run_and_prints_its_table(uncork: Uncork) -> None:
+def test_a_matrix_stores_every_run_and_prints_its_table_and_a_line_for_each_round(
+    uncork: Uncork,
+) -> None:
     done = uncork.run("run", "write=nodelay,writev", "place=free", "rounds=2", *SHORT)
     assert done.returncode == 0, done.stderr
     folder = only_folder(uncork)
@@ -131,13 +133,10 @@ def test_a_matrix_stores_every_run_and_prints_its_table(uncork: Uncork) -> None:
     assert {record["run"]["round"] for record in records} == {0, 1, 2}
     assert {path.name for path in folder.iterdir()} == {
         "scenario.toml", "plan.json", "hosts.json", "records.jsonl"}
-
-
-def test_a_log_without_a_terminal_has_a_line_per_round(uncork: Uncork) -> None:
-    log = uncork.run("run", "place=free", "rounds=2", *SHORT).stderr
+    assert "\x1b" not in done.stderr
+    assert all(line.startswith("uncork: ") for line in done.stderr.splitlines())
     for text in ("warm-up", "round 1 of 2", "round 2 of 2", "left"):
-        assert text in log
-    assert "\x1b" not in log and all(line.startswith("uncork: ") for line in log.splitlines())
+        assert text in done.stderr
 
 
 def test_an_unsupported_cell_is_stored_once_and_fails_nothing(uncork: Uncork) -> None:
@@ -223,38 +222,23 @@ def test_a_signal_keeps_what_is_done_and_says_how_to_go_on(
     assert len(records_of(folder)) >= 3  # every line is whole
 
 
+@pytest.mark.parametrize("asked", [False, True])
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_ends_the_client(misbehave: Misbehave, number: signal.Signals) -> None:
-    uncork = misbehave('echo $$ > "$STATE/pid"; exec sleep 600')
-    process = uncork.start("run", "place=free", *SHORT)
-    deadline = time.monotonic() + 60
-    while not (uncork.bin / "pid").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    time.sleep(0.1)
-    process.send_signal(number)
-    process.communicate(timeout=30)
-    assert process.returncode == 128 + number and has_ended(int((uncork.bin / "pid").read_text()))
-
-
-@pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_before_the_first_run_is_one_line_and_its_status(
-    uncork: Uncork, number: signal.Signals, tmp_path: Path,
+def test_a_signal_ends_the_client_that_runs_or_is_asked_which_words_there_are(
+    misbehave: Misbehave, number: signal.Signals, asked: bool,
 ) -> None:
-    """While the client is asked which words there are."""
-    marker = tmp_path / "pid"
+    uncork = misbehave('echo $$ > "$STATE/pid"; exec sleep 600')
+    marker, fake = uncork.bin / "pid", uncork.bin / "uncork-client"
     marker.touch()
-    for name in ("uncork-client", "uncork-server"):
-        fake = tmp_path / "bin" / name
-        fake.parent.mkdir(exist_ok=True)
+    if asked:
         fake.write_text(f"#!/bin/sh\necho $$ > {marker}\nexec sleep 600\n")
-        fake.chmod(0o755)
-    process = Uncork(tmp_path / "bin", uncork.results).start("run", "place=free", *SHORT)
+    process = uncork.start("run", "place=free", *SHORT)
     while not marker.read_text() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(number)
     stderr = process.communicate(timeout=30)[1]
-    assert (process.returncode, stderr) == (128 + number, f"uncork: {SIGNALS[number]}\n")
-    assert has_ended(int(marker.read_text()))
+    assert process.returncode == 128 + number and has_ended(int(marker.read_text()))
+    assert stderr == f"uncork: {SIGNALS[number]}\n" or not asked
 
 
 def test_a_signal_that_is_ignored_ends_nothing(uncork: Uncork) -> None:

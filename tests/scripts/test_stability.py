@@ -18,8 +18,10 @@ import pytest
 
 from conftest import ROOT
 from suite.base.client import Client, client_list
-from suite.commands import COMMANDS, ENVIRONMENT, EXIT, formats_known, parser_make
+from suite.commands import COMMANDS, ENVIRONMENT, EXIT, parser_make
 from suite.observe.metrics import METRICS
+from suite.present.comparison import FORMATS
+from suite.present.tables import RENDERERS
 from suite.present.tables.mail import STYLES
 from suite.result.checks import SCHEMA
 from suite.scenario.scenario import HISTOGRAMS, PARTS, PICTURES, TOP, Scenario, part_keys
@@ -106,7 +108,7 @@ def scenario_list() -> str:
 
 def formats_list() -> str:
     return table(["kind", "names"], [
-        ["formats", code(f"--{name}" for name in formats_known())],
+        ["formats", code(f"--{name}" for name in (*RENDERERS, *FORMATS))],
         ["styles of `uncork paste`", code(STYLES)], ["pictures", code(PICTURES)],
         ["histograms", code(HISTOGRAMS)]])
 

@@ -247,9 +247,9 @@ def test_a_block_in_any_mail_is_the_same_and_a_changed_digit_is_found(
 def test_what_is_no_block_is_refused(tmp_path, capsys):
     (tmp_path / "mail").write_text("base: nothing\nnew: nothing either\n")
     assert "no block of uncork paste in it" in refused("verify", tmp_path / "mail", NODELAY)
-    with pytest.raises(UsageError, match="no such file"):
+    with pytest.raises(UsageError, match="No such file"):
         command_run(verify, capsys, tmp_path / "none", NODELAY)
-    with pytest.raises(UsageError, match="is a folder: the file with the block comes first"):
+    with pytest.raises(UsageError, match="Is a directory: the file with the block comes first"):
         command_run(verify, capsys, NODELAY, tmp_path / "mail")
 
 

@@ -78,14 +78,6 @@ class Vocabulary:
     words: dict[str, dict[str, Any]]
 
     @property
-    def version(self) -> str:
-        return str(self.document.get("uncork", "unknown"))
-
-    @property
-    def revision(self) -> str:
-        return str(self.document.get("revision", "unknown"))
-
-    @property
     def run_words(self) -> tuple[str, ...]:
         return tuple(key for key, word in self.words.items() if word.get("scope") == "run")
 

@@ -35,18 +35,8 @@ class Unreachable(Failure):
 
 
 class Signalled(KeyboardInterrupt):
-    """A signal that ends this program as Ctrl-C does; the argument is its number."""
-
-
-class Interrupted(UncorkError):
-    """A signal ended this program: exit status 128 + its number. kept: the end of the text."""
-
-    def __init__(self, signalled: KeyboardInterrupt, kept: str = "") -> None:
-        import signal  # slow to import; most starts do not need it
-        number = signalled.args[0] if isinstance(signalled, Signalled) else signal.SIGINT
-        super().__init__(("interrupted" if number == signal.SIGINT
-                          else f"ended by {signal.Signals(number).name}") + kept)
-        self.status = 128 + number
+    """A signal that ends this program as Ctrl-C does; the argument is its number. Its notes, as
+    those of Ctrl-C, say what is kept."""
 
 
 @contextlib.contextmanager

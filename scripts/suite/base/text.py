@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Text for a terminal: ASCII, no colour, no tabs. Formats that a command can print."""
 
-import importlib
+import pkgutil
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 GAP = "  "
@@ -17,22 +17,21 @@ def say(text: str) -> None:
         print(f"uncork: {text}", file=sys.stderr, flush=True)
 
 
-def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "",
-                   longest: int | None = None) -> list[str]:
-    """`label  text` lines, with the text wrapped beside its label. A label of more than longest
-    characters gets a line of its own."""
-    column = max((len(label) for label, _ in pairs if not longest or len(label) <= longest),
-                 default=0)
+def labelled_lines(pairs: Sequence[tuple[str, str]], width: int, indent: str = "") -> list[str]:
+    """`label  text` lines, with the text wrapped beside its label."""
+    column = max((len(label) for label, _ in pairs), default=0)
     beside, lines = " " * (len(indent) + column + len(GAP)), []
     for label, text in pairs:
         first = f"{indent}{label.ljust(column)}{GAP}"
-        if len(label) > column:
-            lines.append(f"{indent}{label}")
-            first = beside
         lines += textwrap.wrap(text, max(width, len(beside) + 20), initial_indent=first,
                                subsequent_indent=beside, break_on_hyphens=False,
                                break_long_words=False) or [first.rstrip()]
     return lines
+
+
+def block(head: str, pairs: Iterable[tuple[str, str]]) -> str:
+    """A head, and below it labels with their texts."""
+    return "\n".join([head, *labelled_lines([*pairs], terminal_width(100), GAP)])
 
 
 def terminal_width(most: int = 1000) -> int:
@@ -53,8 +52,6 @@ class Format(NamedTuple):
     means: str
     metrics: bool = True
 
-    @property
-    def render(self) -> Callable[..., str]:
-        """render() of the module, which is imported now and not for help."""
-        render: Callable[..., str] = importlib.import_module(self.module).render
-        return render
+    def render(self, *shown: object) -> str:
+        """Calls render() of the module, which is imported now and not for help."""
+        return str(pkgutil.resolve_name(f"{self.module}:render")(*shown))

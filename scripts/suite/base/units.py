@@ -62,12 +62,9 @@ class Scale(NamedTuple):
 def scale_choose(values: Iterable[float], unit: str) -> Scale:
     """The largest prefix in which at least half of the values, zeros left out, are 1 or more."""
     sizes = sorted(abs(value) for value in values if value and math.isfinite(value))
-    middle = sizes[len(sizes) // 2] if sizes else 0.0
-    prefixes = UNIT_PREFIXES[unit]
-    for factor, name in prefixes:
-        if middle >= factor * (1 - 1e-9):
-            return Scale(factor, name)
-    return Scale(*(prefixes[-1] if sizes else next(p for p in prefixes if p[0] == 1.0)))
+    middle = sizes[len(sizes) // 2] if sizes else 1.0
+    scales = [Scale(*prefix) for prefix in UNIT_PREFIXES[unit]]
+    return next((one for one in scales if middle >= one.factor * (1 - 1e-9)), scales[-1])
 
 
 def number_text(value: float, digits: int = 3) -> str:

@@ -14,6 +14,7 @@ import pkgutil
 import re
 import textwrap
 import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -22,19 +23,18 @@ from suite.base.errors import UsageError, nearest_hint
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from suite.base.text import Format
-
 TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 EXIT: str = TABLES.pop("exit")
 TEXTS: dict[str, str] = TABLES.pop("texts")
 ENVIRONMENT: dict[str, str] = TABLES.pop("environment")
 NO_COMMANDS = ("help", "--help", "--version")  # arguments in the place of a command
-# What other modules have: choices of options, and what a help text or a word of a command names.
+# What other modules have: choices of options, formats, and what a help text or a word names.
 NAMED = {
     "of": "suite.scenario.scenario:HISTOGRAMS", "unit": "suite.present.hgrm:HGRM_UNITS",
     "style": "suite.present.tables.mail:STYLES", "on": "suite.base.lab_words:LAB_HOSTS",
     "pictures": "suite.scenario.scenario:PICTURES", "sizes": "suite.scenario.scenario:SIZES",
     "quick_limits": "suite.measure.words:QUICK_LIMITS",
+    "tables": "suite.present.tables:RENDERERS", "tools": "suite.present.comparison:FORMATS",
 }
 
 
@@ -49,7 +49,7 @@ class Command(NamedTuple):
     parts: Mapping[str, Command] = {}
     takes: str = ""
     exclusive: Sequence[Sequence[str]] = ()
-    formats: str = ""
+    formats: Sequence[str] = ()
     own: Mapping[str, str] = {}
     in_order: bool = False
 
@@ -73,6 +73,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)
+        self.register("type", "result", result_folder)
 
     def print_help(self, file: Any = None) -> None:
         """Overrides the method of argparse, which from Python 3.12 on says nothing if it cannot
@@ -99,13 +100,6 @@ def result_folder(text: str) -> Path:
     return result_find(path)
 
 
-def formats_known(kind: str = "comparisons") -> Mapping[str, Format]:
-    """The formats of tables, or of comparisons, which have those of other tools too."""
-    from suite.present.comparison import FORMATS
-    from suite.present.tables import RENDERERS
-    return RENDERERS | FORMATS if kind == "comparisons" else RENDERERS
-
-
 class Texts(dict[str, str]):
     """TEXTS, and as text what NAMED has, which is imported when a help text names it."""
 
@@ -126,12 +120,11 @@ def arguments_add(parser: argparse.ArgumentParser, command: Command) -> None:
             options["default"] = []  # else argparse requires it
         if "choices" in options:
             options["choices"] = pkgutil.resolve_name(NAMED[options["choices"]])
-        if options.get("type") == "result":
-            options["type"] = result_folder
         groups.get(names, parser).add_argument(*names.split(), **options)
     if command.formats:
         style = parser.add_mutually_exclusive_group()
-        for name, one in formats_known(command.formats).items():
+        for name, one in chain.from_iterable(
+                pkgutil.resolve_name(NAMED[kind]).items() for kind in command.formats):
             style.add_argument(f"--{name}", dest="format", action="store_const", const=name,
                                help=one.means)
 
@@ -142,6 +135,7 @@ def parser_make(name: str) -> Parser:
     parser = Parser(prog=f"uncork {name}", description=command.help,
                     epilog=(f"\n{command.examples}\n" if command.examples else "") + exits,
                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.set_defaults(own=command.own)
     arguments_add(parser, command)
     if command.parts:
         parts = parser.add_subparsers(dest="part", metavar="|".join(command.parts), required=True)

@@ -146,10 +146,9 @@ def step_run(work: Bisection) -> Judged:
     """Judges the revision in the worktree `step`, and notes and reports it."""
     commit, subject = git(work.folder / "step", "log", "-1", "--format=%h %s").split(" ", 1)
     verdict, why = revision_judge(work, f"{len(work.steps) + 1:02}-{commit}")
-    outcome = "skipped" if verdict == SKIP else verdict
-    work.steps.append(f"{commit}  {outcome:7}  {subject}: {why}")
+    work.steps.append(f"{commit}  {verdict:4}  {subject}: {why}")
     file_write(work.results / "steps.txt", "".join(f"{line}\n" for line in work.steps))
-    say(f"{commit} {outcome}: {why}")
+    say(f"{commit} {verdict}: {why}")
     return verdict, why
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from suite.base.client import claim_names, claim_path, client_open
-from suite.base.errors import Failure, Interrupted, UsageError
+from suite.base.errors import Failure, UsageError
 from suite.base.process import SUITE, process_run
-from suite.base.text import labelled_lines, say, terminal_width
+from suite.base.text import block, say
 from suite.base.units import counted_text
 from suite.decide import replays
 from suite.decide.expressions import claim_parse, claims_check
@@ -99,8 +99,7 @@ def uncork_claims_list(options: argparse.Namespace) -> None:
                                      for claim in one.scenario.claims)),
                 ("here", one.text),
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
-        lines = labelled_lines(rows, terminal_width(100), "  ")
-        print(one.scenario.name, *lines, "", sep="\n")
+        print(block(one.scenario.name, rows), end="\n\n")
     able = [one for one in planned if one.able]
     print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in "
           f"{time_text(able)}")
@@ -128,7 +127,8 @@ def claim_run(arguments: Sequence[str], kept: str) -> int:
     try:
         status = process_run([*SUITE, "run", *arguments], "", FOREVER_S, stderr=None).returncode
     except KeyboardInterrupt as signalled:
-        raise Interrupted(signalled, f": {kept}") from None
+        signalled.add_note(kept)
+        raise
     if not 0 <= status < 128:  # a signal ended it, or its shell
         raise Failure(kept)
     return status

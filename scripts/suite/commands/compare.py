@@ -12,7 +12,6 @@ from pathlib import Path
 from suite.base.errors import Failure, UsageError
 from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
-from suite.commands import COMMANDS
 from suite.decide.claims import ClaimVerdict, claims_decide
 from suite.decide.comparison import build, sides
 from suite.decide.comparison.differences import refusals_check
@@ -57,7 +56,7 @@ def comparisons_build(matrices: Sequence[Matrix], asked: Arguments,
 
 
 def uncork_compare(options: argparse.Namespace) -> int:
-    asked = arguments_sort(options.results, options.words, COMMANDS["compare"].own, pair=True)
+    asked = arguments_sort(options.results, options.words, options.own, pair=True)
     tool = FORMATS.get(options.format)
     if tool and "columns" in asked.own and not tool.metrics:
         raise UsageError(f"--{options.format} always has the same metrics: "
@@ -89,7 +88,7 @@ def uncork_compare(options: argparse.Namespace) -> int:
 # ---- uncork paste and verify ----
 
 def uncork_paste(options: argparse.Namespace) -> None:
-    asked = arguments_sort(options.results, options.words, COMMANDS["paste"].own, pair=True)
+    asked = arguments_sort(options.results, options.words, options.own, pair=True)
     axis, every = sides.declared_read(asked.own, len(asked.folders))
     matrices = [matrix_load(folder) for folder in asked.folders]
     blocks = [block_lines(one, options.style, options.utf8)
@@ -103,11 +102,9 @@ def uncork_paste(options: argparse.Namespace) -> None:
 def mail_read(name: str) -> str:
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except FileNotFoundError:
-        raise UsageError(f"{name}: no such file") from None
-    except IsADirectoryError:
-        raise UsageError(
-            f"{name}: is a folder: the file with the block comes first, then RESULTS") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise UsageError(f"{name}: {error.strerror}: the file with the block comes first, then "
+                         "RESULTS") from None
     return parse.mail_text(data)
 
 

@@ -127,24 +127,22 @@ class Line:
         return {one["name"]: one for one in self.vocabulary.document.get("changes", ())}
 
     def words(self) -> Candidates:
-        """`key=` of the known words, without those that the line has already."""
-        given = {text.partition("=")[0] for text in self.before} - {"not"}
-        return {f"{key}=": means for key, (means, _) in self.known.items() if key not in given}
-
-    def values_of_last(self) -> Candidates:
-        """Candidates for the last word, `key=value`, where value may be a list, or words."""
-        key, _, value = self.last.partition("=")
+        """`key=` of the known words, without those that the line has already, or `key=value`, where
+        the value may be a list, or words."""
+        key, equals, value = self.last.partition("=")
+        if not equals:
+            given = {text.partition("=")[0] for text in self.before} - {"not"}
+            return {f"{key}=": means for key, (means, _) in self.known.items() if key not in given}
         if not self.reads_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
-            found = inner.values_of_last() if "=" in value else inner.words()
-            return {f"{key}={name}": means for name, means in found.items()}
+            return {f"{key}={name}": means for name, means in inner.words().items()}
         head, comma, _ = value.rpartition(",")
         return {f"{key}={head}{comma}{name}": means for name, means in self.known[key][1].items()
                 if name not in head.split(",")}
 
     def offered(self, *kinds: str) -> Candidates:
         """The names of these kinds: of an argument as help has it, or of a word of the command
-        itself (`own` in commands.toml). In small letters, what is no kind is a name."""
+        itself (`own` in commands.toml). What is no kind, in small letters, is a name."""
         of_kind: Mapping[str, Callable[[], Candidates]] = {
             "SCENARIO": lambda: named(client.scenario_names(), "scenario"),
             "RESULT": results, "RESULTS": results,
@@ -207,11 +205,9 @@ def command_candidates(command: str, before: Sequence[str], last: str) -> Candid
         return {}
     place = min(len(before), len(places) - 1)
     kinds = re.findall(r"[\w=]+", str(places[place].metavar))
-    line = Line(command, before, last)
-    if "=" in last and ("WORD=VALUE" in kinds or line.reads_result and "WORD" in kinds):
-        return line.values_of_last()
     behind = any("=" not in text for text in before[place:])
-    return line.offered(*(kind for kind in kinds if not (behind and kind in ONCE)))
+    return Line(command, before, last).offered(
+        *(kind for kind in kinds if not (behind and kind in ONCE)))
 
 
 def program_candidates(program: str, before: Sequence[str], last: str) -> Candidates:
@@ -223,12 +219,12 @@ def program_candidates(program: str, before: Sequence[str], last: str) -> Candid
     takers = [one["name"] for one in options if one["value"].strip()[:1].isupper()]
     if program == "uncork-server" or (before and before[-1] in takers):
         return {}
-    return line.values_of_last() if "=" in last else line.words()
+    return line.words()
 
 
 def candidates_of(line: str) -> Candidates:
-    program, *typed = line_split(line) or [""]
-    *before, last = typed or [""]
+    program, *words = line_split(line) or [""]
+    *before, last = words or [""]
     if Path(program).name in client.BINARIES:
         found = program_candidates(Path(program).name, before, last)
     elif not before or before == ["help"]:

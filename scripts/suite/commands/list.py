@@ -13,7 +13,7 @@ from suite.base import ROOT, client, grouped
 from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.lab_words import RATE_UNITS
 from suite.base.runner_words import TARGET
-from suite.base.text import labelled_lines, terminal_width
+from suite.base.text import block
 from suite.base.units import size_text
 from suite.base.words import words_text
 from suite.observe.metrics import METRICS
@@ -24,28 +24,23 @@ from suite.result.record import ENDS
 from suite.scenario.scenario import TOP, Key, part_keys, scenario_load
 from suite.scenario.subject import programs_read
 
-WIDTH_MAX = 100
 READING = ROOT / "docs" / "reading.md"  # explains signs and terms, in tables of two columns
 BOUND_MAX = 2**40  # a larger bound is not printed: it only keeps a number from overflowing
-NAME_MOST = 28  # a longer name has a line of its own
 # the tables of a scenario
 SCENARIO_PARTS = {
     "fixed": '[fixed]: words that all cells have, write = "cork"',
     "sweep": '[sweep]: words that vary, write = ["nodelay", "cork"]; a cell is one combination',
     "run": "[run]: how all cells are run: rounds, duration, baseline",
-    "origin": "[origin]: who published the claims, where, and what was measured there; "
-              "uncork claims",
-    "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K", '
-           'message = "15x2"; arm = ["small", "large"] under [sweep], or arm=small,large on the '
-           "command line, chooses them; where [fixed] or [sweep] has the same word, the arm wins",
+    "origin": "[origin]: who published the claims, where, and what was measured; uncork claims",
+    "arm": '[[arm]]: a name and words that belong together: name = "small", sndbuf = "64K"; '
+           "arm=NAME,... chooses them, and they win over the same words in [fixed] and [sweep]",
     "published": "[[published]]: a figure that others measured: words, metric, value, from",
     "claim": "[[claim]]: a sentence (says) and the comparison of metrics that decides it (that); "
              "a published claim has a kind; uncork check",
     "answer": "[[answer]]: a question (asks); the answer is which value of word is best by metric, "
               "among cells with the words of where; uncork table prints the answer first",
     "table": "[table]: rows, columns, and gain or best",
-    "picture": "[[picture]]: kind, metric or of, x, name, size, title, note, points; "
-               "uncork plot",
+    "picture": "[[picture]]: a picture that uncork plot and uncork report draw",
 }
 SPELLED = {  # units of numbers that are typed with a suffix: the suffixes, largest first
     "duration": {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1},
@@ -63,11 +58,6 @@ class Entry(NamedTuple):
     names: Sequence[str]
     means: str
     rows: Sequence[tuple[str, str]] = ()
-
-
-def block(head: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A head and below it rows, each a name with a text."""
-    return "\n".join([head, *labelled_lines([*rows], terminal_width(WIDTH_MAX), "  ", NAME_MOST)])
 
 
 def joined(*texts: str | None) -> str:
@@ -95,16 +85,15 @@ def bounds_text(word: Mapping[str, Any]) -> str:
 
 
 def word_entry(word: Mapping[str, Any]) -> Entry:
-    key, default, is_of_run = word["key"], word["default"], word["scope"] == "run"
-    values = joined(", ".join(word.get("choices", word.get("names", ()))), bounds_text(word))
+    key, default = word["key"], word["default"]
     takes = ["lists a,b"] * word["lists"] + ["ranges a..b"] * word["ranges"]
     rows = {"default": default or "none", "takes": joined(*takes),
-            "each end": ", ".join(f"{end}.{key}" for end in ENDS if word["ends"]),
-            "for": "the whole run (uncork run only)" if is_of_run else ""}
-    return Entry("Words for all cells together (uncork run only)" if is_of_run else
-                 "Words (key=default; each end: client., server. or proxy. may precede the key)",
-                 f"{key}=", [f"{key}={default or ''}", key],
-                 joined(word["help"], values, "each end" if word["ends"] else ""),
+            "each end": ", ".join(f"{end}.{key}" for end in ENDS if word["ends"])}
+    return Entry("Words (key=default; each end: client., server. or proxy. may precede the key)",
+                 f"{key}=", [f"{key}={default or ''}", key], joined(
+                     word["help"], ", ".join(word.get("choices", word.get("names", ()))),
+                     bounds_text(word), "each end" if word["ends"] else "",
+                     "for the whole run (uncork run only)" if word["scope"] == "run" else ""),
                  [row for row in rows.items() if row[1]])
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 from suite.base import ROOT
@@ -15,7 +16,7 @@ from suite.base.errors import Failure, UsageError, nearest_hint
 from suite.base.installation import BUILD_HINT
 from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import TARGET, target_of
-from suite.base.text import labelled_lines, terminal_width
+from suite.base.text import block, terminal_width
 from suite.base.words import words_split, words_text
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
@@ -60,10 +61,9 @@ def program_rows(program: subject.Program) -> list[tuple[str, str]]:
 
 
 def uncork_subjects(options: argparse.Namespace) -> None:
-    programs, width = subject.programs_read(), terminal_width(100)
-    print(subject.definitions_text(programs) if options.json else
-          "\n\n".join("\n".join([f"{one.kind}={name}", *labelled_lines(
-              program_rows(one), width, "  ")]) for name, one in programs.items()))
+    programs = subject.programs_read()
+    print(subject.definitions_text(programs) if options.json else "\n\n".join(
+        block(f"{one.kind}={name}", program_rows(one)) for name, one in programs.items()))
 
 
 def uncork_setup(options: argparse.Namespace) -> int:
@@ -126,19 +126,6 @@ def subject_words(name: str, command: Sequence[str]) -> str:
     return f"{name} protocol={protocol} op={operation}:4K{' security=gnutls' if tls else ''}"
 
 
-def words_and_command(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    count = 0
-    while count < len(texts) and texts[count] != "--" and (
-            "=" in texts[count] or texts[count].startswith("-")
-            or texts[count - 1:count] == ["--json"]):
-        count += 1
-    command = list(texts[count:])
-    command = command[1:] if command[:1] == ["--"] else command
-    if not command:
-        raise UsageError("nothing to run: uncork exec [override=more:64] -- COMMAND")
-    return list(texts[:count]), command
-
-
 def environment_of_user() -> dict[str, str]:
     """The environment without the folder that scripts/uncork adds to PYTHONPATH."""
     kept = dict(os.environ)
@@ -150,13 +137,12 @@ def environment_of_user() -> dict[str, str]:
 
 def uncork_exec(options: argparse.Namespace) -> None:
     """Becomes uncork-exec, which runs COMMAND: the exit status is that of COMMAND."""
-    words, command = words_and_command(options.command)
-    if options.json is not None:
-        words += ["--json", *filter(None, [options.json])]
-    if name := subject_name(command):
-        words += ["--subject", subject_words(name, command)]
+    given = [] if options.json is None else ["--json", *filter(None, [options.json])]
+    command = [*dropwhile(lambda text: "=" in text or text.startswith("-"), options.command)]
+    if command and (name := subject_name(command)):
+        given += ["--subject", subject_words(name, command)]
     program = client_place().folder / "uncork-exec"
     try:
-        os.execve(program, [program.name, *words, "--", *command], environment_of_user())
+        os.execve(program, [program.name, *given, *options.command], environment_of_user())
     except OSError as error:
         raise Failure(f"{program}: {error.strerror}: {BUILD_HINT}") from None

@@ -9,7 +9,6 @@ from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.text import say, terminal_width
 from suite.base.words import Arguments, arguments_sort, names_split, words_text
-from suite.commands import COMMANDS
 from suite.decide.claims import claims_decide, claims_status
 from suite.observe.frame import Cell, Matrix, matrix_load
 from suite.observe.histogram import Histogram
@@ -26,12 +25,11 @@ from suite.result.files import file_write, output_folder
 from suite.scenario.scenario import TableLayout
 
 
-def matrix_asked(command: str, options: argparse.Namespace) -> tuple[Matrix, Arguments]:
+def matrix_asked(options: argparse.Namespace) -> tuple[Matrix, Arguments]:
     """The selected cells of one result, and the arguments that ask for them."""
-    own = COMMANDS[command].own
-    asked = arguments_sort(options.results, options.words, own)
+    asked = arguments_sort(options.results, options.words, options.own)
     matrix = matrix_load(options.results, asked.own.get("margin"))
-    return matrix_narrow(matrix, asked.words, own), asked
+    return matrix_narrow(matrix, asked.words, options.own), asked
 
 
 # ---- uncork table ----
@@ -50,7 +48,7 @@ def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
 
 
 def uncork_table(options: argparse.Namespace) -> None:
-    matrix, asked = matrix_asked("table", options)
+    matrix, asked = matrix_asked(options)
     layout = table_asked(asked.own, matrix.result.scenario.table)
     text = document_text(table_document(matrix, layout), options.format)
     say(left_out_text(matrix, asked.words))
@@ -65,7 +63,7 @@ def uncork_show(options: argparse.Namespace) -> None:
 
 
 def uncork_check(options: argparse.Namespace) -> int:
-    matrix, asked = matrix_asked("check", options)
+    matrix, asked = matrix_asked(options)
     verdicts = claims_decide(matrix)
     if matrix.result.scenario.claims and not verdicts:
         raise UsageError(
@@ -114,15 +112,14 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
 
 
 def uncork_export(options: argparse.Namespace) -> None:
-    if options.output == "-":
-        whole = matrix_load(options.results)
-        cell = cell_choose(whole, options.words, "export -o -")
-        found = histograms_find(whole, [cell], options.of)
-        print(hgrm_text(found[cell.name], options.unit), end="")
-        return
-    matrix, asked = matrix_asked("export", options)
-    cells = [*matrix.cells.values()]
+    matrix, asked = matrix_asked(options)
+    cells, alone = [*matrix.cells.values()], options.output == "-"
+    if alone:
+        cells = [cell_choose(matrix, options.words, "export -o -")]
     histograms = histograms_find(matrix, cells, options.of)
+    if alone:
+        print(hgrm_text(histograms[cells[0].name], options.unit), end="")
+        return
     say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
     folder = Path(options.output) if options.output else output_folder(options.results) / "hgrm"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from suite.base import client, grouped
 from suite.base.by_hand import TIMER
-from suite.base.errors import Failure, Interrupted, UsageError, error_in, nearest_hint
+from suite.base.errors import Failure, UsageError, error_in, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
 from suite.base.units import counted_text, value_text
@@ -93,15 +93,15 @@ def record_figure(document: JsonObject) -> str:
 
 
 def journal_run(targets: Targets, journal: files.Journal) -> None:
-    """Runs what is left. Interrupted has the command that resumes it."""
+    """Runs what is left. A note of an interruption has the command that resumes it."""
     try:
         with MatrixProgress(journal, sys.stderr, record_figure) as watch:
             matrix_run(targets, journal, watch, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
-        raise Interrupted(
-            signalled, f": {total - left} of {total} runs are kept in "
-            f"{path_text(journal.folder)}; to go on: {resume_command()}") from None
+        signalled.add_note(f"{total - left} of {total} runs are kept in "
+                           f"{path_text(journal.folder)}; to go on: {resume_command()}")
+        raise
 
 
 def intervals_are_wide(folder: Path) -> bool:
@@ -198,14 +198,14 @@ def resume_command() -> str:
 
 @contextlib.contextmanager
 def full_disk_explained() -> Iterator[None]:
-    """If no space is left for a file of the result, Failure says how to resume."""
+    """If no space is left for a file of the result, a note says how to resume."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise Failure(f"{error.filename}: {error.strerror}: what is stored is kept; when there is "
-                      f"space, to go on: {resume_command()}") from None
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.add_note("what is stored is kept; when there is space, to go on: "
+                           + resume_command())
+        raise
 
 
 def uncork_run(options: argparse.Namespace) -> None:
@@ -273,9 +273,8 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                   targets: Targets) -> files.Journal:
     """The result to write, with its first files; prints what runs where."""
     hosts, mine = hosts_collect(targets, planned.plan)
-    vocabulary = planned.vocabulary
     programs = Programs(builds_read(targets.local, planned.plan), targets.identities(),
-                        vocabulary.document.get("homepage"), programs_used(
+                        planned.vocabulary.document.get("homepage"), programs_used(
                             cell.words for cell in planned.plan.runnable
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},

@@ -92,7 +92,8 @@ def builds_read(client: Client, plan: Plan) -> dict[str, Build]:
     """The client's own build and the others of a plan, by the value of build=."""
     found = {}
     for value, other in {THIS: client, **clients_of(client, plan)}.items():
-        vocabulary = client_list(other)
-        found[value] = Build("" if value == THIS else str(other.folder), vocabulary.revision,
-                             build_digest(other), vocabulary.version)
+        listed = client_list(other).document
+        found[value] = Build("" if value == THIS else str(other.folder),
+                             listed.get("revision", "unknown"), build_digest(other),
+                             listed.get("uncork", "unknown"))
     return found
