@@ -28,7 +28,7 @@ from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
 from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
-from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
+from suite.measure.host_facts import builds_read, hosts_collect
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, selectors_check
 from suite.measure.progress import MatrixProgress, round_text
@@ -41,7 +41,7 @@ from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.files import Journal, result_find
-from suite.result.machine import Facts
+from suite.result.machine import Facts, disturbed_text
 from suite.result.plan import Boots, Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
 from suite.scenario.scenario import Scenario
@@ -75,7 +75,7 @@ def answers_check(client: Client, vocabulary: Vocabulary, scenario: Scenario, pa
 
 
 def header_say(planned: Planned, journal: Journal, machine: Sequence[str]) -> None:
-    """Prints machine, plan and folder. The line of a resumed run comes first."""
+    """Prints what disturbs the machine, plan and folder. The line of a resumed run comes first."""
     plan = journal.plan
     runs = session_left(plan, journal.done)
     total, folder = session_total(plan), path_text(journal.folder)
@@ -321,7 +321,9 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     try:
         seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
         journal.begin(replace(scenario, run=scenario.run | seed), hosts)
-        header_say(planned, journal, [*hosts_header(hosts[mine]), *changed])
+        disturbed = disturbed_text(hosts[mine]["doctor"])
+        header_say(planned, journal, [
+            f"doctor: {disturbed}: see uncork doctor" if disturbed else "", *changed])
     except BaseException:
         journal.close()
         raise

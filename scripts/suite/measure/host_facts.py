@@ -14,7 +14,6 @@ from suite.base.runner_words import LOCAL, TARGET, THIS, build_of, target_of
 from suite.doctor.checks import findings_collect
 from suite.doctor.finding import CellWords, finding_document
 from suite.places.targets import Targets
-from suite.result.machine import disturbed_text
 from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
 
@@ -66,20 +65,6 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
                "findings": [finding_document(*named) for named in findings.items()]}]
     hosts[mine] |= {"runner": runner_facts(), "doctor": doctor}
     return hosts, mine
-
-
-def hosts_header(facts: Mapping[str, Any]) -> list[str]:
-    """A line about the runner's machine, and one about what disturbs it, if anything does."""
-    cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
-    parts = [
-        facts.get("distribution"),
-        " ".join(str(facts[key]) for key in ("system", "kernel") if key in facts),
-        " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
-        kind if kind != "none" else None,
-    ]
-    disturbed = disturbed_text(facts["doctor"])
-    return [", ".join(str(part) for part in parts if part),
-            *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]
 
 
 def clients_of(client: Client, plan: Plan) -> dict[str, Client]:

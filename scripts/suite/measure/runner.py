@@ -1,10 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs a schedule: one record for each run, whatever happens.
-
-A batch is one cell, or all cells of a round where a target is booted for them. `uncork-client
---batch` reads its lines and prints its records (places/batch.py). With timer=hyperfine, hyperfine
-starts the client, which writes its record into a file. A run that hangs, crashes or leaves a torn
-record gets a record of status `failed`.
+"""Runs a schedule. A batch is one cell, or all cells of a round where a target is booted for them.
+A run that hangs, crashes or leaves a torn record gets a record of status `failed`.
 """
 
 import contextlib
