@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The list of all checks, and how they run. Their names stay: --json and hosts.json have them."""
 
+import contextlib
 import sys
+import time
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from suite.doctor import kernel, load, network, processor
-from suite.doctor.facts import SystemFacts, facts_collect
+from suite.doctor.facts import COUNTERS, SystemFacts
 from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
 Check = Callable[[SystemFacts], Finding]
@@ -65,7 +69,12 @@ def findings_make(facts: SystemFacts) -> dict[str, Finding]:
 
 def findings_collect(words: CellWords, watch_s: float) -> dict[str, Finding]:
     """Checks this machine and watches its counters for watch_s. Without Linux all is `unknown`."""
-    if sys.platform == "linux":
-        return findings_make(facts_collect(words, watch_s))
-    unknown = Finding(Status.UNKNOWN, f"the doctor checks Linux only, and this is {sys.platform}")
-    return {check.__name__: unknown for check in checks_for(words)}
+    if sys.platform != "linux":
+        why = f"the doctor checks Linux only, and this is {sys.platform}"
+        return {check.__name__: Finding(Status.UNKNOWN, why) for check in checks_for(words)}
+    facts, before = SystemFacts(Path("/"), words), {}
+    for path in COUNTERS:
+        with contextlib.suppress(Unknown):
+            before[path] = facts.text(path)
+    time.sleep(watch_s)
+    return findings_make(replace(facts, before=before))
