@@ -14,10 +14,6 @@ from suite.doctor.finding import CellWords, Finding, Status, Unknown
 
 Check = Callable[[SystemFacts], Finding]
 
-def on_loopback(words: CellWords) -> bool:
-    return True in words.tcp_is_local()
-
-
 # The most serious first: findings are shown in this order, each by the name of its function.
 CHECKS: tuple[Check, ...] = (
     processor.emulation, kernel.kernel_debug, kernel.tracers, load.load, load.steal, load.cpu_quota,
@@ -31,7 +27,8 @@ CHECKS: tuple[Check, ...] = (
 # for the checks that concern some planned cells only
 CONCERNS: dict[Check, Callable[[CellWords], bool]] = {
     **dict.fromkeys((network.congestion, network.loopback_queue, network.loopback_mtu,
-                     network.loopback_offloads, network.firewall), on_loopback),
+                     network.loopback_offloads, network.firewall),
+                    lambda words: True in words.tcp_is_local()),
     processor.cpus: lambda words: words.has("place", "apart"),
     kernel.io_uring: lambda words: words.has("engine", "ring") or words.has(
         "write reply_write read", "uring"),
