@@ -9,7 +9,7 @@ from suite.base.errors import Failure, UsageError
 from suite.base.runner_words import TARGET, target_of
 from suite.base.text import terminal_width
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
+from suite.doctor.finding import CellWords, Finding, Status, findings_documents, findings_text
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import LocalTargets, targets_require
@@ -29,7 +29,6 @@ def main(options: argparse.Namespace) -> None:
         lacks = Finding(Status.DISTURBS, str(error), "the run does not begin")
         findings = {TARGET: lacks} | findings
     if options.json:
-        documents = [finding_document(name, finding) for name, finding in findings.items()]
-        print(json.dumps({"findings": documents}, indent=1))
+        print(json.dumps({"findings": findings_documents(findings)}, indent=1))
     else:
         print(findings_text(findings, options.all, terminal_width(100)), end="")

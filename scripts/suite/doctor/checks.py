@@ -43,24 +43,23 @@ CONCERNS: dict[Check, Callable[[CellWords], bool]] = {
 }
 
 
-def checks_for(words: CellWords) -> list[Check]:
-    return [check for check in CHECKS
-            if words.unplanned or check not in CONCERNS or CONCERNS[check](words)]
-
-
-def finding_make(check: Check, facts: SystemFacts) -> Finding:
-    """The finding of a check; `unknown`, with a reason, where a fact is missing or malformed."""
-    try:
-        return check(facts)
-    except Unknown as error:
-        return Finding(Status.UNKNOWN, str(error))
-    except (ValueError, IndexError, KeyError) as error:
-        return Finding(Status.UNKNOWN, f"not understood: {type(error).__name__}: {error}")
+def checks_for(words: CellWords) -> dict[str, Check]:
+    return {check.__name__: check for check in CHECKS
+            if words.unplanned or check not in CONCERNS or CONCERNS[check](words)}
 
 
 def findings_make(facts: SystemFacts) -> dict[str, Finding]:
-    """The findings of all checks that concern the planned cells, by name, by their status."""
-    found = {check.__name__: finding_make(check, facts) for check in checks_for(facts.words)}
+    """The findings of all checks that concern the planned cells, by name, by their status:
+    `unknown`, with a reason, where a fact is missing or malformed."""
+    found = {}
+    for name, check in checks_for(facts.words).items():
+        try:
+            found[name] = check(facts)
+        except Unknown as error:
+            found[name] = Finding(Status.UNKNOWN, str(error))
+        except (ValueError, IndexError, KeyError) as error:
+            why = f"not understood: {type(error).__name__}: {error}"
+            found[name] = Finding(Status.UNKNOWN, why)
     return dict(sorted(found.items(), key=lambda named: list(Status).index(named[1].status)))
 
 
@@ -68,7 +67,7 @@ def findings_collect(words: CellWords, watch_s: float) -> dict[str, Finding]:
     """Checks this machine and watches its counters for watch_s. Without Linux all is `unknown`."""
     if sys.platform != "linux":
         why = f"the doctor checks Linux only, and this is {sys.platform}"
-        return {check.__name__: Finding(Status.UNKNOWN, why) for check in checks_for(words)}
+        return dict.fromkeys(checks_for(words), Finding(Status.UNKNOWN, why))
     facts, before = SystemFacts(Path("/"), words), {}
     for path in COUNTERS:
         with contextlib.suppress(Unknown):

@@ -12,7 +12,7 @@ from suite.base.installation import PROGRAMS
 from suite.base.process import first_line
 from suite.base.runner_words import LOCAL, TARGET, THIS, build_of, target_of
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import CellWords, finding_document
+from suite.doctor.finding import CellWords, findings_documents
 from suite.places.targets import Targets
 from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
@@ -61,9 +61,8 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     for target in reversed(answers):
         hosts |= host_facts(answers[target], target)
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
-    doctor = [{"unix_ns": time.time_ns(),
-               "findings": [finding_document(*named) for named in findings.items()]}]
-    hosts[mine] |= {"runner": runner_facts(), "doctor": doctor}
+    doctor = {"unix_ns": time.time_ns(), "findings": findings_documents(findings)}
+    hosts[mine] |= {"runner": runner_facts(), "doctor": [doctor]}
     return hosts, mine
 
 
