@@ -31,7 +31,7 @@ from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, selectors_check
-from suite.measure.progress import MatrixProgress, round_text
+from suite.measure.progress import round_text
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_run, signals_handle
 from suite.measure.words import scenario_choose
@@ -121,8 +121,7 @@ def record_figure(document: JsonObject) -> str:
 def journal_run(targets: Targets, journal: Journal) -> None:
     """Runs what is left. Interrupted has the command that resumes it."""
     try:
-        with MatrixProgress(journal, sys.stderr, record_figure) as watch:
-            matrix_run(targets, journal, watch, intervals_are_wide)
+        matrix_run(targets, journal, record_figure, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         raise Interrupted(

@@ -31,9 +31,8 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. figure: the text for a record on a
-    terminal. total: the number of runs, to which until= may add. failures: lines that are not
-    written yet."""
+    """begin() comes before every batch, end() after every run. figure: as of matrix_run(). total:
+    the number of runs, to which until= may add. failures: lines that are not written yet."""
 
     journal: Journal
     stream: TextIO

@@ -5,6 +5,7 @@ A run that hangs, crashes or leaves a torn record gets a record of status `faile
 
 import contextlib
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -116,11 +117,12 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
         journal.extend(wanted)
 
 
-def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
+def matrix_run(targets: Targets, journal: Journal, figure: Callable[[JsonObject], str],
                is_wide: Callable[[Path], bool]) -> None:
-    """Runs what is left, and stores each record before it waits for the next."""
+    """Runs what is left, and stores each record before it waits for the next. figure: the text for
+    a record on a terminal."""
     plan, number_of_round = journal.plan, None
-    with Labs() as labs:
+    with Labs() as labs, MatrixProgress(journal, sys.stderr, figure) as progress:
         for batch in matrix_batches(journal, progress, is_wide):
             first = batch[0]
             target = target_of(first.cell.words)
