@@ -30,7 +30,7 @@ from suite.doctor.finding import (
     Finding,
     Status,
     Unknown,
-    finding_document,
+    findings_documents,
     findings_text,
     texts_read,
 )
@@ -285,8 +285,7 @@ def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path
     findings = findings_make(facts_make(tmp_path, {}))
     assert [name for name, found in findings.items()
             if found.status is not FINE] == ["realtime_throttle"]
-    assert not disturbed_text([{"findings": [finding_document(name, found)
-                                             for name, found in findings.items()]}])
+    assert not disturbed_text([{"findings": findings_documents(findings)}])
 
 
 def test_what_cannot_be_read_is_unknown_and_never_fine(tmp_path: Path) -> None:

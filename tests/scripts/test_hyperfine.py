@@ -115,20 +115,17 @@ def test_without_hyperfine_nothing_runs_and_the_package_is_named(
     assert not uncork.results.exists()
 
 
-@pytest.mark.parametrize(("script", "says"), [
-    ("echo hyperfine 1.12.0", "hyperfine is 1.12.0, and 1.13 or newer is needed"),
-    *((script, "hyperfine --version prints") for script in (
-        "echo garbage", "printf '\\377\\376'", "exit 3", "exec sleep 600")),
-])
+@pytest.mark.parametrize("script", ["echo hyperfine 1.12.0", "echo garbage",
+                                    "printf '\\377\\376'", "exit 3", "exec sleep 600"])
 def test_a_hyperfine_that_is_too_old_or_another_program_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str,
 ) -> None:
     program = tmp_path / "hyperfine"
     program.write_text(f"#!/bin/sh\n{script}\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr("suite.measure.hyperfine.VERSION_LIMIT_S", 1)
-    with pytest.raises(Failure, match=f"timer=hyperfine: {says}"):
+    with pytest.raises(Failure, match="hyperfine --version prints '.*', and 1.13 or newer is"):
         version_read()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,12 +189,9 @@ def test_a_wrong_not_is_refused(binaries: Client, text: str, says: str) -> None:
     assert says in message and message.startswith("not=") or says == "not a word"
 
 
-def test_a_scenario_excludes_too(binaries: Client, tmp_path: Path) -> None:
-    path = tmp_path / "scene.toml"
-    path.write_text('exclude = ["write=cork place=free"]\n[sweep]\n'
-                    'place = ["together", "free"]\nwrite = ["nodelay", "cork"]\n')
-    plan = plan_make(Targets(binaries), scenario_load(path), path, []).plan
-    assert len(plan.cells) == 3
+def test_a_scenario_excludes_too(binaries: Client) -> None:
+    scene = replace(SCENE, exclude=("write=cork place=free", "write=more"))
+    assert len(plan_of(binaries, scenario=scene).cells) == 5
 
 
 def test_a_cell_leaves_a_word_that_it_does_not_use_out_of_its_name(binaries: Client) -> None:
@@ -245,20 +243,16 @@ def test_wrong_words_are_refused_in_one_line(binaries: Client, words: list[str],
     assert says in refused(binaries, *words)
 
 
-def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(binaries: Client) -> None:
-    message = refused(binaries, scenario=Scenario("x", sweep={"write": ("cork", "writv")}))
-    assert "writv" in message
-    with pytest.raises(UsageError, match=r"^scene.toml: \[sweep\] write: .*writev"):
-        plan_make(Targets(binaries), Scenario("x", sweep={"write": ("cork", "writv")}),
-                  Path("scene.toml"), [])
-    with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] rounds: .*\[run\]"):
-        plan_make(Targets(binaries), Scenario("x", fixed={"rounds": "3"}), Path("scene.toml"), [])
-    with pytest.raises(UsageError, match=r"^scene.toml: \[fixed\] write: .*\[sweep\]"):
-        plan_make(Targets(binaries), Scenario("x", fixed={"write": "cork,more"}),
-                  Path("scene.toml"), [])
-    with pytest.raises(UsageError, match=r"^scene.toml: \[run\] not: .*exclude"):
-        plan_make(Targets(binaries), Scenario("x", run={"not": "write=cork"}), Path("scene.toml"),
-                  [])
+@pytest.mark.parametrize("tables, says", [
+    ({"sweep": {"write": ("cork", "writv")}}, r"\[sweep\] write: .*writev"),
+    ({"fixed": {"rounds": "3"}}, r"\[fixed\] rounds: .*\[run\]"),
+    ({"fixed": {"write": "cork,more"}}, r"\[fixed\] write: .*\[sweep\]"),
+    ({"run": {"not": "write=cork"}}, r"\[run\] not: .*exclude"),
+])
+def test_a_wrong_word_of_a_scenario_is_named_with_file_and_key(
+        binaries: Client, tables: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=f"^scene.toml: {says}"):
+        plan_make(Targets(binaries), Scenario("x", **tables), Path("scene.toml"), [])
 
 
 def test_a_plan_written_as_a_scenario_is_the_same_plan(binaries: Client, tmp_path: Path) -> None:

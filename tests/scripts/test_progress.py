@@ -73,7 +73,7 @@ def test_nothing_is_drawn_and_no_thread_is_started_while_a_run_is_under_way(
         for number in range(3):
             terminal.read()
             watch.begin(run_of(number))
-            assert f"{number}/3" in (drawn := terminal.read()) and f"write=w{number}" in drawn
+            assert f"{number} of 3" in (drawn := terminal.read()) and f"write=w{number}" in drawn
             time.sleep(QUIET_S)
             assert (terminal.read(), threading.active_count()) == ("", before)
             watch.end(run_of(number), {"status": "unsupported"})
@@ -122,7 +122,7 @@ def test_a_line_of_a_terminal_is_as_wide_as_it_and_covers_the_line_before(
         watch.begin(run_of(0))
         watch.begin(run_of(10**80))
     _, short, _, long, last = filter(None, terminal.read().split("\r"))
-    assert short.rstrip() == "0/2, round 1 of 1: write=w0"
+    assert short.rstrip() == "round 1 of 1: 0 of 2 runs done: write=w0"
     assert (len(short), len(long), last) == (79, 79, " " * 79)
 
 
@@ -135,4 +135,4 @@ def test_a_matrix_on_a_terminal_draws_once_for_each_run(uncork: Uncork, terminal
             text += terminal.read()
             time.sleep(0.01)
     assert process.returncode == 0
-    assert (text + terminal.read()).count("/6, ") == 6, text
+    assert (text + terminal.read()).count(" of 6 runs done") == 6, text

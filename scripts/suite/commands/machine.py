@@ -19,7 +19,7 @@ from suite.base.runner_words import TARGET, target_of
 from suite.base.text import block, terminal_width
 from suite.base.words import words_split, words_text
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import CellWords, Finding, Status, finding_document, findings_text
+from suite.doctor.finding import CellWords, Finding, Status, findings_documents, findings_text
 from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.lab import host_enter, lab_down, lab_status, lab_up
@@ -41,8 +41,7 @@ def uncork_doctor(options: argparse.Namespace) -> None:
         lacks = Finding(Status.DISTURBS, str(error), "the run does not begin")
         findings = {TARGET: lacks} | findings
     if options.json:
-        documents = [finding_document(name, finding) for name, finding in findings.items()]
-        print(json.dumps({"findings": documents}, indent=1))
+        print(json.dumps({"findings": findings_documents(findings)}, indent=1))
     else:
         print(findings_text(findings, options.all, terminal_width(100)), end="")
 

@@ -19,10 +19,9 @@ from suite.base.text import say
 from suite.base.units import counted_text, value_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
 from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
-from suite.measure.host_facts import builds_read, hosts_collect, hosts_header
+from suite.measure.host_facts import builds_read, hosts_collect
 from suite.measure.hyperfine import version_read
 from suite.measure.plan import Planned, plan_make, selectors_check
-from suite.measure.progress import MatrixProgress
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_run, signals_handle
 from suite.measure.words import scenario_choose
@@ -31,7 +30,7 @@ from suite.observe.metrics import METRICS, metric_find
 from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
-from suite.result.machine import Facts
+from suite.result.machine import Facts, disturbed_text
 from suite.result.plan import Plan, Programs
 from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
 from suite.scenario.scenario import Scenario
@@ -63,7 +62,7 @@ def answers_check(asked: client.Client, words: Mapping[str, object], scenario: S
 
 
 def header_say(planned: Planned, journal: files.Journal, machine: Sequence[str]) -> None:
-    """Prints plan and folder, the machine, and notes."""
+    """Prints plan and folder, what disturbs the machine, and notes."""
     plan = journal.plan
     runs, total = session_left(plan, journal.done), session_total(plan)
     cells, out = counted_text(len(plan.runnable), "cell"), len(plan.cells) - len(plan.runnable)
@@ -95,8 +94,7 @@ def record_figure(document: JsonObject) -> str:
 def journal_run(targets: Targets, journal: files.Journal) -> None:
     """Runs what is left. A note of an interruption has the command that resumes it."""
     try:
-        with MatrixProgress(journal, sys.stderr, record_figure) as watch:
-            matrix_run(targets, journal, watch, intervals_are_wide)
+        matrix_run(targets, journal, record_figure, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         signalled.add_note(f"{total - left} of {total} runs are kept in "
@@ -284,7 +282,9 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     try:
         seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
         journal.begin(replace(scenario, run=scenario.run | seed), hosts)
-        header_say(planned, journal, [*hosts_header(hosts[mine]), *changed])
+        disturbed = disturbed_text(hosts[mine]["doctor"])
+        header_say(planned, journal, [
+            f"doctor: {disturbed}: see uncork doctor" if disturbed else "", *changed])
     except BaseException:
         journal.close()
         raise

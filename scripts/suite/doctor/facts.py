@@ -19,11 +19,10 @@ import resource
 import socket
 import struct
 import subprocess
-import time
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ IO_URING_SETUP, BPF = 425, {"x86_64": 321, "aarch64": 280, "riscv64": 280}
 PROG_NEXT_ID, PROG_FD = 11, 13  # commands of bpf(2)
 ATTRIBUTES_BYTES = 128  # room for union bpf_attr
 ETHTOOL_IOCTL = 0x8946
+NAMES = "proc/[0-9]*/comm"  # the names of all processes: proc_pid_comm(5)
 OFFLOADS = {"tso": 0x1E, "gso": 0x23, "gro": 0x2B}  # ETHTOOL_GTSO, GGSO, GGRO
 # nftables: subsystem 10; request and dump
 NETFILTER, RULES_GET, RULE_NEW, DUMP = 12, 0x0A07, 0x0A06, 0x301
@@ -51,10 +51,6 @@ def question(name: str) -> Iterator[None]:
         yield
     except (OSError, EOFError, zlib.error, subprocess.SubprocessError) as error:
         raise Unknown(f"{name}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def sysctl_path(name: str) -> str:
-    return f"proc/sys/{name.replace('.', '/')}"
 
 
 @dataclass(frozen=True)
@@ -93,17 +89,13 @@ class SystemFacts:
 
     def sysctl(self, name: str) -> str:
         """The value of a sysctl, with single blanks."""
-        return " ".join(self.text(sysctl_path(name)).split())
+        return " ".join(self.text(f"proc/sys/{name.replace('.', '/')}").split())
 
     def matching(self, pattern: str) -> dict[str, str]:
         """The texts of all files that match, by path."""
         paths = [str(path.relative_to(self.root)) for path in sorted(self.root.glob(pattern))]
         texts = zip(paths, map(self.find, paths), strict=True)
         return {path: text for path, text in texts if text is not None}
-
-    def processes(self) -> set[str]:
-        """The names of all processes: proc_pid_comm(5)."""
-        return set(self.matching("proc/[0-9]*/comm").values())
 
     def kernel_config(self) -> Mapping[str, str]:
         """The options of the running kernel, named without CONFIG_."""
@@ -184,17 +176,6 @@ def fields_read(text: str, separator: str = ":") -> dict[str, str]:
     """The values of `name: value` lines, by name; the first value where a name repeats."""
     parts = (line.partition(separator) for line in reversed(text.splitlines()))
     return {name.strip(): value.strip() for name, found, value in parts if found}
-
-
-def facts_collect(words: CellWords, watch_s: float) -> SystemFacts:
-    """The facts of this machine, after a watch of the counters."""
-    facts = SystemFacts(Path("/"), words)
-    before = {}
-    for path in COUNTERS:
-        with contextlib.suppress(Unknown):
-            before[path] = facts.text(path)
-    time.sleep(watch_s)
-    return replace(facts, before=before)
 
 
 def bpf(command: int, program: int) -> tuple[int, bytes]:

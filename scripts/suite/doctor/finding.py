@@ -64,9 +64,10 @@ class Unknown(Exception):
     """A fact that a check needs is missing. The text is the reason, in one line."""
 
 
-def finding_document(name: str, finding: Finding) -> dict[str, Any]:
-    """A finding for JSON (docs/record.md, "What the doctor finds"), without its empty texts."""
-    return {"name": name} | {key: value for key, value in asdict(finding).items() if value}
+def findings_documents(findings: Mapping[str, Finding]) -> list[dict[str, Any]]:
+    """Findings for JSON (docs/record.md, "What the doctor finds"), without their empty texts."""
+    return [{"name": name} | {key: value for key, value in asdict(finding).items() if value}
+            for name, finding in findings.items()]
 
 
 def findings_text(findings: Mapping[str, Finding], everything: bool, width: int) -> str:

@@ -5,7 +5,7 @@ import contextlib
 import resource
 
 from suite.base.units import counted_text, size_text
-from suite.doctor.facts import SystemFacts, sysctl_path
+from suite.doctor.facts import NAMES, SystemFacts
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 # Kconfig options: HEAVY slow every path down, some of them several times; LIGHT cost a little
@@ -69,9 +69,9 @@ def cpu_accounting(facts: SystemFacts) -> Finding:
 def tracers(facts: SystemFacts) -> Finding:
     """ptrace(2) of this process; strace(1), perf(1) and others; what ftrace traces now:
     Documentation/trace/ftrace.rst of Linux. A tracer that was found disturbs in any case."""
-    tracer, running = facts.fields("proc/self/status")["TracerPid"], facts.processes()
+    tracer, running = facts.fields("proc/self/status")["TracerPid"], facts.matching(NAMES)
     seen = [f"this process is traced by {tracer}"] if tracer != "0" else []
-    seen += [name for name in TRACER_PROCESSES if name in running]
+    seen += [name for name in TRACER_PROCESSES if name in running.values()]
     fixes, undos = [], []
     with contextlib.suppress(Unknown) if seen else contextlib.nullcontext():
         folder = next((folder for folder in TRACING
@@ -141,12 +141,13 @@ def huge_pages(facts: SystemFacts) -> Finding:
 
 def io_uring(facts: SystemFacts) -> Finding:
     """Whether io_uring_setup(2) is permitted; the sysctl: admin-guide/sysctl/kernel.rst."""
-    sysctl = "kernel.io_uring_disabled"
-    refusal, setting = facts.ring_refusal, facts.find(sysctl_path(sysctl)) or "0"
+    refusal = facts.ring_refusal
+    setting = facts.find("proc/sys/kernel/io_uring_disabled") or "0"
     if not refusal:
         return fine("io_uring is permitted")
     if setting != "0":
-        return disturbs("io_uring.off", f"io_uring is off ({sysctl}={setting})", now=setting)
+        return disturbs("io_uring.off", f"io_uring is off (kernel.io_uring_disabled={setting})",
+                        now=setting)
     if facts.fields("proc/self/status")["Seccomp"] == "0":
         return disturbs("io_uring.missing", f"io_uring is refused by the kernel ({refusal})")
     return disturbs("io_uring.filtered", f"io_uring is refused by a seccomp filter ({refusal})")

@@ -6,7 +6,7 @@ from itertools import product
 from pathlib import Path
 
 from suite.base.units import counted_text, number_text, percent_text
-from suite.doctor.facts import SystemFacts, fields_read
+from suite.doctor.facts import NAMES, SystemFacts, fields_read
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 LOAD_LEAST = 0.5  # runnable threads of others: on two CPUs two threads of a run cannot avoid them
@@ -104,7 +104,7 @@ def swap(facts: SystemFacts) -> Finding:
 
 def irqbalance(facts: SystemFacts) -> Finding:
     """irqbalance(1) moves interrupts to other CPUs every 10 s; loopback has none."""
-    if "irqbalance" not in facts.processes():
+    if "irqbalance" not in facts.matching(NAMES).values():
         return fine("no irqbalance")
     outside = facts.words.values("server") - {"own"} or facts.words.values("peer")
     return (disturbs if outside else note)("irqbalance", "irqbalance runs")

@@ -2,7 +2,7 @@
 """Checks of the path from socket to socket on this machine."""
 
 from suite.base.units import counted_text, size_text
-from suite.doctor.facts import SystemFacts, fields_read, sysctl_path
+from suite.doctor.facts import SystemFacts, fields_read
 from suite.doctor.finding import Finding, Unknown, disturbs, fine, note
 
 PACING = ("bbr",)  # tcp_bbr.c and its successors ask the stack to pace packets
@@ -51,7 +51,7 @@ def firewall(facts: SystemFacts) -> Finding:
     """Rules of nftables and iptables; tracking: nft(8), iptables(8), nf_conntrack-sysctl.rst."""
     tables = sorted({name for path in ("ip", "ip6")
                      for name in (facts.find(f"proc/net/{path}_tables_names") or "").split()})
-    tracked = int(facts.find(sysctl_path("net.netfilter.nf_conntrack_count")) or 0)
+    tracked = int(facts.find("proc/sys/net/netfilter/nf_conntrack_count") or 0)
     rules = 0
     try:
         # a question for rules would load a module: files say whether the kernel has nf_tables

@@ -37,22 +37,10 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
             f"takes rounds={stats.rounds_deciding(rows, paired)}"]
 
 
-def commands_by_hand(plan: Plan, targets: Targets) -> list[str]:
-    """A command for each cell that can run: cells of one lab together, other targets last."""
-    client = targets.local
-    folders = {value: str(build.folder) for value, build in clients_of(client, plan).items()}
-    cells = [cell.given if plan.seed is None else cell_in_round(cell, plan.seed, 1).given
-             for cell in plan.runnable]
-    here = [given for given in cells if target_of(given) == LOCAL]
-    lines = by_hand_lines(here, folders, plan.timer, client.server_options)
-    for given in cells:
-        lines += targets.target(given).by_hand(given) if target_of(given) != LOCAL else ()
-    return lines
-
-
 def plan_text(planned: Planned, targets: Targets) -> str:
-    """What `-n` prints: how much, how long, then every cell as a command."""
-    plan = planned.plan
+    """What `-n` prints: how much, how long, then every cell that can run as a command: cells of one
+    lab together, other targets last."""
+    plan, client = planned.plan, targets.local
     runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
     least = "at least " if plan.until else ""
     more = f" (until={plan.until}: at most {plan.rounds_max})" if plan.until else ""
@@ -68,7 +56,13 @@ def plan_text(planned: Planned, targets: Targets) -> str:
     if any(cell.words.get(ARRIVAL_SEED) == DRAWN for cell in plan.runnable):
         lines.append(f"# each round draws an {ARRIVAL_SEED} of its own; the commands have "
                      + ("the default" if plan.seed is None else "that of round 1"))
-    lines += commands_by_hand(plan, targets)
+    folders = {value: str(build.folder) for value, build in clients_of(client, plan).items()}
+    cells = [cell.given if plan.seed is None else cell_in_round(cell, plan.seed, 1).given
+             for cell in plan.runnable]
+    here = [given for given in cells if target_of(given) == LOCAL]
+    lines += by_hand_lines(here, folders, plan.timer, client.server_options)
+    for given in cells:
+        lines += targets.target(given).by_hand(given) if target_of(given) != LOCAL else ()
     lines += [f"# unsupported: {cell.name}: {cell.unsupported}"
               for cell in plan.cells if cell.unsupported is not None]
     return "\n".join(lines)

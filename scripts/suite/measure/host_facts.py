@@ -12,9 +12,8 @@ from suite.base.installation import PROGRAMS
 from suite.base.process import first_line
 from suite.base.runner_words import LOCAL, TARGET, THIS, build_of, target_of
 from suite.doctor.checks import findings_collect
-from suite.doctor.finding import CellWords, finding_document
+from suite.doctor.finding import CellWords, findings_documents
 from suite.places.targets import Targets
-from suite.result.machine import disturbed_text
 from suite.result.plan import Build, Plan
 from suite.result.record import ENDS
 
@@ -62,24 +61,9 @@ def hosts_collect(targets: Targets, plan: Plan) -> tuple[dict[str, Any], str]:
     for target in reversed(answers):
         hosts |= host_facts(answers[target], target)
     findings = findings_collect(CellWords(tuple(cell.words for cell in plan.cells)), DOCTOR_WATCH_S)
-    doctor = [{"unix_ns": time.time_ns(),
-               "findings": [finding_document(*named) for named in findings.items()]}]
-    hosts[mine] |= {"runner": runner_facts(), "doctor": doctor}
+    doctor = {"unix_ns": time.time_ns(), "findings": findings_documents(findings)}
+    hosts[mine] |= {"runner": runner_facts(), "doctor": [doctor]}
     return hosts, mine
-
-
-def hosts_header(facts: Mapping[str, Any]) -> list[str]:
-    """A line about the runner's machine, and one about what disturbs it, if anything does."""
-    cpus, kind = facts.get("cpus_online"), facts.get("virtualisation")
-    parts = [
-        facts.get("distribution"),
-        " ".join(str(facts[key]) for key in ("system", "kernel") if key in facts),
-        " x ".join(str(fact) for fact in (cpus, facts.get("cpu")) if fact),
-        kind if kind != "none" else None,
-    ]
-    disturbed = disturbed_text(facts["doctor"])
-    return [", ".join(str(part) for part in parts if part),
-            *([f"doctor: {disturbed}: see uncork doctor"] if disturbed else [])]
 
 
 def clients_of(client: Client, plan: Plan) -> dict[str, Client]:

@@ -25,8 +25,6 @@ from suite.result.plan import PlannedCell
 
 VERSION_LEAST = (1, 13)  # the first with -N
 VERSION_LIMIT_S = 10
-
-
 # words of cells in which hyperfine sees all processes, with this value if they are there
 ALL_SEEN = {**OWN_ENDS, "peer": None, TARGET: LOCAL, "lab": "off"}
 
@@ -54,11 +52,9 @@ def version_read() -> str:
         raise Failure(f"timer=hyperfine: hyperfine is missing: {setup_hint()}")
     printed = first_line([TIMER, "--version"], VERSION_LIMIT_S) or ""
     found = re.search(r"(\d+)\.(\d+)\S*", printed)
-    if not found:
-        raise Failure(f"timer=hyperfine: hyperfine --version prints {printed!r}")
-    if (int(found[1]), int(found[2])) < VERSION_LEAST:
-        raise Failure(f"timer=hyperfine: hyperfine is {found[0]}, and 1.13 or newer is needed: "
-                      f"{setup_hint()}")
+    if not found or (int(found[1]), int(found[2])) < VERSION_LEAST:
+        raise Failure(f"timer=hyperfine: hyperfine --version prints {printed!r}, and 1.13 or newer "
+                      f"is needed: {setup_hint()}")
     return found[0]
 
 

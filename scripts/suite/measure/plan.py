@@ -103,19 +103,16 @@ def arms_expand(client: Client, scenario: Scenario, path: Path | None, words: Wo
     return arms
 
 
-def rows_make(words: Words, arms: Arms) -> list[dict[str, str]]:
-    """The words of each combination of values, as given."""
+def rows_make(client: Client, words: Words, arms: Arms, excludes: Iterable[tuple[str, str]]
+              ) -> list[dict[str, str]]:
+    """The words of each combination of values, as given, if it matches no exclusion (text, where).
+    An exclusion of the shell must match a row."""
     values = {key: word.values for key, word in words.items() if word.role != "run"}
     count = math.prod(map(len, values.values()))
     if count > CELLS_MAX:
         raise UsageError(f"{count} cells are too many: at most {CELLS_MAX}")
-    rows = (dict(zip(values, row, strict=True)) for row in itertools.product(*values.values()))
-    return [row | arms.get(row.get(ARM, ""), {}) for row in rows]
-
-
-def rows_exclude(client: Client, rows: list[dict[str, str]],
-                 excludes: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """The rows that match no exclusion (text, where). One of the shell must match a row."""
+    given = (dict(zip(values, row, strict=True)) for row in itertools.product(*values.values()))
+    rows = [row | arms.get(row.get(ARM, ""), {}) for row in given]
     for text, where in excludes:
         selector = selector_expand(client, text, where)
         missing = next((key for key in selector if key not in rows[0]), None)
@@ -272,7 +269,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     excludes = [(text, f'{path}: exclude "{text}": ') for text in scenario.exclude]
     excludes += [(text, f'not="{text}": ') for text in nots]
     arms = arms_expand(client, scenario, path, words)
-    rows = rows_exclude(client, rows_make(words, arms), excludes)
+    rows = rows_make(client, words, arms, excludes)
     checked = rows_check(targets, rows, path)
     words, notes = unused_words_drop(client, vocabulary, rows, checked, words, arms)
     cells = cells_merge(rows, checked)

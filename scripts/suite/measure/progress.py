@@ -31,9 +31,8 @@ def round_text(number: int, last: int) -> str:
 
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. figure: the text for a record on a
-    terminal. total: the number of runs, to which until= may add. failures: lines that are not
-    written yet."""
+    """begin() comes before every batch, end() after every run. figure: as of matrix_run(). total:
+    the number of runs, to which until= may add. failures: lines that are not written yet."""
 
     journal: Journal
     stream: TextIO
@@ -70,12 +69,12 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
         if self.done:  # the mean time of a run until now; the header estimates it before
             mean_s = (time.monotonic() - self.started) / self.done
             left = f", {least}{clock_text(mean_s * (self.total - self.done))} left"
+        text = f"{state}: {self.done} of {least}{self.total} runs done{left}"
         words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
-        self.draw(f"{self.done}/{self.total}{left}, {state}: {words_text(words) or run.cell.name} "
+        self.draw(f"{text}: {words_text(words) or run.cell.name} "
                   f"{self.figures.get(run.cell.name, '')}")
         if run.round != self.round and not self.stream.isatty():
-            print(f"uncork: {state}: {self.done} of {least}{self.total} runs done{left}",
-                  file=self.stream, flush=True)
+            print(f"uncork: {text}", file=self.stream, flush=True)
         self.round = run.round
 
     def end(self, run: Run, record: dict[str, Any]) -> None:

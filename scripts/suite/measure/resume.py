@@ -61,11 +61,11 @@ def rounds_wanted(folder: Path, plan: Plan, is_wide: Callable[[Path], bool]) -> 
 
 def programs_named(programs: Programs) -> dict[str, str]:
     """What identifies each program that measured, by its name in messages."""
-    builds = {f"build={value}": build for value, build in programs.builds.items()}
-    return {**{name: f"{build.revision}, {build.digest}" for name, build in builds.items()},
-            **{f"target={value}": ", ".join(map(" ".join, facts.items()))
-               for value, facts in programs.targets.items()},
-            **programs.subjects}
+    named = {f"build={value}": f"{build.revision}, {build.digest}"
+             for value, build in programs.builds.items()}
+    named |= {f"target={value}": ", ".join(map(" ".join, facts.items()))
+              for value, facts in programs.targets.items()}
+    return {**named, **programs.subjects}
 
 
 def programs_changed(known: Programs, mine: Programs) -> str:

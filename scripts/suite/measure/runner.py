@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Runs a schedule: one record for each run, whatever happens.
-
-A batch is one cell, or all cells of a round where a target is booted for them. `uncork-client
---batch` reads its lines and prints its records (places/batch.py). With timer=hyperfine, hyperfine
-starts the client, which writes its record into a file. A run that hangs, crashes or leaves a torn
-record gets a record of status `failed`.
+"""Runs a schedule. A batch is one cell, or all cells of a round where a target is booted for them.
+A run that hangs, crashes or leaves a torn record gets a record of status `failed`.
 """
 
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -119,36 +116,38 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
         journal.extend(wanted)
 
 
-def matrix_run(targets: Targets, journal: Journal, progress: MatrixProgress,
+def matrix_run(targets: Targets, journal: Journal, figure: Callable[[JsonObject], str],
                is_wide: Callable[[Path], bool]) -> None:
-    """Runs what is left, and stores each record before it waits for the next."""
+    """Runs what is left, and stores each record before it waits for the next. figure: the text for
+    a record on a terminal."""
     plan, number_of_round = journal.plan, None
-    for batch in matrix_batches(journal, progress, is_wide):
-        first = batch[0]
-        target = target_of(first.cell.words)
-        if first.round != number_of_round:
-            number_of_round = first.round
-            targets.round_begin()
-        progress.begin(first)
-        options = list[str]()
-        if file := capture_file(first, plan):
-            (journal.folder / CAPTURES).mkdir(exist_ok=True)
-            options = ["--pcap", str((journal.folder / file).absolute())]
-        records = batch_run(
-            targets, [run.cell for run in batch], plan.timer, options,
-            facts_store=lambda facts, target=target: machines_merge(
-                journal.folder, host_facts(facts, target)),
-            log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
-        for number, record in records:
-            run = batch[number]
-            capture = record.get("client", {}).get("capture", {})
-            if "file" in capture:
-                capture["file"] = file  # in the result, so that the result can be moved
-            record["run"] = {  # docs/record.md, "What the runner adds"
-                "cell": run.cell.name, "label": run.label, "round": run.round,
-                "position": run.position, "session": plan.session.name}
-            journal.append(record)
-            progress.end(run, record)
+    with MatrixProgress(journal, sys.stderr, figure) as progress:
+        for batch in matrix_batches(journal, progress, is_wide):
+            first = batch[0]
+            target = target_of(first.cell.words)
+            if first.round != number_of_round:
+                number_of_round = first.round
+                targets.round_begin()
+            progress.begin(first)
+            options = list[str]()
+            if file := capture_file(first, plan):
+                (journal.folder / CAPTURES).mkdir(exist_ok=True)
+                options = ["--pcap", str((journal.folder / file).absolute())]
+            records = batch_run(
+                targets, [run.cell for run in batch], plan.timer, options,
+                facts_store=lambda facts, target=target: machines_merge(
+                    journal.folder, host_facts(facts, target)),
+                log=journal.folder / LOGS / f"round-{first.round}-position-{first.position}.log")
+            for number, record in records:
+                run = batch[number]
+                capture = record.get("client", {}).get("capture", {})
+                if "file" in capture:
+                    capture["file"] = file  # in the result, so that the result can be moved
+                record["run"] = {  # docs/record.md, "What the runner adds"
+                    "cell": run.cell.name, "label": run.label, "round": run.round,
+                    "position": run.position, "session": plan.session.name}
+                journal.append(record)
+                progress.end(run, record)
 
 
 def runs_seconds(runs: Sequence[Run], concurrent: bool = False) -> tuple[float, int]:
