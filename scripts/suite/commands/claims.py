@@ -116,9 +116,8 @@ def result_check(result: Path, planned: Planned) -> None:
     if as_published(scenario_load(result / files.SCENARIO)) != as_published(planned.scenario):
         raise UsageError(f"{planned.path} has changed since {result} was measured: choose another "
                          "folder with -o")
-    if planned.plan and not plan.is_same(planned.plan):
-        raise UsageError(f"{result} has another plan ({plan.difference(planned.plan)}): choose "
-                         "another folder with -o")
+    if planned.plan and (other := plan.difference(planned.plan)):
+        raise UsageError(f"{result} has another plan ({other}): choose another folder with -o")
 
 
 def claim_run(arguments: Sequence[str], kept: str) -> int:

@@ -87,9 +87,9 @@ def plan_continued(start: Start, folder: Path, plan: Plan) -> Plan:
     or of another boot; with more where that can be finished."""
     if changed := programs_changed(plan.programs, start.plan.programs):
         raise UsageError(f"{folder} was measured {changed}: choose another folder with -o")
-    if not plan.is_same(start.plan):
-        raise UsageError(f"{folder} has another plan ({plan.difference(start.plan)}): write its "
-                         "words, or choose another folder with -o")
+    if other := plan.difference(start.plan):
+        raise UsageError(f"{folder} has another plan ({other}): write its words, or choose another "
+                         "folder with -o")
     changed_boot = boot_changed(plan.session.boots, start.boots)
     if changed_boot and not start.more:
         raise UsageError(f"{folder} was measured on {changed_boot}: choose another folder with -o, "

@@ -160,12 +160,9 @@ class Plan(RunWords):
     def rounds_max(self) -> int:
         return self.rounds if self.until is None else self.rounds * UNTIL_TIMES
 
-    def is_same(self, other: Plan) -> bool:
-        """Whether another plan requests the same runs. Seeds count only if both have one."""
-        return self.as_requested(other.seed) == other.as_requested(self.seed)
-
-    def as_requested(self, seed: int | None) -> Plan:
-        """The plan as it was requested: without what machine, programs and sessions add."""
+    def requested(self, seed: int | None) -> Plan:
+        """The plan without what machine, programs and sessions add. seed: of another plan; only if
+        both have one it is a part of the request."""
         return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
                        seed=None if seed is None else self.seed,
                        programs=Programs(), sessions=())
@@ -185,10 +182,13 @@ class Plan(RunWords):
                 **({} if self.quick is None else {"quick": "--quick"})}
 
     def difference(self, other: Plan) -> str:
-        """What the two request differently: `there write=cork, here write=cork,more`."""
-        there, here = self.requested_words(), other.requested_words()
-        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)
-                and (key != "seed" or {key} <= there.keys() & here.keys())]
+        """What the two request differently: `there write=cork, here write=cork,more`; empty if both
+        request the same runs."""
+        plans = self.requested(other.seed), other.requested(self.seed)
+        if plans[0] == plans[1]:
+            return ""
+        there, here = (plan.requested_words() for plan in plans)
+        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)]
         if keys != ["baseline"] and "baseline" in keys:
             keys.remove("baseline")  # it follows from the others
         if keys:
