@@ -24,7 +24,6 @@ from suite.base.words import words_split, words_text
 from suite.measure.hyperfine import hyperfine_check
 from suite.measure.words import Word, Words, quick_apply, words_collect, words_expand
 from suite.places.lab import lab_refusal
-from suite.places.target import Target
 from suite.places.targets import Targets
 from suite.result.plan import Plan, PlannedCell, baseline_default, quick_text
 from suite.scenario.scenario import Scenario
@@ -129,39 +128,34 @@ def rows_make(client: Client, words: Words, arms: Arms, excludes: Iterable[tuple
 
 def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
                path: Path | None) -> list[Checked]:
-    """The answers for all rows, in order, each from the client of its build on its target."""
+    """The answers for all rows, in order, each from the client of its build on its target. They
+    have the words for the runner, and no addresses of ends that the runner starts."""
     for value in dict.fromkeys(map(runner.build_of, rows)):
         if value != runner.THIS:
             build_try(targets.local, value)
     targets.require(map(runner.target_of, rows))
-    rows_of = grouped((targets.target(row).client(row), number)
-                      for number, row in enumerate(rows))
+    numbers_of = grouped((targets.target(row).client(row), number)
+                         for number, row in enumerate(rows))
     addresses = [targets.target(row).planned_words(row) for row in rows]
     answers: dict[int, Checked] = {}
-    for client, mine in rows_of.items():
-        lines = [runner.line_for_client(rows[number], addresses[number]) for number in mine]
+    for client, numbers in numbers_of.items():
+        lines = [runner.line_for_client(rows[number], addresses[number]) for number in numbers]
         try:
-            answers |= zip(mine, client_check(client, lines), strict=True)
+            answers |= zip(numbers, client_check(client, lines), strict=True)
         except UsageError as error:
-            named = words_text(runner.words_for_runner(rows[mine[0]]))
+            named = words_text(runner.words_for_runner(rows[numbers[0]]))
             raise UsageError((f"{path}: " if path else "") + str(error)
                              + (f" ({named})" if named else "")) from None
-    return [answer_complete(targets.target(row), row, addresses[number], answers[number])
-            for number, row in enumerate(rows)]
-
-
-def answer_complete(target: Target, row: Mapping[str, str], addresses: Mapping[str, str],
-                    checked: Checked) -> Checked:
-    """The answer for a row, with the words for the runner, without the addresses of ends, and with
-    the reason why its target or lab cannot run it."""
-    words, own = runner.words_for_runner(row), {key: runner.OWN_ENDS[key] for key in addresses}
-    hidden = addresses if runner.words_for_client(row) else runner.DEFAULT_WORD | dict(addresses)
-    given = {key: value for key, value in checked.given.items() if key not in hidden}
-    used = checked.words | own | words
-    reasons = (checked.unsupported, target.unsupported(used), lab_refusal(used),
-               subject_refusal(used, runner.starts_from_here(used)))
-    return replace(checked, words=used, given=given | words,
-                   unsupported=next(filter(None, reasons), None))
+    for number, row in enumerate(rows):
+        answer, own, words = answers[number], addresses[number], runner.words_for_runner(row)
+        hidden = own if runner.words_for_client(row) else runner.DEFAULT_WORD | own
+        given = {key: value for key, value in answer.given.items() if key not in hidden}
+        used = answer.words | {key: runner.OWN_ENDS[key] for key in own} | words
+        reasons = (answer.unsupported, targets.target(row).unsupported(used), lab_refusal(used),
+                   subject_refusal(used, runner.starts_from_here(used)))
+        answers[number] = replace(answer, words=used, given=given | words,
+                                  unsupported=next(filter(None, reasons), None))
+    return [answers[number] for number in range(len(rows))]
 
 
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
