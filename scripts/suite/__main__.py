@@ -77,9 +77,8 @@ def errors_print(work: Callable[[], int]) -> int:
         return 1
     except OSError as error:
         name = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
-        where = f"{name}: " if name else ""
-        print(f"uncork: {where}{error.strerror or error}", *getattr(error, "__notes__", ()),
-              sep=": ", file=sys.stderr)
+        print("uncork", *filter(None, [name]), error.strerror or error,
+              *getattr(error, "__notes__", ()), sep=": ", file=sys.stderr)
         return 1
 
 

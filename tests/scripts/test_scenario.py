@@ -57,7 +57,7 @@ def test_a_shipped_scenario_names_words_and_metrics_that_there_are(path: Path, b
     vocabulary = client_list(binaries)
     words = words_collect(Targets(binaries), vocabulary, scenario, path, {})
     assert set(scenario.sweep) <= set(words)
-    answers_check(binaries, vocabulary, scenario, path)
+    answers_check(binaries, vocabulary.words, scenario, path)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

@@ -125,15 +125,6 @@ def subject_words(name: str, command: Sequence[str]) -> str:
     return f"{name} protocol={protocol} op={operation}:4K{' security=gnutls' if tls else ''}"
 
 
-def environment_of_user() -> dict[str, str]:
-    """The environment without the folder that scripts/uncork adds to PYTHONPATH."""
-    kept = dict(os.environ)
-    paths = kept.pop("PYTHONPATH", "").split(os.pathsep)
-    if others := [path for path in paths if path and Path(path) != ROOT / "scripts"]:
-        kept["PYTHONPATH"] = os.pathsep.join(others)
-    return kept
-
-
 def uncork_exec(options: argparse.Namespace) -> None:
     """Becomes uncork-exec, which runs COMMAND: the exit status is that of COMMAND."""
     given = [] if options.json is None else ["--json", *filter(None, [options.json])]
@@ -141,7 +132,10 @@ def uncork_exec(options: argparse.Namespace) -> None:
     if command and (name := subject_name(command)):
         given += ["--subject", subject_words(name, command)]
     program = client_place().folder / "uncork-exec"
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # with the modules of uncork
+    others = os.pathsep.join(path for path in paths if Path(path) != ROOT / "scripts")
     try:
-        os.execve(program, [program.name, *given, *options.command], environment_of_user())
+        os.execve(program, [program.name, *given, *options.command],
+                  os.environ | {"PYTHONPATH": others})
     except OSError as error:
         raise Failure(f"{program}: {error.strerror}: {BUILD_HINT}") from None
