@@ -215,7 +215,8 @@ def rows_frame(systems: Systems) -> pd.DataFrame:
 
 def rows_table(frame: pd.DataFrame, keys: Mapping[str, str], values: Sequence[str]) -> Table:
     """The values of each system beside the keys, which have these heads."""
-    beside = frame.pivot_table(values, [*keys, "that"], "system", "first", "", sort=False)
+    beside = frame.pivot_table(values, [*keys, "that"], "system", aggfunc="first", fill_value="",
+                               sort=False)
     groups = {head: {value: beside[value, head] for value in values}
               for head in frame["system"].unique()}
     return Table(text_columns({head: beside.index.get_level_values(key)

@@ -40,14 +40,14 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
     flat = [pd.json_normalize({**machine.facts, "doctor": findings_last(machine.inspections)}
                               ).iloc[0].map(lambda value: " ".join(str(value).split()))
             for machine in machines]
-    frame = pd.concat(flat, axis=1).fillna("")
+    frame = pd.DataFrame(flat).T.fillna("")
     differing = frame.nunique(axis=1) > 1
     frame = frame.loc[differing.sort_values(ascending=False, kind="stable").index]
     names, *facts = text_columns({"fact": frame.index} | {
         f"machine {number}": frame.iloc[:, number - 1] for number in range(1, len(flat) + 1)},
         left=True)
     return html.table_element(Table((names,), (Group("", tuple(facts)),),
-                               breaks=(int(differing.sum()),)))
+                                    breaks=(int(differing.sum()),)))
 
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
