@@ -126,6 +126,10 @@ def optimum_text(optimum: Optimum) -> str:
     median = units.value_text(optimum.medians[best], metric.unit)
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
+    if compared and compared.judged.verdict is Verdict.UNDECIDED:
+        needed = optimum.rounds.get(compared.reference, math.inf)
+        first += (f"; {needed:.0f} rounds would tell" if math.isfinite(needed) else
+                  f"; {stats.ROUNDS_ADVISED} rounds would not tell")
     whys = grouped((why, value) for value, why in optimum.left_out.items())
     others = [*others_texts(optimum), *(f"{why}: {', '.join(values)}"
                                         for why, values in whys.items()), advice_text(optimum)]

@@ -152,8 +152,10 @@ def tcp_frame(numbers: pd.DataFrame, sums: pd.DataFrame, timed: bool) -> pd.Data
     states, totals = ends_medians(numbers), ends_medians(sums)
     keys = dict.fromkeys(path.split(".")[1] for path in numbers if path.startswith("tcp_info."))
     return pd.DataFrame({
-        key: states.loc[f"tcp_info.{key}.median"] if key in TCP_STATES else
-        totals.loc[f"tcp_info.{key}.sum"] for key in keys if timed or not key.endswith("_ns")}).T
+        key: figures if key.endswith("_ns") else figures.map("{:.10g}".format, na_action="ignore")
+        for key in keys if timed or not key.endswith("_ns")
+        for figures in [states.loc[f"tcp_info.{key}.median"] if key in TCP_STATES else
+                        totals.loc[f"tcp_info.{key}.sum"]]}).T
 
 
 def regimes_frame(matrix: Matrix, cell: Cell, per_message: pd.DataFrame, metric: Metric
