@@ -268,7 +268,8 @@ def cells_alone(matrix: Matrix, words: Selection, metrics: Sequence[Metric]) -> 
     """The cells of a result as a new side without a base: for gates with a figure as limit."""
     cells = cells_select(matrix, words)
     side = Side(words_text(words), matrix, words)
-    allowed = metrics_allowed([[cell] for cell in cells], metrics)
-    notes = ([TIMES_INVALID] if len(allowed) < len(metrics) else []) + [*matrix.result.notes]
-    return Comparison(side, side, matrix.axes, allowed, tuple(
+    known = tuple(metric for metric in metrics if not metric.timed
+                  or not all(cell.emulated for cell in cells))
+    notes = ([TIMES_INVALID] if len(known) < len(metrics) else []) + [*matrix.result.notes]
+    return Comparison(side, side, matrix.axes, known, tuple(
         Row(cell.axes, None, cell) for cell in cells), Unit.ROUND, {}, (), tuple(notes))
