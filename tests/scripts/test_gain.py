@@ -28,6 +28,13 @@ def gain_of(matrix, metric, **words):
     return gain_build(matrix, cell, base, metric)
 
 
+def text_of(matrix, width=140, columns=()):
+    """The table of gains."""
+    asked = TableLayout((), columns, RATE.name)
+    layout = layout_choose(matrix, asked)
+    return table_text(summary_build(matrix, layout.metrics, asked.gain), layout, width)
+
+
 def test_a_gain_is_post_over_pre_within_each_round(replies):
     gain = gain_of(replies, RATE, transport="tcp", security="gnutls", reply_write="cork")
     fixed = next(iter(replies.cells)).partition(" transport")[0]
@@ -74,11 +81,8 @@ def test_a_cell_without_a_good_run_has_no_gain(replies):
 
 
 def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
-    folder = result_make.result_write(result_make.recipe_replies(rounds=2), tmp_path)
-    matrix = matrix_of(folder)
-    asked = TableLayout(gain=RATE.name)
-    layout = layout_choose(matrix, asked)
-    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
+    text = text_of(matrix_of(result_make.result_write(
+        result_make.recipe_replies(rounds=2), tmp_path)))
     line = next(line for line in text.splitlines() if line.startswith("tcp        plain     cork"))
     assert "%?" in line and "[" not in line
     assert "?          fewer than 6 shared rounds, or too few for so many rows: no verdict" in text
@@ -90,9 +94,7 @@ def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
     matrix = replace(replies, result=replace(replies.result, plan=plan),
                      cells={name: replace(cell, baseline=False)
                             for name, cell in replies.cells.items()})
-    asked = TableLayout(gain=RATE.name)
-    layout = layout_choose(matrix, asked)
-    text = table_text(summary_build(matrix, layout.metrics, asked.gain), layout, 140)
+    text = text_of(matrix)
     assert "no gain of messages_per_second: no cell shares a good round with a baseline" in text
     assert " pre " not in text and "+/-" in text
 
@@ -105,19 +107,14 @@ def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
 
 
 def test_baselines_over_the_columns_are_named_as_twice_run(replies):
-    asked = TableLayout((), ("reply_write",), RATE.name)
-    layout = layout_choose(replies, asked)
-    text = table_text(summary_build(replies, layout.metrics, asked.gain), layout, 200)
+    text = text_of(replies, 200, ("reply_write",))
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
 
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
     table = replies.result.scenario.table
-    assert (
-        table_asked(words_split([]), table).gain
-        == table_asked(words_split(["rows=security"]), table).gain
-        == RATE.name
-    )
+    for words in ([], ["rows=security"]):
+        assert table_asked(words_split(words), table).gain == RATE.name
     assert table_asked(words_split(["gain=time_per_message"]),
                        TableLayout()) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
