@@ -27,10 +27,11 @@ def gain_of(matrix, metric, **words):
     return gain_build(matrix, cell, metric)
 
 
-def gains_text(matrix, *columns):
-    """A table of the gains of a matrix."""
-    layout = layout_choose(matrix, TableLayout((), columns, RATE.name))
-    return table_text(summary_build(matrix, layout.metrics, RATE.name), layout, 200)
+def text_of(matrix, width=140, columns=()):
+    """The table of gains."""
+    asked = TableLayout((), columns, RATE.name)
+    layout = layout_choose(matrix, asked)
+    return table_text(summary_build(matrix, layout.metrics, asked.gain), layout, width)
 
 
 def test_a_gain_is_post_over_pre_within_each_round(replies):
@@ -79,8 +80,8 @@ def test_a_cell_without_a_good_run_has_no_gain(replies):
 
 
 def test_few_rounds_have_a_gain_without_an_interval(tmp_path):
-    folder = result_make.result_write(result_make.recipe_replies(rounds=2), tmp_path)
-    text = gains_text(matrix_of(folder))
+    text = text_of(matrix_of(result_make.result_write(
+        result_make.recipe_replies(rounds=2), tmp_path)))
     line = next(line for line in text.splitlines() if line.startswith("tcp        plain     cork"))
     assert "%?" in line and "[" not in line
     assert "?          fewer than 6 shared rounds, or too few for so many rows: no verdict" in text
@@ -92,7 +93,7 @@ def test_a_result_without_a_baseline_says_that_it_has_no_gain(replies):
     matrix = replace(replies, result=replace(replies.result, plan=plan),
                      cells={name: replace(cell, baseline=False)
                             for name, cell in replies.cells.items()})
-    text = gains_text(matrix)
+    text = text_of(matrix)
     assert "no gain of messages_per_second: no cell shares a good round with a baseline" in text
     assert " pre " not in text and "+/-" in text
 
@@ -105,17 +106,16 @@ def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
 
 
 def test_baselines_over_the_columns_are_named_as_twice_run(replies):
-    text = gains_text(replies, "reply_write")
+    text = text_of(replies, columns=("reply_write",))
+=======
+    text = text_of(replies, 200, ("reply_write",))
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
 
 
 def test_the_shell_chooses_of_which_metric_gains_are_shown_or_of_none(replies):
     table = replies.result.scenario.table
-    assert (
-        table_asked(words_split([]), table).gain
-        == table_asked(words_split(["rows=security"]), table).gain
-        == RATE.name
-    )
+    for words in ([], ["rows=security"]):
+        assert table_asked(words_split(words), table).gain == RATE.name
     assert table_asked(words_split(["gain=time_per_message"]),
                        TableLayout()) == TableLayout(gain="time_per_message")
     assert table_asked(words_split(["gain=off"]), table) == replace(table, gain=None)
