@@ -32,7 +32,7 @@ from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
     BETTER_COLOUR,
-    MIDDLE_COLOUR,
+    WHITE,
     WORSE_COLOUR,
     colour_of,
     grid_settings,
@@ -214,7 +214,7 @@ def luminance(colour):
 
 
 def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
-    assert colour_of(1.0, 2.0) == MIDDLE_COLOUR
+    assert colour_of(1.0, 2.0) == WHITE
     assert [colour_of(times, 8.0) for times in (1000.0, 0.001)] == [BETTER_COLOUR, WORSE_COLOUR]
     for step in range(-30, 31):
         colour = colour_of(8 ** (step / 30), 8.0)

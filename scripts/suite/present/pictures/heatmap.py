@@ -19,7 +19,7 @@ from suite.present.pictures.canvas import LETTER, Canvas, Sign
 from suite.scenario.scenario import Picture
 
 # Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
-BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
+BETTER_COLOUR, WORSE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # range of the factor that has the darkest colour
 COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
@@ -68,9 +68,7 @@ def colour_of(times: float | None, darkest: float) -> int:
         return ABSENT_COLOUR
     share = min(abs(math.log(times)) / math.log(darkest), 1.0)
     end = BETTER_COLOUR if times > 1 else WORSE_COLOUR
-    return int.from_bytes(bytes(
-        round(middle + (most - middle) * share)
-        for middle, most in zip(MIDDLE_COLOUR.to_bytes(3), end.to_bytes(3), strict=True)))
+    return int.from_bytes(bytes(round(255 + (part - 255) * share) for part in end.to_bytes(3)))
 
 
 def text_colour(colour: int) -> int:
