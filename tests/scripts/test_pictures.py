@@ -34,6 +34,7 @@ from suite.present.pictures.heatmap import (
     BETTER_COLOUR,
     WHITE,
     WORSE_COLOUR,
+    axes_choose,
     colour_of,
     grid_settings,
     text_colour,
@@ -146,6 +147,13 @@ def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
     assert "array rows[2] = ['together', 'apart']" in drawing.script
     assert "array columns[5] = ['nagle', 'cork'" in drawing.script
     assert cells_of(drawing)[3, 1] == "~"
+
+
+def test_rows_of_a_heat_map_have_all_words_of_the_baseline(nodelay):
+    plan = replace(nodelay.result.plan, baseline="place=together write=nodelay")
+    both = replace(nodelay, result=replace(nodelay.result, plan=plan))
+    assert axes_choose(both, None) == (("place", "write"), "")
+    assert axes_choose(both, "place") == (("write",), "place")
 
 
 def verdict_set(comparison, verdict, status=Status.OK):
