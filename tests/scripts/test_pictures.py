@@ -373,6 +373,12 @@ def test_pictures_of_few_and_many_cells_are_drawn(tmp_path, recipe, kinds):
 
 
 @needs_gnuplot
+def test_one_bar_of_a_count_that_was_the_same_in_every_run_is_drawn(nodelay, tmp_path):
+    name = next(name for name in nodelay.cells if name.endswith("write=cork"))
+    assert draw(replace(nodelay, cells={name: nodelay.cells[name]}), tmp_path, [asked("counts")])
+
+
+@needs_gnuplot
 def test_figures_names_and_reasons_are_in_the_text_of_a_picture(tmp_path, verdicts):
     for kind in ("heatmap", "forest"):
         draw(verdicts, tmp_path, [asked(kind)])
