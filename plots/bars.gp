@@ -4,9 +4,9 @@
 # axis), label_x (below the last panel), widest (characters of the longest name), value_columns
 # (characters of the longest figure, which is on the right).
 # Columns of name.dat: row, length of the bar, low, high, x of the sign of a bar, colour, the sign
-# (a break or an arrow), the figure, cell. A whole bar has an empty sign and still an x: gnuplot 5.4
-# crashes if all labels of a plot are at NaN. One block for each panel; if rounds is 1, one more for
-# each, with the value and the row of every round.
+# (a break or an arrow), the figure, cell. An empty sign has an x too, and so has a whisker that a
+# bar lacks: gnuplot 5.4 crashes if all labels of a plot are at NaN. One block for each panel; if
+# rounds is 1, one more for each, with the value and the row of every round.
 
 eval start(format, 18)
 set output name.".".format
@@ -47,8 +47,8 @@ do for [p = 1:panels] {
         set yrange [bars[p]:-1]
         unset ytics
         plot data index p-1 using (0):1:2:(0) with vectors nohead, \
-             "" index p-1 using 3:1:($4 >= $3 ? "[" : "") with labels center, \
-             "" index p-1 using 4:1:($4 >= $3 ? "]" : "") with labels center, \
+             "" index p-1 using (valid(3) ? $3 : 0):1:(valid(3) ? "[" : "") with labels center, \
+             "" index p-1 using (valid(4) ? $4 : 0):1:(valid(4) ? "]" : "") with labels center, \
              "" index p-1 using (1.02 * ends[p]):1:8 with labels left offset character 2,0, \
              "" index p-1 using (0):1:9 with labels right offset character -1,0
     } else {

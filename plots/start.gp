@@ -63,7 +63,7 @@ powers(low, step) = sprintf('%.9g, %.9g', 10.0**(step * floor(log10(low) / step)
 tics(axis, low, high, steep, most) = 'set '.axis.'tics ' \
     .(!steep ? sprintf('%.9g', round_down((high - low) / (most > 2.5 ? most / 2.5 : 1.0))) \
     : 3 * log10(high / low) > most ? powers(low, power_step(log10(high / low), most)) \
-    : '10; do for [e = -12:12] { set '.axis.'tics add (2 * 10.0**e, 5 * 10.0**e) }')
+    : powers(low, 1).'; do for [e = -12:12] { set '.axis.'tics add (2 * 10.0**e, 5 * 10.0**e) }')
 ratio_tics(axis, most) = tics(axis, ratio_low, ratio_high, ratio_steep, most) \
     .'; set '.axis.'range [ratio_low:ratio_high]; set format '.axis.' "%gx"; ' \
     .(ratio_steep ? 'set logscale '.axis : '')

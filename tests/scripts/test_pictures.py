@@ -32,8 +32,9 @@ from suite.present.pictures.forest import forest_draw
 from suite.present.pictures.gnuplot import IMAGE_FORMATS, drawing_write
 from suite.present.pictures.heatmap import (
     BETTER_COLOUR,
-    MIDDLE_COLOUR,
+    WHITE,
     WORSE_COLOUR,
+    axes_choose,
     colour_of,
     grid_settings,
     text_colour,
@@ -148,6 +149,13 @@ def test_the_axis_of_a_heat_map_may_be_that_of_the_baseline(nodelay):
     assert cells_of(drawing)[3, 1] == "~"
 
 
+def test_rows_of_a_heat_map_have_all_words_of_the_baseline(nodelay):
+    plan = replace(nodelay.result.plan, baseline="place=together write=nodelay")
+    both = replace(nodelay, result=replace(nodelay.result, plan=plan))
+    assert axes_choose(both, None) == (("place", "write"), "")
+    assert axes_choose(both, "place") == (("write",), "place")
+
+
 def verdict_set(comparison, verdict, status=Status.OK):
     """The comparison whose first row has this verdict and status, and its ratio as before."""
     row, name = comparison.rows[0], comparison.metrics[0].name
@@ -214,7 +222,7 @@ def luminance(colour):
 
 
 def test_colours_begin_at_white_and_text_can_be_read_on_all_of_them():
-    assert colour_of(1.0, 2.0) == MIDDLE_COLOUR
+    assert colour_of(1.0, 2.0) == WHITE
     assert [colour_of(times, 8.0) for times in (1000.0, 0.001)] == [BETTER_COLOUR, WORSE_COLOUR]
     for step in range(-30, 31):
         colour = colour_of(8 ** (step / 30), 8.0)
@@ -362,6 +370,12 @@ def test_pictures_of_few_and_many_cells_are_drawn(tmp_path, recipe, kinds):
     matrix = made(tmp_path, recipe)
     for kind in kinds:
         assert draw(matrix, tmp_path, [asked(kind)])
+
+
+@needs_gnuplot
+def test_one_bar_of_a_count_that_was_the_same_in_every_run_is_drawn(nodelay, tmp_path):
+    name = next(name for name in nodelay.cells if name.endswith("write=cork"))
+    assert draw(replace(nodelay, cells={name: nodelay.cells[name]}), tmp_path, [asked("counts")])
 
 
 @needs_gnuplot

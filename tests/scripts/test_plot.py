@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from answers import NODELAY, golden_check, matrix_of, refused, result_make, uncork
+from conftest import ROOT
 from drawn import draw, figure, made, needs_gnuplot, records_change
 from drawn_readers import blocks_of
 from suite.base.units import scale_choose
@@ -340,3 +341,24 @@ def test_no_text_has_a_word_of_colour(tmp_path):
     for drawing in draw(matrix_of(NODELAY), tmp_path, kinds):
         text = (tmp_path / f"{drawing.name}.txt").read_text()
         assert not re.search("blue|orange|grey|shaded|filled|hollow|colour", text), text
+
+
+@needs_gnuplot
+@pytest.mark.parametrize("steep", [False, True])
+def test_tics_of_a_template_are_round_few_and_never_none(tmp_path, steep):
+    ends = [(0.36, 1), (0.001, 1), (1, 1300), (0.1, 12), (0.9, 4.1), (6e-6, 2500)] if steep else [
+        (0.98, 1.02), (0.6, 1.05), (0, 3), (0, 126), (9.999, 10.001)]
+    asked = [(low, high, most) for low, high in ends for most in (1, 3, 9)]
+    prints = (f"print tics('x', {low}, {high}, {steep:d}, {most})\n" for low, high, most in asked)
+    (tmp_path / "tics.gp").write_text(
+        "name = ''; width = 960; height = 500; head = 0; foot = 0; set print '-'\n"
+        + (ROOT / "plots" / "start.gp").read_text() + "".join(prints))
+    done = subprocess.run(["gnuplot", "tics.gp"], cwd=tmp_path, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    for (low, high, most), said in zip(asked, done.stdout.splitlines(), strict=True):
+        begin, step = map(float, f"0,{said.split('tics ')[1]}".partition(";")[0].split(",")[-2:])
+        digits = (1, 2, 5) if "add" in said else (1,)
+        tics = [digit * begin * step**number for number in range(20) for digit in digits]
+        count = sum(low < 1.001 * tic and tic < 1.001 * high for tic in tics) if steep else (
+            (high - low) / step)
+        assert f"{step:.0e}"[0] in "125" and 1 <= count <= max(most, 2.5) + 1, said

@@ -11,8 +11,6 @@ from suite.present.pictures.bars import Bar, Panel, bars_drawing, bars_inside
 from suite.present.pictures.canvas import canvas_of
 from suite.scenario.scenario import Picture
 
-COUNT = Scale(1.0, "")
-
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """A picture for each combination of the axes other than that of the bars, by default the last.
@@ -28,7 +26,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     x = parts.picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
     inner, bar_names = bars_inside(matrix, x, canvas_of(picture).name_most)
     for page in parts.pages_divide(matrix, picture, "", inner):
-        panels = [Panel(metric.text, metric, COUNT, [
+        panels = [Panel(metric.text, metric, Scale(1.0, ""), [
             Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in page.cells])
             for metric, found in figures.items() if any(cell.name in found for cell in page.cells)]
         if panels:

@@ -21,9 +21,7 @@ from suite.scenario.scenario import Picture
 
 TEXT_COLUMNS = 56  # the length of an axis in text, in characters
 DOTS_BEYOND = 1.2  # a round above so many times the highest end of an interval is not drawn
-# Values that span more than this factor are on a logarithmic axis: a linear one would show low
-# values of a cost as 0. But it shows the plateau of a rate.
-STEEP_VALUES = 50
+STEEP_VALUES = 50  # a linear axis of more would show low costs as 0; it shows the plateau of a rate
 APART = 4.0  # smallest number / position of a word among numbers
 
 
@@ -138,9 +136,8 @@ def curve_drawing(curves: Curves, inner: tuple[str, ...]) -> parts.Drawing:
     series = [one._replace(cells=sorted(one.cells, key=curves.axis.at)) if any(
         cell.name in curves.figures for cell in one.cells) else one.absent(metric.timed)
         for one in page.series(inner, metric.text)]
-    words = [one.words for one in series]
-    base = words.index(page.matrix.baseline) + 1 if (
-        len(series) > 1 and page.matrix.baseline in words) else 0
+    base = next((number for number, one in enumerate(series, start=1)
+                 if len(series) > 1 and one.words == page.matrix.baseline), 0)
     floors = {curves.axis.at(cell): floor for cell in (series[base - 1].cells if base else ())
               if (floor := same_reach(page.matrix, cell, metric.name))}
     along = axis_settings(curves.axis, min(

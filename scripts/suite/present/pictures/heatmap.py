@@ -19,7 +19,7 @@ from suite.present.pictures.canvas import LETTER, Canvas, Sign
 from suite.scenario.scenario import Picture
 
 # Blue and orange differ for every kind of colour vision. White is between them; grey: no figure.
-BETTER_COLOUR, WORSE_COLOUR, MIDDLE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xFFFFFF, 0xE8E8E8
+BETTER_COLOUR, WORSE_COLOUR, ABSENT_COLOUR = 0x0072B2, 0xD55E00, 0xE8E8E8
 BLACK, WHITE = 0x000000, 0xFFFFFF
 DARKEST_LEAST, DARKEST_MOST = 1.1, 8.0  # range of the factor that has the darkest colour
 COLUMN_UNITS, COLUMN_LEAST = 130, 48  # the width of a column in units: wanted, needed
@@ -51,15 +51,16 @@ def tile_make(matrix: Matrix, cell: Cell, figure: Figure | None, metric: Metric)
     return Tile(judged_marked(text, judged), times, judged.verdict)
 
 
-def axes_choose(matrix: Matrix, x: str | None) -> tuple[str, str]:
-    """The axes of the rows and of the columns; "" for none. Rows are the axis of the baseline.
+def axes_choose(matrix: Matrix, x: str | None) -> tuple[tuple[str, ...], str]:
+    """The axes of the rows, and the axis of the columns or "". Rows are the axes of the baseline.
     Columns are x, else `message`, else the last axis of numbers, else the last axis."""
     versus = [axis for axis in matrix.axes if axis in matrix.baseline]
     rest = [axis for axis in matrix.axes if axis not in matrix.baseline]
     numbers = [axis for axis in rest if all(
         size_parse(cell.axes[axis]) for cell in matrix.cells.values())]
     across = x or ("message" if "message" in rest else "".join([*rest, *numbers][-1:]))
-    return "".join([axis for axis in [*rest, *versus] if axis != across][-1:]), across
+    down = tuple(axis for axis in versus if axis != across)
+    return down or tuple(axis for axis in rest if axis != across)[-1:], across
 
 
 def colour_of(times: float | None, darkest: float) -> int:
@@ -68,9 +69,7 @@ def colour_of(times: float | None, darkest: float) -> int:
         return ABSENT_COLOUR
     share = min(abs(math.log(times)) / math.log(darkest), 1.0)
     end = BETTER_COLOUR if times > 1 else WORSE_COLOUR
-    return int.from_bytes(bytes(
-        round(middle + (most - middle) * share)
-        for middle, most in zip(MIDDLE_COLOUR.to_bytes(3), end.to_bytes(3), strict=True)))
+    return int.from_bytes(bytes(round(255 + (part - 255) * share) for part in end.to_bytes(3)))
 
 
 def text_colour(colour: int) -> int:
@@ -91,9 +90,9 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     known = [max(tile.times, 1 / tile.times) for tile in tiles.values() if tile.times]
     darkest = min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
     down, across = axes_choose(matrix, parts.picture_axis(matrix, picture))
-    for page in parts.pages_divide(matrix, picture, metric.name, {down, across}):
-        found = {(cell.axes.get(down, ""), cell.axes.get(across, "")): tiles[cell.name]
-                 for cell in page.cells if cell.name in tiles}
+    for page in parts.pages_divide(matrix, picture, metric.name, {*down, across}):
+        found = {(" ".join(cell.axes[axis] for axis in down), cell.axes.get(across, "")):
+                 tiles[cell.name] for cell in page.cells if cell.name in tiles}
         if not found:
             continue
         rows, columns = (list(dict.fromkeys(place[index] for place in found)) for index in (0, 1))
@@ -101,7 +100,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
             len(parts.name_cut(row, page.canvas.name_most)) for row in rows)
         least = max(COLUMN_LEAST, 7.5 * max(len(tile.text) for tile in found.values()) + 4)
         drawings += [heatmap_drawing(
-            part, metric, down, across,
+            part, metric, " ".join(down), across,
             {row: [found.get((row, column), Tile()) for column in shown] for row in rows},
             shown, darkest) for part, shown in page.divide(
                 columns, lambda _: 1, int(room // least))]

@@ -367,8 +367,7 @@ def floor_signs(drawn: str, text: str, floors: Collection[float]) -> list[Sign]:
 
 
 def ratio_axis(ends: Iterable[float | None]) -> dict[str, Any]:
-    """The settings of an axis of ratios that holds all known ends. Its template chooses the tics,
-    and draws of an A/A interval what is on the axis."""
+    """The settings of an axis of ratios that holds all known ends."""
     known = [*RATIOS_LEAST, *(end for end in ends if end is not None)]
     low, high = min(known), max(known)
     margin = (high / low) ** 0.06

@@ -25,7 +25,7 @@ STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic 
 BAND_MOST = 300  # points of a band, at most
 FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
-          "handshake": "handshake", "handover": "hand-over"}
+                    "handshake": "handshake", "handover": "hand-over"}
 
 Points = list[tuple[float, float]]  # of a line
 
@@ -64,7 +64,8 @@ def band_rows(rounds: Sequence[Points], line: Points, shares: bool) -> Sequence[
     xs = np.array([x for x, _ in line[::-(-len(line) // BAND_MOST) or 1]])
     if not shares:
         xs = xs[xs <= min(points[-1][0] for points in rounds)]
-    values = [np.interp(xs, *zip(*points, strict=True)) for points in rounds]
+    steps = [np.array([(0.0, 0.0), *points]).T for points in rounds]
+    values = [ys[np.searchsorted(grid[1:], xs * (1 + 1e-9), side="right")] for grid, ys in steps]
     intervals = map(stats.median_interval, np.transpose(values).tolist())
     return [(x, *interval[:2]) for x, interval in zip(xs.tolist(), intervals, strict=True)
             if interval]
