@@ -106,8 +106,6 @@ def test_the_metric_of_gains_is_a_column_even_if_nobody_named_it(replies):
 
 
 def test_baselines_over_the_columns_are_named_as_twice_run(replies):
-    text = text_of(replies, columns=("reply_write",))
-=======
     text = text_of(replies, 200, ("reply_write",))
     assert "nodelay (A/A) messages per second" in text and "tcp (A/A)" not in text
 
