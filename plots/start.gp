@@ -62,7 +62,7 @@ power_step(decades, most) = most > 2 || decades < 4 ? ceil(decades / most) : flo
 powers(low, step) = sprintf('%.9g, %.9g', 10.0**(step * floor(log10(low) / step)), 10.0**step)
 tics(axis, low, high, steep, most) = 'set '.axis.'tics ' \
     .(!steep ? sprintf('%.9g', round_down((high - low) / (most > 2.5 ? most / 2.5 : 1.0))) \
-    : 3 * log10(high / low) > most ? powers(low, power_step(log10(high / low), most)) \
+    : 4 * log10(high / low) > most ? powers(low, power_step(log10(high / low), most)) \
     : powers(low, 1).'; do for [e = -12:12] { set '.axis.'tics add (2 * 10.0**e, 5 * 10.0**e) }')
 ratio_tics(axis, most) = tics(axis, ratio_low, ratio_high, ratio_steep, most) \
     .'; set '.axis.'range [ratio_low:ratio_high]; set format '.axis.' "%gx"; ' \
