@@ -80,6 +80,7 @@ def test_a_number_may_have_a_unit_of_its_metric(that, right):
       for that, place in (("1 + 2", 6), ("time < 1 < 2", 9), ("time within 2", 14))),
     ("time ~ time", "character 8: a number above 0"), ("time ~ 0", "a number above 0"),
     ("time ~ 2 within 1", "a number above 1"), ("time ~ 2 within 3 ms", "above 1 without a unit"),
+    ("-" * 2000 + "time < 1", "character 501: a claim has at most 500 characters"),
     ("tine < 1", "did you mean time"), ("time < 1 / 0", "a division by 0"),
     ("bandwidth >= 35 ms", f"a figure in {RATES} stands beside one in s, ms, us, ns"),
     ("35ms < 2 * bandwidth", f"a figure in s, ms, us, ns stands beside one in {RATES}"),

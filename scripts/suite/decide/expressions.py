@@ -36,6 +36,7 @@ COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, "<=": operator.le, "==": operator.eq, ">": operator.gt, "<": operator.lt,
 }
 ABOUT, WITHIN = "~", 1.5  # a ratio is within a factor (by default WITHIN) of a number
+CHARACTERS_MOST = 500  # of a claim: Python limits how deeply expressions may be nested
 OPERATORS: Mapping[str, Callable[[float, float], float]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
 }
@@ -123,6 +124,8 @@ class ClaimText:
         return UsageError(f'claim "{self.text}", character {at + 1}: {what}')
 
     def claim(self) -> Operation:
+        if len(self.text) > CHARACTERS_MOST:
+            raise self.wrong(f"a claim has at most {CHARACTERS_MOST} characters", CHARACTERS_MOST)
         masked = FIGURE.sub(lambda found: "x".ljust(len(found[0])), self.text)
         if other := re.search(r"[^-+*/()<>=~x\s]", masked.replace("within", " " * 6)):
             raise self.wrong(SIDE, other.start())
