@@ -132,8 +132,9 @@ def cell_of_damaged(data: bytes | None) -> str:
     one wrong bit cannot change both. Else empty."""
     try:
         value = json_parse(data or b"")
-        NAMED_SHAPE(value)
     except Damaged:
+        return ""
+    if NAMED_SHAPE(value):
         return ""
     cell: str = value["run"]["cell"]
     named = (word.partition("=") for word in cell.split())
