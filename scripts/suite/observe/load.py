@@ -22,8 +22,8 @@ from pathlib import Path
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.observe.runs import Runs, RunsBuilder
-from suite.result.checks import RECORD_SHAPE, Damaged
-from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read, line_parse
+from suite.result.checks import Damaged
+from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read, record_parse
 from suite.result.record import Outcomes, Record
 
 # fewer new bytes (some 50 records) are parsed as fast as a cached file is read
@@ -106,8 +106,8 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
             builder, digest = RunsBuilder(), digest_new()  # other bytes than those of the cache
             file.seek(0)
         lines = Lines(file, digest, builder.done_bytes)
-        for line in lines:
-            builder.add_line(line)
+        for offset, line in lines:
+            builder.add_line(offset, line)
     parsed_bytes = lines.done_bytes - builder.done_bytes
     builder.done_bytes, builder.digest = lines.done_bytes, lines.digest.hexdigest()
     LAST.clear()
@@ -138,7 +138,7 @@ def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record
         for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
             file.seek(offset)
             with contextlib.suppress(Damaged):
-                record = Record(line_parse(file.read(size_bytes), RECORD_SHAPE))
+                record = Record(record_parse(file.read(size_bytes)))
                 if [record.cell, record.label, record.round] == planned:
                     yield record
                     continue

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from suite.base import ROOT, cache_place
 from suite.base.errors import Failure, UsageError, nearest_hint
@@ -56,16 +56,19 @@ def result_find(given: Path) -> Path:
     results_folder(); or reference/NAME. UsageError where there is no such folder."""
     if given.is_dir():
         return given
-    for archive in (given, *given.parents):
+    is_reference_name = len(given.parts) == 2 and given.parts[0] == REFERENCE
+    path = ARCHIVES / f"{given.name}{ARCHIVE_SUFFIX}" if is_reference_name else given
+    for archive in (path, *path.parents):
         if archive.name.endswith(ARCHIVE_SUFFIX) and archive.is_file():
-            folder = archive_unpack(archive, archive) / given.relative_to(archive)
+            folder = archive_unpack(archive) / path.relative_to(archive)
             if not folder.is_dir():
                 raise UsageError(f"{given}: no such folder in {archive}")
             return folder
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
-    if len(given.parts) == 2 and given.parts[0] == REFERENCE:
-        return reference_find(given)
+    if is_reference_name:
+        raise UsageError(f"{given}: no such folder, and no reference result"
+                         f"{nearest_hint(str(given), reference_names())}")
     if len(given.parts) != 1:
         raise UsageError(f"{given}: no such folder")
     results = results_folder()
@@ -83,12 +86,12 @@ def line_make(head: bytes) -> bytes:
     return b"%s%s%d}" % (head, CRC, zlib.crc32(head))
 
 
-def line_parse(data: bytes | None, check: checks.Shape) -> JsonObject:
+def record_parse(data: bytes) -> JsonObject:
     """As object_parse(), for a line of records.jsonl: Damaged too where its crc is wrong. Results
-    of older versions have no crc. data: None for a line that is longer than LINE_BYTES_MAX."""
-    if data is None:
+    of older versions have no crc."""
+    if len(data) == LINE_BYTES_MAX:
         raise Damaged(f"longer than {LINE_BYTES_MAX >> 20} MiB: no record is")
-    value = object_parse(data, check)
+    value = object_parse(data, checks.RECORD_SHAPE)
     if "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
         raise Damaged("its bytes are not those that were written: its crc differs")
     return value
@@ -188,15 +191,6 @@ def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
     return digest
 
 
-class Line(NamedTuple):
-    """A whole line. offset: in bytes from the start of the file. size_bytes: with the line feed.
-    data: None if it is longer than LINE_BYTES_MAX."""
-
-    offset: int
-    size_bytes: int
-    data: bytes | None
-
-
 @dataclass
 class Lines:
     """The lines of a file from its position on. done_bytes: the end of the last whole line, and of
@@ -207,19 +201,16 @@ class Lines:
     done_bytes: int
     torn: bool = False
 
-    def __iter__(self) -> Iterator[Line]:
-        while part := self.file.readline(LINE_BYTES_MAX):
-            before = self.digest.copy()
-            self.digest.update(part)
-            size_bytes, whole = len(part), part
-            while not part.endswith(b"\n") and (part := self.file.readline(LINE_BYTES_MAX)):
-                self.digest.update(part)
-                size_bytes, whole = size_bytes + len(part), b""
-            if not (part or whole).endswith(b"\n"):
-                self.digest, self.torn = before, bool(whole.strip()) or not whole
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """(offset in bytes, line with its line feed). Each part of LINE_BYTES_MAX of a longer line
+        is a line too, so that none is held in memory as a whole."""
+        while line := self.file.readline(LINE_BYTES_MAX):
+            if not line.endswith(b"\n") and len(line) < LINE_BYTES_MAX:
+                self.torn = bool(line.strip())
                 return
-            yield Line(self.done_bytes, size_bytes, whole or None)
-            self.done_bytes += size_bytes
+            self.digest.update(line)
+            yield self.done_bytes, line
+            self.done_bytes += len(line)
 
 
 # ---- the folder of a result while it is written: a kill loses no record. Each record is appended
@@ -327,18 +318,8 @@ def is_reference(folder: Path) -> bool:
     return cache_place() / REFERENCE in folder.parents
 
 
-def reference_find(given: Path) -> Path:
-    """The unpacked folder of a reference result; UsageError for an unknown name."""
-    archive = ARCHIVES / f"{given.name}{ARCHIVE_SUFFIX}"
-    if not archive.exists():
-        raise UsageError(f"{given}: no such folder, and no reference result"
-                         f"{nearest_hint(str(given), reference_names())}")
-    return archive_unpack(archive, given)
-
-
-def archive_unpack(archive: Path, given: Path) -> Path:
-    """The folder of an archive, unpacked in the user's cache; Failure where that fails. given: for
-    messages."""
+def archive_unpack(archive: Path) -> Path:
+    """The folder of an archive, unpacked in the user's cache; Failure where that fails."""
     name, place = archive.name.removesuffix(ARCHIVE_SUFFIX), cache_place() / REFERENCE
     try:
         place /= hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
@@ -349,7 +330,7 @@ def archive_unpack(archive: Path, given: Path) -> Path:
                 (Path(fresh) / place.name).rename(place)
     except (OSError, tarfile.TarError) as error:
         if not (place / name).is_dir():  # else another process was faster
-            raise Failure(f"{given}: cannot be unpacked into {place.parent}: {error}; "
+            raise Failure(f"{archive}: cannot be unpacked into {place.parent}: {error}; "
                           "UNCORK_CACHE=FOLDER names another place") from None
     return place / name
 
