@@ -133,5 +133,5 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, names: list[str]) -> 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="not UTF-8"):
+    with pytest.raises(UsageError, match="broken TOML: 'utf-8'"):
         scenario_load(path)

@@ -156,7 +156,7 @@ SUBJECT_MISTAKES = [
     ('size = "1M"', 'program = "x"', "[parameters] program: a parameter is letters, digits and _,"),
     ('size = "1M"', 'Size = "1M"', "[parameters] Size: a parameter is letters, digits and _,"),
     ('listens = "inherited"', 'listens = "inherited"\nneeds = ["keys"]',
-     "needs must name content or certificate, not keys"),
+     'needs cannot be "keys" (there is certificate, content)'),
     ('"served.conf"', '"../x"', "[files] ../x: a file has a name without /"),
     ('version = "--version"', "version = ", "broken TOML: Invalid value (at line 8"),
 ]

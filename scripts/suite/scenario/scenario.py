@@ -194,9 +194,9 @@ class TableLayout:
     best: str | None = or_none(
         "word whose best value by the first metric is marked; not with gain")
 
-    @property
-    def wrong(self) -> str:
-        return "best: a table has gain or best, not both" if self.gain and self.best else ""
+    def __post_init__(self) -> None:
+        if self.gain and self.best:
+            raise UsageError("a table has gain or best, not both")
 
 
 @dataclass(frozen=True)
@@ -221,15 +221,11 @@ class Picture:
     note: str | None = shown(
         "whether the small print about rounds and machines is shown; none: yes")
 
-    @property
-    def wrong(self) -> str:
-        """A text about a key that another kind of picture takes."""
+    def __post_init__(self) -> None:
         right = PICTURES[self.kind]
-        for other in ("metric", "of"):
-            if getattr(self, other) is not None and other != right:
-                instead = f'"{right}" instead' if right else f'no "{other}"'
-                return f'{other}: "{self.kind}" takes {instead}'
-        return ""
+        for key in ("metric", "of"):
+            if getattr(self, key) is not None and key != right:
+                raise UsageError(f'{key}: "{self.kind}" takes {right or "neither metric nor of"}')
 
 
 def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
@@ -346,15 +342,15 @@ def scenario_load(path: Path) -> Scenario:
 
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
-    top, lines = dict[str, Any](), list[str]()
+    tops = [key.name for key in part_keys(TOP)]  # they are the first keys of Scenario
+    lines = list[str]()
     for key, value in toml.key_values(scenario).items():
-        if toml.keys_of(scenario)[key].metadata["means"]:
-            top[key] = value
+        if key in tops:
+            lines += toml.table_lines({key: value})
             continue
         header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
         for part in filter(None, value if isinstance(value, tuple) else (value,)):
             entries = part if isinstance(part, dict) else toml.key_values(part)
-            if entries:
-                lines += toml.table_lines(
-                    header, entries | part.words if isinstance(part, Arm) else entries)
-    return "\n".join([*toml.table_lines("", top), *lines]) + "\n"
+            words = part.words if isinstance(part, Arm) else {}
+            lines += ["", header, *toml.table_lines(entries | words)]
+    return "\n".join(lines) + "\n"

@@ -47,13 +47,6 @@ SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the
 BLANK = re.compile(r"[\s,]")
 
 
-def needs_read(value: Any, key: str) -> tuple[str, ...]:
-    found = toml.strings_read(value, key)
-    if unknown := next((name for name in found if name not in NEEDS), None):
-        raise UsageError(f"{key} must name {' or '.join(NEEDS)}, not {unknown}")
-    return found
-
-
 def named_texts_read(value: Any, key: str) -> dict[str, str]:
     """A table of texts, `[files]` or `[parameters]`."""
     found = toml.table_read(value, key)
@@ -119,7 +112,7 @@ class Program:
     arguments_tls: tuple[str, ...] | None = list_field()
     arguments_tcp: tuple[str, ...] | None = list_field()
     arguments_unix: tuple[str, ...] | None = list_field()
-    needs: tuple[str, ...] = toml.key(needs_read, default=())
+    needs: tuple[str, ...] = toml.key(partial(toml.strings_read, choices=NEEDS), default=())
     parameters: Mapping[str, str] = named_texts()
 
     @property
