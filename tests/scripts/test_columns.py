@@ -235,7 +235,8 @@ def test_a_result_of_a_hundred_runs_is_kept_and_says_the_same_from_its_cache(pat
 
 
 def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LINE_BYTES_MAX", 10000)
+    for module in (files, load):
+        monkeypatch.setattr(module, "LINE_BYTES_MAX", 10000)
     path = shutil.copytree(NODELAY, tmp_path / "long") / "records.jsonl"
     whole = path.read_bytes()
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)

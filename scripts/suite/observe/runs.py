@@ -17,7 +17,7 @@ from suite.base.units import Beyond
 from suite.observe.metrics import METRICS, metrics_compute
 from suite.observe.traits import Traits, traits_of
 from suite.result.checks import NAMED_SHAPE, Damaged, json_parse
-from suite.result.files import digest_new, record_parse
+from suite.result.files import record_parse
 from suite.result.record import Record
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine", "censored")
@@ -91,16 +91,17 @@ class RunsBuilder:
         self.numbers, self.figures = array("q"), array("d")
         self.traits: dict[Traits, int] = {}
         self.damaged: dict[str, str] = {}
-        self.lines, self.done_bytes, self.digest = 0, 0, digest_new().hexdigest()
+        self.lines, self.done_bytes, self.digest = 0, 0, ""
 
-    def add_line(self, offset: int, line: bytes) -> None:
+    def add_line(self, line: bytes) -> None:
         """Adds the record of a line that is not empty, or of a part of a line that is too long."""
         try:
             if line.strip():
-                self.add_record(Record(record_parse(line)), offset, len(line))
+                self.add_record(Record(record_parse(line)), self.done_bytes, len(line))
         except Damaged as damage:
             self.damaged[f"records.jsonl:{self.lines + 1}: {damage}"] = cell_of_damaged(line)
         self.lines += line.endswith(b"\n")
+        self.done_bytes += len(line)
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of RECORD_SHAPE; Damaged if a formula cannot be computed from it."""

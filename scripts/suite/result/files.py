@@ -7,7 +7,6 @@ Damaged, whose message says where. A file is replaced as a whole; a journal appe
 
 import contextlib
 import fcntl
-import functools
 import hashlib
 import json
 import os
@@ -17,7 +16,6 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +32,6 @@ from suite.scenario.scenario import LABEL, Scenario, scenario_text
 CRC = b',"crc":'  # begins the last member of a line of records.jsonl
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CLAIMS = "claims.json"  # in a folder with results of claims: why some could not run
-CHUNK_BYTES = 1 << 20
 REFERENCE, ARCHIVE_SUFFIX = "reference", ".tar.xz"
 ARCHIVES = ROOT / "results" / REFERENCE
 LINE_BYTES_MAX = 64 << 20  # a record with hundreds of threads has some MiB
@@ -177,40 +174,6 @@ def file_write(path: Path, content: str | bytes) -> None:
 
 def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-digest_new = functools.partial(hashlib.blake2b, digest_size=32)
-
-
-def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
-    """The digest of the next size_bytes of a file, or of its rest if that is shorter."""
-    digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
-    while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
-        digest.update(chunk[:count])
-        size_bytes -= count
-    return digest
-
-
-@dataclass
-class Lines:
-    """The lines of a file from its position on. done_bytes: the end of the last whole line, and of
-    what digest covers. torn: whether an incomplete line follows; it is known after the loop."""
-
-    file: BufferedIOBase
-    digest: hashlib.blake2b
-    done_bytes: int
-    torn: bool = False
-
-    def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """(offset in bytes, line with its line feed). Each part of LINE_BYTES_MAX of a longer line
-        is a line too, so that none is held in memory as a whole."""
-        while line := self.file.readline(LINE_BYTES_MAX):
-            if not line.endswith(b"\n") and len(line) < LINE_BYTES_MAX:
-                self.torn = bool(line.strip())
-                return
-            self.digest.update(line)
-            yield self.done_bytes, line
-            self.done_bytes += len(line)
 
 
 # ---- the folder of a result while it is written: a kill loses no record. Each record is appended
