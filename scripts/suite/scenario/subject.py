@@ -30,11 +30,13 @@ from suite.scenario import toml
 
 ENDS = ("client", "server", "proxy")  # prefixes of words, so no names of subjects
 NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
-KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload whose subject relays bytes, also of protocols it does not know
-RESERVED = (PROGRAM, OVERRIDE)
+# a regular expression for the names of parameters, and what it allows
+PARAMETERS = (rf"(?!({PROGRAM}|{OVERRIDE})$)[a-z][a-z0-9_]{{0,22}}",
+              f"lower-case letters, digits and _, not {PROGRAM} or {OVERRIDE}, which every program has")
+FILES = r"[^/.][^/]*", "without / and no . in front"  # and for those of files
 NO_PACKAGE = "-"  # value of the keys apt and dnf
 LIMIT_S = 600  # default of the key limit_s of a load
 LISTENS = ("inherited", "address")
@@ -43,21 +45,17 @@ NEEDS = ("content", "certificate")
 PROGRAM_FOLDERS = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 OWN_PROGRAM = "uncork-server"
 VERSION_S = 5.0
-SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the key of its values
 BLANK = re.compile(r"[\s,]")
 
 
-def named_texts_read(value: Any, key: str) -> dict[str, str]:
-    """A table of texts, `[files]` or `[parameters]`."""
+def named_texts_read(names: str, right: str, value: Any, key: str) -> dict[str, str]:
+    """A table of texts. names: the pattern of their names; right: what it allows."""
     found = toml.table_read(value, key)
     for name, text in found.items():
         if not isinstance(text, str):
             raise UsageError(f"[{key}] {name} must be text")
-        if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
-            raise UsageError(f"[{key}] {name}: a parameter is letters, digits and _, and "
-                             f"none of {', '.join(RESERVED)}, which every program has")
-        if key == "files" and (not name or "/" in name or name.startswith(".")):
-            raise UsageError(f"[{key}] {name}: a file has a name without /")
+        if not re.fullmatch(names, name):
+            raise UsageError(f"[{key}] {name}: a name here is {right}")
     return found
 
 
@@ -78,7 +76,6 @@ def limit_read(value: Any, key: str) -> int:
 
 texts = partial(toml.key, toml.strings_read)
 list_field = partial(toml.key, partial(toml.strings_read, repeat=True), default=None)
-named_texts = partial(toml.key, named_texts_read, default_factory=dict)
 
 
 def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
@@ -113,7 +110,8 @@ class Program:
     arguments_tcp: tuple[str, ...] | None = list_field()
     arguments_unix: tuple[str, ...] | None = list_field()
     needs: tuple[str, ...] = toml.key(partial(toml.strings_read, choices=NEEDS), default=())
-    parameters: Mapping[str, str] = named_texts()
+    parameters: Mapping[str, str] = toml.key(
+        partial(named_texts_read, *PARAMETERS), default_factory=dict)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -139,7 +137,7 @@ class Subject(Program):
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
     listens: str = toml.choice(LISTENS)
     arguments_command: tuple[str, ...] | None = list_field()
-    files: Mapping[str, str] = named_texts()
+    files: Mapping[str, str] = toml.key(partial(named_texts_read, *FILES), default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,15 +156,8 @@ class Load(Program):
 def placeholders_check(program: Program) -> None:
     """UsageError for a {name} that is neither a parameter nor replaced by uncork."""
     known = (*program.placed, *program.parameters)
-    texts: dict[str, Iterable[str]] = {
-        key: getattr(program, key) or ()
-        for key in toml.keys_of(program) if key.startswith("arguments")}
-    if isinstance(program, Subject):
-        texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
-    if isinstance(program, Load):
-        texts["moves"] = (program.moves,)
-    for key, each in texts.items():
-        for name in PLACEHOLDER.findall(" ".join(each)):
+    for key, value in program.definition.items():
+        for name in PLACEHOLDER.findall(json.dumps(value)):
             if name not in known:
                 raise UsageError(f"{key}: {{{name}}} is no parameter{nearest_hint(name, known)}")
 
@@ -281,8 +272,8 @@ def version_read(subject: Program) -> str | None:
 
 def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
     """Why this subject or load cannot serve these words (protocol, transport, TLS); else None."""
-    for key, speaks in SPEAKS.items():
-        known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
+    for key, known in (("protocol", one.protocols), ("transport", one.transports)):
+        spoken = words.get(key, "raw")  # a relay has no protocol
         if spoken not in known and (words.get("workload") != "command" or spoken != "raw"):
             return (f"{one.kind}={one.name} does not work with {key}={spoken} "
                     f"(it does with {', '.join(known)})")
