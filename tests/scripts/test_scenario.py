@@ -114,7 +114,7 @@ def test_broken_toml_names_the_line(tmp_path: Path) -> None:
     ("[[picture]]\nkind = 'bar'", ["[picture] kind", "did you mean bars?"]),
     ("[table]\nrows = 'write'", ["[table] rows", "a list"]),
     ("[table]\nrows = ['a', 'a']", ["[table] rows", "twice"]),
-    ("[fixed]\nwrite = ['a', 'b']", ["[fixed] write", "belongs under [sweep]"]),
+    ("[fixed]\nwrite = ['a', 'b']", ["[fixed] write", "several belong under [sweep]"]),
     ("[fixed]\nmessage = '1 2'", ["[fixed] message", "one value"]),
     ("[fixed]\nrate = 1.5", ["[fixed] rate", "one value"]),
     ("[sweep]\nwrite = []", ["[sweep] write", "no values"]),

@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import json
 import os
-import stat
 import tarfile
 import tempfile
 import zlib
@@ -143,33 +142,27 @@ def file_named(path: Path) -> Iterator[None]:
 def writable_check(path: Path) -> None:
     """Failure where path is a link, a device, a pipe or a folder: rename(2) would replace a link or
     a device, for root even /dev/null."""
-    with contextlib.suppress(OSError):  # there is none, or open(2) says what is wrong
-        mode = path.lstat().st_mode
-        if not stat.S_ISREG(mode):
-            kind = ("a folder" if stat.S_ISDIR(mode) else
-                    "a symbolic link" if stat.S_ISLNK(mode) else "a special file")
-            raise Failure(f"cannot write {path}: it is {kind}; name a regular file or a new one")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Failure(f"cannot write {path}: it is a link, a folder or a special file; "
+                      "name a regular file or a new one")
 
 
 def file_write(path: Path, content: str | bytes) -> None:
     """Writes a file as a whole: after a kill there is the old one or the new one, after a failure
     the old one. Failure as writable_check(). Every file at a path that users choose comes from
     here."""
-    fresh, data = path.with_name(path.name + ".new"), (
-        content.encode() if isinstance(content, str) else content)
-    for place in (path, fresh):
-        writable_check(place)
-    try:
-        with file_named(path):
+    fresh = path.with_name(path.name + ".new")
+    with file_named(path):
+        for place in (path, fresh):
+            writable_check(place)
+        try:
             with open(fresh, "wb") as file:
-                file.write(data)
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(fresh, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
+        finally:
+            fresh.unlink(missing_ok=True)
 
 
 def json_text(value: Any) -> str:

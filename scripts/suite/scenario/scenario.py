@@ -60,7 +60,8 @@ def word_value(value: Any, place: str) -> str:
         return str(value)
     if isinstance(value, str) and value.strip() and ("=" in value or not re.search(r"\s", value)):
         return " ".join(value.split())
-    raise UsageError(f'{place} must be one value, as on the command line: "64", "1s", "on"')
+    raise UsageError(f'{place} must be one value, as on the command line: "64", "1s", "on"; '
+                     "several belong under [sweep]")
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,12 +74,8 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def table_words_read(value: Any, key: str) -> dict[str, str]:
-    words = {}
-    for word, text in words_flatten(toml.table_read(value, key)):
-        if isinstance(text, list):
-            raise UsageError(f"[{key}] {word} has several values: it belongs under [sweep]")
-        words[word] = word_value(text, f"[{key}] {word}")
-    return words
+    return {word: word_value(text, f"[{key}] {word}")
+            for word, text in words_flatten(toml.table_read(value, key))}
 
 
 def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:

@@ -35,7 +35,7 @@ PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload whose subject relays bytes, also of protocols it does not know
 # a regular expression for the names of parameters, and what it allows
 PARAMETERS = (rf"(?!({PROGRAM}|{OVERRIDE})$)[a-z][a-z0-9_]{{0,22}}",
-              f"lower-case letters, digits and _, not {PROGRAM} or {OVERRIDE}, which every program has")
+              f"lower-case letters, digits and _, not {PROGRAM} or {OVERRIDE}")
 FILES = r"[^/.][^/]*", "without / and no . in front"  # and for those of files
 NO_PACKAGE = "-"  # value of the keys apt and dnf
 LIMIT_S = 600  # default of the key limit_s of a load
