@@ -78,13 +78,6 @@ texts = partial(toml.key, toml.strings_read)
 list_field = partial(toml.key, partial(toml.strings_read, repeat=True), default=None)
 
 
-def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
-    """The path of a program here. folders: None for PATH. uncork-server is beside the client."""
-    if program == OWN_PROGRAM:
-        folders = str(client_place().folder)
-    return shutil.which(program, path=folders)
-
-
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
 
 
@@ -126,7 +119,10 @@ class Program:
         return {key: value for key, value in defined.items() if value is not None}
 
     def find(self, program: str = "") -> str | None:
-        return program_find(program or self.program, self.folders)
+        """The path of its program here, or of another one. uncork-server is beside the client."""
+        program = program or self.program
+        folders = str(client_place().folder) if program == OWN_PROGRAM else self.folders
+        return shutil.which(program, path=folders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,18 +183,13 @@ def programs_read() -> dict[str, Program]:
     return found
 
 
-def definitions_text(programs: Mapping[str, Program]) -> str:
-    """The JSON for --subjects."""
-    return json.dumps({name: program.definition for name, program in programs.items()}, indent=1)
-
-
 @functools.cache
 def definitions_file() -> str:
-    """The path of a file with the definitions. It exists in memory only (memfd_create(2)), so that
-    it ends with this process, however that ends."""
+    """The path of a file with the definitions as JSON. It exists in memory only (memfd_create(2)),
+    so that it ends with this process, however that ends."""
     descriptor = os.memfd_create("uncork-subjects")
     with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
-        file.write(definitions_text(programs_read()))
+        json.dump({name: one.definition for name, one in programs_read().items()}, file, indent=1)
     return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
