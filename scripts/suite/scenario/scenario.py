@@ -5,8 +5,8 @@ The readers check keys and types only: what a word means the plan asks `uncork-c
 names the file, the wrong key, and the nearest key that would be right.
 """
 
-import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field
 from functools import partial
@@ -45,10 +45,8 @@ def numbers_read(value: Any, key: str) -> list[float] | float:
     """A finite number above zero, or a list of them: every metric that can be published is one."""
     numbers: list[Any] = value if isinstance(value, list) and value else [value]
     for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise UsageError(f"{key} must be a number")
-        if not math.isfinite(number) or number <= 0:
-            raise UsageError(f"{key} = {number} is impossible: it must be finite and above 0")
+        if type(number) not in (int, float) or not 0 < number <= sys.float_info.max:
+            raise UsageError(f"{key} must be a number above 0, not {number}")
     return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
@@ -89,13 +87,9 @@ def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
     return sweep
 
 
-# Words for the appearance of a picture: its size in print, and parts that can be left out.
 SHOWN = ("yes", "no")
 size_read = partial(toml.pattern_read, f"{'|'.join(SIZES)}|{SIZE}",
                     "column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px")
-shown_read = partial(toml.choice_read, SHOWN)
-LOOKS: dict[str, toml.KeyReader] = {
-    "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
 name_read = partial(toml.pattern_read, "[A-Za-z0-9][A-Za-z0-9_.-]*",
                     'letters, digits, "_", "-", "."')
 # The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
@@ -223,6 +217,11 @@ class Picture:
         for key in ("metric", "of"):
             if getattr(self, key) is not None and key != right:
                 raise UsageError(f'{key}: "{self.kind}" takes {right or "neither metric nor of"}')
+
+
+# words for the appearance of a picture: its size in print, and parts that can be left out
+LOOKS: dict[str, toml.KeyReader] = {key: toml.keys_of(Picture)[key].metadata["reader"]
+                                    for key in ("size", "title", "note", "points")}
 
 
 def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
