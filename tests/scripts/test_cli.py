@@ -34,8 +34,8 @@ NODELAY = str(ROOT / "tests/scripts/data/nodelay")
     (["frobnicate"], "unknown command"), (["rnu"], "did you mean run?"),
     (["run"], "nothing to run"), (["run", "quik"], "did you mean quick?"),
     (["run", "quick", "sizes"], 'one scenario at a time, not "quick" and "sizes"'),
-    (["run", "none.toml"], "no such scenario file"),
-    (["run", "tests/scripts"], "is a folder, not the file of a scenario"),
+    (["run", "none.toml"], "no file of a scenario can be read: No such file"),
+    (["run", "tests/scripts"], "no file of a scenario can be read: Is a directory"),
     (["table"], "required: RESULTS (see uncork table --help)"),
     (["run", "quick", "wirte=cork"], "write"), (["run", "quick", "write=crok"], "cork"),
     (["run", "quick", "write=cork", "write=more"], "given twice"),
@@ -70,7 +70,7 @@ def test_what_is_typed_wrong_is_answered_in_one_line(
 
 
 @pytest.mark.parametrize(("text", "says"), [
-    ("[fixed]\nwrite = ", "line 2"), ("[fixde]\nwrite = 'cork'", "did you mean fixed?"),
+    ("[fixed]\nwrite = \n", "line 2"), ("[fixde]\nwrite = 'cork'", "did you mean fixed?"),
     ("[fixed]\nwrite = 'crok'", "[fixed] write"), ("[fixed]\nwirte = 'cork'", "[fixed] wirte"),
     ("[fixed]\nwrite = 'cork'\n[table]\ncolumns = ['time_per_mesage']", "time_per_message"),
     ("[fixed]\nwrite = 'cork'\n[table]\nrows = ['wirte']", "did you mean write?"),
@@ -339,7 +339,7 @@ def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_
     assert re.search(r"arm +small: sndbuf=64K\n +answer +Which\?", text)
     assert re.search(r"^arm=write\n +means +direction=send .*\n +in +unix_sndbuf$",
                      uncork.run("list", "write").stdout, re.MULTILINE)
-    assert "no such scenario file" in uncork.refused("list", f"{path}.toml")
+    assert "no file of a scenario can be read" in uncork.refused("list", f"{path}.toml")
 
 
 @pytest.mark.parametrize("name, says", [

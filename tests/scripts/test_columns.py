@@ -55,9 +55,9 @@ def parsed(monkeypatch) -> list[int]:
     found = []
     inner = load.RunsBuilder.add_line
 
-    def line(builder, one):
+    def line(builder, *one):
         found.append(builder.lines + 1)
-        inner(builder, one)
+        inner(builder, *one)
     monkeypatch.setattr(load.RunsBuilder, "add_line", line)
     return found
 
@@ -235,11 +235,14 @@ def test_a_result_of_a_hundred_runs_is_kept_and_says_the_same_from_its_cache(pat
 
 
 def test_a_line_without_end_is_no_record_and_is_not_held_in_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "LINE_BYTES_MAX", 10000)
+    for module in (files, load):
+        monkeypatch.setattr(module, "LINE_BYTES_MAX", 10000)
     path = shutil.copytree(NODELAY, tmp_path / "long") / "records.jsonl"
     whole = path.read_bytes()
     path.write_bytes(b"[" * 123456 + b"\n" + whole + b"[" * 54321)
     runs, builder, notes = load.runs_load(path)
-    assert len(runs) == 112 and len(builder.damaged) == 1 and notes == [load.TORN]
-    assert "records.jsonl:1: longer than " in next(iter(builder.damaged))
+    assert len(runs) == 112 and notes == [load.TORN]
+    assert [text.split(": ")[:2] for text in builder.damaged] == [
+        ["records.jsonl:1", "longer than 0 MiB"], ["records.jsonl:1", "not JSON"],
+        ["records.jsonl:114", "longer than 0 MiB"]]
     assert np.array_equal(runs.frame["offset"][:1], [123457])

@@ -16,7 +16,7 @@ from conftest import ROOT
 from suite.base.client import client_list
 from suite.commands import COMMANDS, parser_make
 from suite.observe.metrics import METRICS
-from suite.result.files import reference_find, reference_names
+from suite.result.files import reference_names, result_find
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 COLUMNS = 100
@@ -194,7 +194,7 @@ def keys(value: Any) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", reference_names())
 def test_every_key_of_a_real_result_is_documented(name):
-    folder = reference_find(Path(name))
+    folder = result_find(Path(name))
     hosts = json.loads((folder / "hosts.json").read_text())
     found = {*keys(json.loads((folder / "plan.json").read_text())), *keys(list(hosts.values()))}
     for line in (folder / "records.jsonl").read_text().splitlines():

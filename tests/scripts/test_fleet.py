@@ -31,7 +31,7 @@ from suite.places.remote.shell import Job
 from suite.places.targets import LocalTargets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import missing_text, program_find, programs_read
+from suite.scenario.subject import missing_text, programs_read
 
 PATH = "inventory.ini"
 UNREACHABLE = (
@@ -343,7 +343,7 @@ def started_from(folder: Path) -> list[str]:
 
 def test_the_servers_of_a_fleet_start_subjects(uncork: Uncork, tmp_path: Path,
                                                monkeypatch: pytest.MonkeyPatch) -> None:
-    if program_find("qemu-nbd") is None:
+    if programs_read()["qemu-nbd"].find() is None:
         pytest.skip(missing_text(programs_read()["qemu-nbd"]))
     programs = fleet_of(tmp_path, monkeypatch)
     done = uncork.run("run", f"hosts={programs / PATH}", "protocol=nbd", "op=read:4K",

@@ -18,7 +18,7 @@ import pytest
 
 from conftest import Uncork
 from processes import children_of, descendants_of, is_gone
-from suite.scenario.subject import definitions_file, program_find, programs_read
+from suite.scenario.subject import definitions_file, programs_read
 
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 ENDS_WITHIN_S = 40.0  # beside other work
@@ -135,13 +135,13 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
 
 
 def can_load() -> bool:
-    return bool(program_find("nbdcopy") and program_find("hyperfine"))
+    return bool(programs_read()["nbdcopy"].find() and shutil.which("hyperfine"))
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.long)])
 def test_kills_leave_no_process_no_file_and_no_port(uncork: Uncork, folder: Path,
                                                     count: int) -> None:
-    names = [name for name in WORDS if program_find(programs_read()[name].program)]
+    names = [name for name in WORDS if programs_read()[name].find()]
     loaded = [name for name in names if name in LOADED]
     victims = ["client", "subject", "runner", *(OF_LOAD if can_load() else ())]
     dice = random.Random(count)

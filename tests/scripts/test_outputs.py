@@ -132,11 +132,10 @@ def device_make(path: Path) -> None:
         pytest.skip(f"mknod(2) is not permitted here: {error.strerror}")
 
 
-SPECIAL: dict[str, tuple[Callable[[Path], None], str]] = {  # how it is made, what is said of it
-    "a link": (link_make, "a symbolic link"),
-    "a dangling link": (lambda path: path.symlink_to("nothing"), "a symbolic link"),
-    "a pipe": (os.mkfifo, "a special file"), "a device": (device_make, "a special file"),
-    "a folder": (Path.mkdir, "a folder")}
+SPECIAL: dict[str, Callable[[Path], None]] = {  # how it is made
+    "a link": link_make, "a dangling link": lambda path: path.symlink_to("nothing"),
+    "a pipe": os.mkfifo, "a device": device_make, "a folder": Path.mkdir}
+SAID = "it is a link, a folder or a special file; name a regular file or a new one"
 
 
 def state_of(path: Path) -> tuple[int, int, list[str]]:
@@ -146,12 +145,11 @@ def state_of(path: Path) -> tuple[int, int, list[str]]:
 
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_a_file_replaces_nothing_but_a_regular_file(tmp_path, kind) -> None:
-    make, said = SPECIAL[kind]
     path = tmp_path / "path"
     for place in (path, tmp_path / "path.new"):
-        make(place)
+        SPECIAL[kind](place)
         before = state_of(place)
-        with pytest.raises(Failure, match=f"cannot write {place}: it is {said}; name a regular"):
+        with pytest.raises(Failure, match=f"cannot write {place}: {SAID}"):
             file_write(path, "other")
         assert state_of(place) == before
         place.rmdir() if kind == "a folder" else place.unlink()
@@ -169,7 +167,6 @@ WRITERS = {  # by command the file that its -o names, or has in the folder that 
 @pytest.mark.parametrize("kind", SPECIAL)
 @pytest.mark.parametrize("command", WRITERS)
 def test_no_o_replaces_or_follows_a_special_file(uncork, tmp_path, command, kind) -> None:
-    make, said = SPECIAL[kind]
     folder = tmp_path / "files"
     name = WRITERS[command] or "apart-cork.hgrm"
     if name == ".":
@@ -178,11 +175,11 @@ def test_no_o_replaces_or_follows_a_special_file(uncork, tmp_path, command, kind
     else:
         folder.mkdir()
         path = folder / name
-    make(path)
+    SPECIAL[kind](path)
     before = state_of(path)[:2]
     done = call(uncork, command.format(NODELAY).replace("@", str(folder)), cwd=tmp_path)
     last = done.stderr.decode().splitlines()[-1]
-    assert done.returncode == 1 and f"cannot write {path}: it is {said}; " in last, done
+    assert done.returncode == 1 and f"cannot write {path}: {SAID}" in last, done
     assert state_of(path)[:2] == before
     assert not [other for other in path.parent.iterdir() if other.name.endswith(".new")]
     if kind == "a link":
@@ -193,7 +190,7 @@ def test_no_o_replaces_or_follows_a_special_file(uncork, tmp_path, command, kind
 @pytest.mark.parametrize("command", [command for command in WRITERS if "report" not in command])
 def test_o_takes_no_special_file_for_a_folder(uncork, tmp_path, command, kind) -> None:
     path = tmp_path / "path"
-    SPECIAL[kind][0](path)
+    SPECIAL[kind](path)
     before = state_of(path)
     done = call(uncork, command.format(NODELAY).replace("@", str(path)), cwd=tmp_path)
     assert done.returncode in (1, 2) and done.stderr.count(b"\n") >= 1, done

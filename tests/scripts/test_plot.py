@@ -268,8 +268,8 @@ def with_picture(tmp_path, picture):
 @pytest.mark.parametrize("picture, said", [
     ('kind = "ecdf"\nof = "latencies"', '[picture] of cannot be "latencies": '
                                         "did you mean latency"),
-    ('kind = "ecdf"\nmetric = "latency_p50"', '[picture] metric: "ecdf" takes "of" instead'),
-    ('kind = "bars"\nof = "latency"', '[picture] of: "bars" takes "metric" instead'),
+    ('kind = "ecdf"\nmetric = "latency_p50"', '[picture] metric: "ecdf" takes of'),
+    ('kind = "bars"\nof = "latency"', '[picture] of: "bars" takes metric'),
     ('kind = "percentile"', "did you mean percentiles"),
 ])
 def test_pictures_that_cannot_be_are_refused(tmp_path, picture, said):

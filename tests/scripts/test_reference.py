@@ -83,7 +83,8 @@ def test_a_reference_result_that_cannot_be_unpacked_is_one_line(uncork, tmp_path
     page_write(tmp_path / "file", "")
     done = uncork.run("table", "reference/nodelay", UNCORK_CACHE=str(tmp_path / "file"))
     assert done.returncode == 1
-    assert done.stderr.startswith("uncork: reference/nodelay: cannot be unpacked into ")
+    assert done.stderr.startswith(
+        f"uncork: {ROOT}/results/reference/nodelay.tar.xz: cannot be unpacked into ")
     assert done.stderr.endswith("; UNCORK_CACHE=FOLDER names another place\n")
 
 

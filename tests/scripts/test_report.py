@@ -208,7 +208,8 @@ def test_more_than_two_results_are_no_page() -> None:
 
 def test_a_page_has_the_name_of_a_file(tmp_path: Path) -> None:
     assert refused("report", NODELAY, "-o", tmp_path, status=1) == (
-        f"cannot write {tmp_path}: it is a folder; name a regular file or a new one")
+        f"cannot write {tmp_path}: it is a link, a folder or a special file; "
+        "name a regular file or a new one")
 
 
 def opened(page: str, folder: Path, script: str, size: str = "800,600") -> str:

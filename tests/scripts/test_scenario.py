@@ -104,17 +104,15 @@ def test_broken_toml_names_the_line(tmp_path: Path) -> None:
      ["[published] from", "f:a,b,c", "list of 2"]),
     ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f:a,b'\nvalue=[1,2]",
      ["[published] words", "a=1", "list of 2"]),
-    ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=[]", ["value", "a number"]),
-    ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue='1'", ["value", "a number"]),
-    ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=nan", ["value", "impossible"]),
-    ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=1e999", ["value", "impossible"]),
-    ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=-1", ["value", "impossible"]),
+    *((f"[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue={value}",
+       ["[published] value must be a number above 0"])
+      for value in ("[]", "'1'", "true", "nan", "1e999", "-1", "1" + "0" * 400)),
     ("[[published]]\nwords='a=1'\nmetric='time'\nfrom='f'\nvalue=1\nlabel='B'",
      ["[published] label", "there is A, A'"]),
     ("[[picture]]\nkind = 'bar'", ["[picture] kind", "did you mean bars?"]),
     ("[table]\nrows = 'write'", ["[table] rows", "a list"]),
     ("[table]\nrows = ['a', 'a']", ["[table] rows", "twice"]),
-    ("[fixed]\nwrite = ['a', 'b']", ["[fixed] write", "belongs under [sweep]"]),
+    ("[fixed]\nwrite = ['a', 'b']", ["[fixed] write", "several belong under [sweep]"]),
     ("[fixed]\nmessage = '1 2'", ["[fixed] message", "one value"]),
     ("[fixed]\nrate = 1.5", ["[fixed] rate", "one value"]),
     ("[sweep]\nwrite = []", ["[sweep] write", "no values"]),
@@ -133,5 +131,5 @@ def test_what_is_wrong_is_named(tmp_path: Path, text: str, names: list[str]) -> 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "scene.toml"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="not UTF-8"):
+    with pytest.raises(UsageError, match="broken TOML: 'utf-8'"):
         scenario_load(path)

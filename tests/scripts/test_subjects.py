@@ -151,20 +151,20 @@ SUBJECT_MISTAKES = [
     ('"-s", "{size}"', '"-s", "{sice}"',
      "arguments: {sice} is no parameter: did you mean size?"),
     ('"-s", "{size}"', '"-s", 7', "arguments must be a list of text, as in arguments = ["),
-    ("{port}", "{prot}", "[files] served.conf: {prot} is no parameter: did you mean port?"),
+    ("{port}", "{prot}", "files: {prot} is no parameter: did you mean port?"),
     ('size = "1M"', "size = 1", "[parameters] size must be text"),
-    ('size = "1M"', 'program = "x"', "[parameters] program: a parameter is letters, digits and _,"),
-    ('size = "1M"', 'Size = "1M"', "[parameters] Size: a parameter is letters, digits and _,"),
+    ('size = "1M"', 'program = "x"', "[parameters] program: a name here is lower-case letters,"),
+    ('size = "1M"', 'Size = "1M"', "[parameters] Size: a name here is lower-case letters,"),
     ('listens = "inherited"', 'listens = "inherited"\nneeds = ["keys"]',
-     "needs must name content or certificate, not keys"),
-    ('"served.conf"', '"../x"', "[files] ../x: a file has a name without /"),
+     'needs cannot be "keys" (there is certificate, content)'),
+    ('"served.conf"', '"../x"', "[files] ../x: a name here is without /"),
     ('version = "--version"', "version = ", "broken TOML: Invalid value (at line 8"),
 ]
 LOAD_MISTAKES = [
     ("moves =", "move =", "move: unknown key: did you mean moves?"),
     ('"{uri}"', '"{url}"', "arguments: {url} is no parameter: did you mean uri?"),
     ('"{size}*', '"{siz}*', "moves: {siz} is no parameter: did you mean size?"),
-    ('count = "2"', 'override = "off"', "[parameters] override: a parameter is"),
+    ('count = "2"', 'override = "off"', "[parameters] override: a name here is"),
     ("arguments =", "limit_s = 0\narguments =", "limit_s must be seconds, a whole number"),
     ("arguments =", "limit_s = true\narguments =", "limit_s must be seconds, a whole number"),
     ("arguments =", 'listens = "address"\narguments =', "listens: unknown key"),
@@ -291,7 +291,8 @@ def cells_of(binaries: Client, *words: str) -> tuple[PlannedCell, ...]:
 @pytest.fixture
 def all_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every program seems to be installed."""
-    monkeypatch.setattr(subjects, "program_find", lambda program, folders=None: program)
+    monkeypatch.setattr(subjects.Program, "find",
+                        lambda self, program="": program or self.program)
 
 
 def test_a_parameter_is_an_axis_of_its_own_subject_only(binaries: Client, all_there: None) -> None:
@@ -583,7 +584,7 @@ def test_a_subject_is_measured_and_every_command_tells_of_it(uncork: Uncork, nam
     csv = uncork.run("table", "measured", "--csv", "columns=segments_per_reply").stdout
     assert {line.split(",")[2] for line in csv.splitlines()[1:]} == {"1"} or "1.0" in csv
     shown = uncork.run("show", "measured", f"{word}={values[1]}").stdout
-    assert f"started as  {subjects.program_find(found.program)} " in shown
+    assert f"started as  {found.find()} " in shown
     block = uncork.run("paste", "measured").stdout
     assert "\nsubject: " in block
     Path("block").write_text(block)
@@ -693,7 +694,7 @@ def test_a_reply_is_one_segment_and_redis_joins_those_of_a_pipeline(
 
 
 def test_of_a_server_that_is_there_the_table_has_what_came_in(uncork: Uncork) -> None:
-    program = subjects.program_find(needs("nbdkit").program) or ""
+    program = needs("nbdkit").find() or ""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         os.set_inheritable(listener.fileno(), True)
         port = listener.getsockname()[1]

@@ -26,7 +26,7 @@ from suite.places import vng
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
 from suite.scenario.scenario import Scenario
-from suite.scenario.subject import missing_text, program_find, programs_read
+from suite.scenario.subject import missing_text, programs_read
 from within import uncork_call
 
 __all__ = ["faked"]
@@ -94,7 +94,7 @@ def test_a_batch_begins_with_the_facts_of_its_boot_and_has_all_records(
 def test_a_guest_starts_subjects_by_definitions_that_it_reads(
     binaries: Client, faked: Faked, kernel: Path
 ):
-    if program_find("qemu-nbd") is None:
+    if programs_read()["qemu-nbd"].find() is None:
         pytest.skip(missing_text(programs_read()["qemu-nbd"]))
     with Targets(binaries) as targets:
         cells = plan_make(targets, Scenario("words"), None, [

@@ -61,7 +61,7 @@ def program_rows(program: subject.Program) -> list[tuple[str, str]]:
 
 def uncork_subjects(options: argparse.Namespace) -> None:
     programs = subject.programs_read()
-    print(subject.definitions_text(programs) if options.json else "\n\n".join(
+    print(Path(subject.definitions_file()).read_text() if options.json else "\n\n".join(
         block(f"{one.kind}={name}", program_rows(one)) for name, one in programs.items()))
 
 

@@ -39,8 +39,6 @@ def table_asked(own: Mapping[str, str], default: TableLayout) -> TableLayout:
     names = {key: names_split(key, value) for key, value in own.items() if key != "margin"}
     given = {key: own[key] for key in ("gain", "best") if key in own}
     asked = {key: name for key, name in given.items() if name != "off"}
-    if len(asked) > 1:
-        raise UsageError("a table has gain=... or best=..., not both")
     kept = {} if asked else {key: getattr(default, key) for key in ("gain", "best")
                              if key not in given}
     return TableLayout(names.get("rows", default.rows), names.get("columns", default.columns),

@@ -22,8 +22,8 @@ from pathlib import Path
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.observe.runs import Runs, RunsBuilder
-from suite.result.checks import RECORD_SHAPE, Damaged
-from suite.result.files import CHUNK_BYTES, RECORDS, Lines, digest_new, digest_read, line_parse
+from suite.result.checks import Damaged
+from suite.result.files import LINE_BYTES_MAX, RECORDS, record_parse
 from suite.result.record import Outcomes, Record
 
 # fewer new bytes (some 50 records) are parsed as fast as a cached file is read
@@ -31,6 +31,7 @@ CACHE_FROM_BYTES = 256 << 10
 # of all cached files, enough for more than a million records; the oldest files are removed first
 CACHE_MAX_BYTES = 1 << 30
 NAME_FROM_BYTES = 1 << 16  # the digest of the first bytes of records.jsonl names the cached file
+CHUNK_BYTES = 1 << 20
 SUITE = Path(__file__).resolve().parents[1]
 TORN = ("records.jsonl: the last line is torn and was left out "
         "(the runner was stopped while it wrote)")
@@ -95,6 +96,15 @@ def cache_read(records: Path) -> RunsBuilder | None:
     return columns
 
 
+def digest_read(file: io.BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
+    """The digest of the next size_bytes of a file, or of its rest if that is shorter."""
+    digest, chunk = hashlib.blake2b(), memoryview(bytearray(CHUNK_BYTES))
+    while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
+        digest.update(chunk[:count])
+        size_bytes -= count
+    return digest
+
+
 def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
               ) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
@@ -103,18 +113,22 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         digest = digest_read(file, builder.done_bytes)
         if file.tell() != builder.done_bytes or digest.hexdigest() != builder.digest:
-            builder, digest = RunsBuilder(), digest_new()  # other bytes than those of the cache
+            builder, digest = RunsBuilder(), hashlib.blake2b()  # other bytes than in the cache
             file.seek(0)
-        lines = Lines(file, digest, builder.done_bytes)
-        for line in lines:
+        begin_bytes, torn = builder.done_bytes, b""
+        # a line that is too long is read in parts, each a damaged line
+        while line := file.readline(LINE_BYTES_MAX):
+            if not line.endswith(b"\n") and len(line) < LINE_BYTES_MAX:
+                torn = line.strip()
+                break
+            digest.update(line)
             builder.add_line(line)
-    parsed_bytes = lines.done_bytes - builder.done_bytes
-    builder.done_bytes, builder.digest = lines.done_bytes, lines.digest.hexdigest()
+    builder.digest = digest.hexdigest()
     LAST.clear()
     LAST[path] = builder
-    if parsed_bytes >= cache_from_bytes:
+    if builder.done_bytes - begin_bytes >= cache_from_bytes:
         cache_write(path, builder)
-    return builder.build(), builder, [TORN] if lines.torn else []
+    return builder.build(), builder, [TORN] if torn else []
 
 
 def stored_runs(folder: Path) -> tuple[Outcomes, int]:
@@ -138,7 +152,7 @@ def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record
         for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
             file.seek(offset)
             with contextlib.suppress(Damaged):
-                record = Record(line_parse(file.read(size_bytes), RECORD_SHAPE))
+                record = Record(record_parse(file.read(size_bytes)))
                 if [record.cell, record.label, record.round] == planned:
                     yield record
                     continue

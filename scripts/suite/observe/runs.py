@@ -16,8 +16,8 @@ import pandas as pd
 from suite.base.units import Beyond
 from suite.observe.metrics import METRICS, metrics_compute
 from suite.observe.traits import Traits, traits_of
-from suite.result.checks import NAMED_SHAPE, RECORD_SHAPE, Damaged, json_parse
-from suite.result.files import Line, digest_new, line_parse
+from suite.result.checks import NAMED_SHAPE, Damaged, json_parse
+from suite.result.files import record_parse
 from suite.result.record import Record
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine", "censored")
@@ -91,17 +91,17 @@ class RunsBuilder:
         self.numbers, self.figures = array("q"), array("d")
         self.traits: dict[Traits, int] = {}
         self.damaged: dict[str, str] = {}
-        self.lines, self.done_bytes, self.digest = 0, 0, digest_new().hexdigest()
+        self.lines, self.done_bytes, self.digest = 0, 0, ""
 
-    def add_line(self, line: Line) -> None:
-        """Adds the record of a line that is not empty."""
-        self.lines += 1
+    def add_line(self, line: bytes) -> None:
+        """Adds the record of a line that is not empty, or of a part of a line that is too long."""
         try:
-            if line.data is None or line.data.strip():
-                self.add_record(Record(line_parse(line.data, RECORD_SHAPE)), line.offset,
-                                line.size_bytes)
+            if line.strip():
+                self.add_record(Record(record_parse(line)), self.done_bytes, len(line))
         except Damaged as damage:
-            self.damaged[f"records.jsonl:{self.lines}: {damage}"] = cell_of_damaged(line.data)
+            self.damaged[f"records.jsonl:{self.lines + 1}: {damage}"] = cell_of_damaged(line)
+        self.lines += line.endswith(b"\n")
+        self.done_bytes += len(line)
 
     def add_record(self, record: Record, offset: int = 0, size_bytes: int = 0) -> None:
         """Adds a record of RECORD_SHAPE; Damaged if a formula cannot be computed from it."""
@@ -127,13 +127,14 @@ class RunsBuilder:
         return Runs(pd.concat([texts, numbers, figures], axis=1, copy=False), tuple(self.traits))
 
 
-def cell_of_damaged(data: bytes | None) -> str:
+def cell_of_damaged(line: bytes) -> str:
     """The cell of a damaged line. It is certain if the words of the record are those of its name:
     one wrong bit cannot change both. Else empty."""
     try:
-        value = json_parse(data or b"")
-        NAMED_SHAPE(value)
+        value = json_parse(line)
     except Damaged:
+        return ""
+    if NAMED_SHAPE(value):
         return ""
     cell: str = value["run"]["cell"]
     named = (word.partition("=") for word in cell.split())

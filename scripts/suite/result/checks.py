@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """JSON, read and checked; the shapes of the files of a result (docs/record.md).
 
-A check takes a value. If that is wrong it raises WrongShape, which says where in the document the
-value is. A constant is a check composed of others; a check written as a function is called
-*_check(). A shape names only the keys that this program reads; a file may have others.
+A shape says what is wrong with a value, and where in the value: `.threads[0].cpu is null, not an
+object`. It names only the keys that this program reads; a file may have others.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from suite.result.record import ENDS, STATUSES
 
-Shape = Callable[[Any], None]
+Shape = Callable[[Any], str]  # the text is empty for a value that is right
 SCHEMA = 1  # of records and of plan.json
 LIMIT = 2**64  # no count, size or time is as large; a float holds it
 INDEX_MAX = 1_000_000
@@ -29,22 +28,6 @@ class Newer(Damaged):
     """A newer uncork wrote it."""
 
 
-class WrongShape(Damaged):
-    """A value of the wrong kind. path: its place, to which each enclosing value adds the front."""
-
-    def __init__(self, wrong: str, path: str = "") -> None:
-        super().__init__(wrong)
-        self.path = path
-
-    def __str__(self) -> str:
-        return f"{self.path.lstrip('.')} {self.args[0]}".lstrip()
-
-    def within(self, place: str) -> WrongShape:
-        """The same error, for the object or list that has the value at this place."""
-        self.path = place + self.path
-        return self
-
-
 def brief(value: Any) -> str:
     """A wrong value in few printable characters, for messages."""
     if isinstance(value, dict | list):
@@ -55,26 +38,18 @@ def brief(value: Any) -> str:
 
 def constant_refuse(name: str) -> None:
     """Refuses NaN and Infinity, which are no JSON, but which Python reads."""
-    raise Damaged(f"not JSON: {name} is no number")
+    raise ValueError(f"{name} is no number")
 
 
 def json_parse(data: bytes) -> Any:
-    """The JSON value in a line or a file; Damaged says where it is no JSON."""
+    """The JSON value in a line or a file; Damaged says where it is no JSON or no UTF-8."""
     try:
         return json.loads(data.decode().rstrip("\n"), parse_constant=constant_refuse)
-    except UnicodeDecodeError as error:
-        raise Damaged(f"not UTF-8 at its byte {error.start + 1}") from None
-    except json.JSONDecodeError as error:
-        place = (f"line {error.lineno}, character {error.colno}" if error.lineno > 1
-                 else f"its character {error.pos + 1}")
-        raise Damaged(f"not JSON: {error.msg} ({place})") from None
-    except ValueError:
-        raise Damaged("not JSON: a number of thousands of digits") from None
-    except RecursionError:
-        raise Damaged("not JSON: nested too deeply") from None
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"not JSON: {error}") from None
 
 
-def object_parse(data: bytes, check: Shape) -> dict[str, Any]:
+def object_parse(data: bytes, shape: Shape) -> dict[str, Any]:
     """The JSON object in a line or a file. Newer if its schema is newer, Damaged if its shape is
     wrong."""
     value = json_parse(data)
@@ -83,84 +58,68 @@ def object_parse(data: bytes, check: Shape) -> dict[str, Any]:
         error, origin = ((Newer, "of a newer uncork") if type(schema) is int and schema > SCHEMA
                          else (Damaged, "unknown"))
         raise error(f"schema {brief(schema)} is {origin}; this one understands schema {SCHEMA}")
-    check(value)
+    if wrong := shape(value):
+        raise Damaged(wrong.lstrip(". "))
     return value
 
 
-def value_check(is_right: Callable[[Any], bool], kind: str = "", wrong: str = "") -> Shape:
-    """A value that is right, else an error that says `is VALUE, not KIND`, or what is wrong."""
-    def check(value: Any) -> None:
-        if not is_right(value):
-            raise WrongShape(wrong or f"is {brief(value)}, not {kind}")
-    return check
+def value_of(is_right: Callable[[Any], bool], kind: str) -> Shape:
+    return lambda value: "" if is_right(value) else f" is {brief(value)}, not {kind}"
 
 
 # finite; bool is an int in Python, and no number here
-NUMBER = value_check(lambda value: type(value) in (int, float) and -LIMIT < value < LIMIT,
-                     "a number")
-INTEGER = value_check(lambda value: type(value) is int and -LIMIT < value < LIMIT, "a whole number")
-INDEX = value_check(lambda value: type(value) is int and 0 <= value <= INDEX_MAX,
-                    f"a whole number from 0 to {INDEX_MAX}")
+NUMBER = value_of(lambda value: type(value) in (int, float) and -LIMIT < value < LIMIT, "a number")
+INTEGER = value_of(lambda value: type(value) is int and -LIMIT < value < LIMIT, "a whole number")
+INDEX = value_of(lambda value: type(value) is int and 0 <= value <= INDEX_MAX,
+                 f"a whole number from 0 to {INDEX_MAX}")
 # printable; tabs separate the columns of a sysctl
-TEXT = value_check(lambda value: type(value) is str and value.replace("\t", " ").isprintable(),
-                   "one line of text")
-FLAG = value_check(lambda value: type(value) is bool, "true or false")
+TEXT = value_of(lambda value: type(value) is str and value.replace("\t", " ").isprintable(),
+                "one line of text")
+FLAG = value_of(lambda value: type(value) is bool, "true or false")
 
 
-def scalar_check(value: Any) -> None:
-    if type(value) is not bool:
-        (TEXT if type(value) is str else NUMBER)(value)
+def scalar(value: Any) -> str:
+    return "" if type(value) is bool else (TEXT if type(value) is str else NUMBER)(value)
 
 
 def one_of(*values: str) -> Shape:
-    return value_check(lambda value: value in values, " or ".join(values))
+    return value_of(lambda value: value in values, " or ".join(values))
 
 
 def null_or(inner: Shape) -> Shape:
-    return lambda value: None if value is None else inner(value)
+    return lambda value: "" if value is None else inner(value)
 
 
-def all_of(*checks: Shape) -> Shape:
-    def check(value: Any) -> None:
-        for inner in checks:
-            inner(value)
-    return check
+def all_of(*shapes: Shape) -> Shape:
+    return lambda value: next(filter(None, (inner(value) for inner in shapes)), "")
 
 
 def list_of(inner: Shape, length: int | None = None) -> Shape:
-    def check(value: Any) -> None:
+    def shape(value: Any) -> str:
         if type(value) is not list or length not in (None, len(value)):
-            raise WrongShape(f"is {brief(value)}, not a list" + (f" of {length}" if length else ""))
-        for place, item in enumerate(value):
-            try:
-                inner(item)
-            except WrongShape as wrong:
-                raise wrong.within(f"[{place}]") from None
-    return check
+            return f" is {brief(value)}, not a list" + (f" of {length}" if length else "")
+        return next((f"[{place}]{wrong}" for place, item in enumerate(value)
+                     if (wrong := inner(item))), "")
+    return shape
 
 
 def object_of(needed: Mapping[str, Shape], known: Mapping[str, Shape] | None = None,
               others: Shape | None = None) -> Shape:
-    """An object that has all needed keys, and may have the known ones. others: the check of values
+    """An object that has all needed keys, and may have the known ones. others: the shape of values
     of other keys, which are one line of text."""
-    checks = {**needed, **(known or {})}
+    shapes = {**needed, **(known or {})}
 
-    def check(value: Any) -> None:
+    def shape(value: Any) -> str:
         if type(value) is not dict:
-            raise WrongShape(f"is {brief(value)}, not an object")
-        for key in needed:
-            if key not in value:
-                raise WrongShape(f"has no {key}")
+            return f" is {brief(value)}, not an object"
+        if missing := next((key for key in needed if key not in value), ""):
+            return f" has no {missing}"
         for key, item in value.items():
-            inner = checks.get(key, others)
-            if inner is not None:
-                try:
-                    if key not in checks:
-                        TEXT(key)
-                    inner(item)
-                except WrongShape as wrong:
-                    raise wrong.within(f".{key if key.isprintable() else brief(key)}") from None
-    return check
+            inner = shapes.get(key, others)
+            if inner and (wrong := inner(item) or TEXT(key)):
+                return f".{key if key.isprintable() else brief(key)}{wrong}"
+        return ""
+    return shape
 
 
 def map_of(inner: Shape) -> Shape:
@@ -173,16 +132,6 @@ def keys(inner: Shape, *names: str) -> dict[str, Shape]:
 
 # ---- records.jsonl ----
 
-def bins_check(value: Any) -> None:
-    """[[low, width, count], ...]; not composed of checks, because a record has hundreds of them."""
-    if type(value) is not list:
-        raise WrongShape(f"is {brief(value)}, not a list")
-    for place, item in enumerate(value):
-        if type(item) is not list or len(item) != 3 or any(
-                type(part) is not int or not 0 <= part < LIMIT for part in item):
-            raise WrongShape("is not [low, width, count]", f"[{place}]")
-
-
 def is_rate(value: Any) -> bool:
     """Whether a word is a rate: a number above 0, or `closed`."""
     try:
@@ -191,12 +140,14 @@ def is_rate(value: Any) -> bool:
         return False
 
 
+BIN_SHAPE = value_of(lambda value: type(value) is list and len(value) == 3 and all(
+    type(part) is int and 0 <= part < LIMIT for part in value), "[low, width, count]")
 HISTOGRAM_SHAPE = object_of({**keys(NUMBER, "count", "minimum", "maximum", "sum"),
-                             "unit": one_of("ns"), "bins": bins_check})
+                             "unit": one_of("ns"), "bins": list_of(BIN_SHAPE)})
 CPU_SHAPE = map_of(NUMBER)
 CPUS_SHAPE = object_of({}, {"asked": list_of(INTEGER), "start": NUMBER, "end": NUMBER})
 OPTIONS_SHAPE = object_of({}, {"clamped": map_of(object_of(
-    keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))}, others=scalar_check)
+    keys(NUMBER, "asked_bytes", "given_bytes"), {"sysctl": TEXT}))}, others=scalar)
 TCP_FIGURE_SHAPE = object_of({}, keys(NUMBER, "sum", "min", "median", "max"))
 THREAD_SHAPE = object_of({}, {
     **keys(NUMBER, "connections", "messages_sent", "messages_received", "bytes_received",
@@ -215,7 +166,7 @@ SIZES_SHAPE = object_of(SIZES)
 WAY_SHAPE = all_of(object_of(
     keys(NUMBER, "data_segments", "packets", "super_packets", "retransmitted_segments"),
     {**keys(NUMBER, "smallest_bytes", "largest_bytes", "shared_close_notifies"), **SIZES}),
-    lambda way: SIZES_SHAPE(way) if way["data_segments"] else None)
+    lambda way: SIZES_SHAPE(way) if way["data_segments"] else "")
 CAPTURE_SHAPE = object_of({"device": TEXT, "stored_packets": NUMBER, "dropped": NUMBER,
                            "truncated": FLAG, "sent": WAY_SHAPE, "received": WAY_SHAPE},
                           {"file": TEXT})
@@ -224,8 +175,8 @@ END_SHAPE = all_of(object_of({}, {
     **keys(TEXT, "host", "engine", "security", "library", "write", "read"),
     **keys(CPU_SHAPE, "process", "machine"), "drives": FLAG, "capture": CAPTURE_SHAPE,
     "threads": list_of(THREAD_SHAPE),
-}), value_check(lambda end: ("resident_bytes" in end) == ("resident_before_bytes" in end),
-                wrong="has only one of resident_before_bytes and resident_bytes"))
+}), lambda end: "" if ("resident_bytes" in end) == ("resident_before_bytes" in end)
+   else " has only one of resident_before_bytes and resident_bytes")
 SUBJECT_SHAPE = object_of({**keys(TEXT, "name", "host", "program", "version"), "cpu_ns": NUMBER},
                           {**keys(TEXT, "sha256", "user", "package"), "arguments": list_of(TEXT)})
 LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
@@ -233,18 +184,18 @@ LOAD_SHAPE = object_of(keys(TEXT, "name", "host", "program"),
                         "arguments": list_of(TEXT)})
 # an option as tc(8) prints it is a scalar; netem's delay and loss are objects
 QUEUE_SHAPE = object_of({"kind": TEXT}, {"options": map_of(
-    lambda option: (map_of(scalar_check) if type(option) is dict else scalar_check)(option))})
+    lambda option: (map_of(scalar) if type(option) is dict else scalar)(option))})
 DEVICE_SHAPE = object_of({"device": TEXT, "address": TEXT, "mtu_bytes": NUMBER,
                           "queues": list_of(QUEUE_SHAPE)})
 RUN_SHAPE = object_of({"cell": TEXT, "label": one_of("A", "A'"), "round": INDEX}, {"session": TEXT})
 NAMED_SHAPE = object_of({"run": RUN_SHAPE, "words": map_of(TEXT)})  # with its cell, written twice
 RECORD_SHAPE = object_of({"status": one_of(*STATUSES), "run": RUN_SHAPE}, {
     "reason": TEXT,
-    "words": object_of({}, {"rate": value_check(is_rate, "a number above 0 or closed")}, TEXT),
+    "words": object_of({}, {"rate": value_of(is_rate, "a number above 0 or closed")}, TEXT),
     **keys(NUMBER, "started_unix_ns", "wall_ns"),
     **keys(END_SHAPE, *ENDS), "subject": SUBJECT_SHAPE, "load": LOAD_SHAPE,
     "lab": object_of({}, {**keys(list_of(DEVICE_SHAPE), "a", "b", "c"),
-                          "sysctl": object_of(keys(scalar_check, "name", "a", "b", "c"))}),
+                          "sysctl": object_of(keys(scalar, "name", "a", "b", "c"))}),
     "hyperfine": object_of({"version": TEXT}, keys(NUMBER, "wall_ns", "user_ns", "system_ns")),
 })
 
@@ -254,12 +205,12 @@ FINDING_SHAPE = object_of(keys(TEXT, "name", "status", "seen"),
                           keys(TEXT, "effect", "fix", "undo", "remark"))
 INSPECTION_SHAPE = object_of({"findings": list_of(FINDING_SHAPE)}, {"unix_ns": INTEGER})
 MACHINES_SHAPE = map_of(object_of(
-    {}, {**keys(map_of(scalar_check), "mitigations", "sysctl", "versions"),
-         "device": object_of({}, {"offloads": map_of(scalar_check)}),
+    {}, {**keys(map_of(scalar), "mitigations", "sysctl", "versions"),
+         "device": object_of({}, {"offloads": map_of(scalar)}),
          "doctor": list_of(INSPECTION_SHAPE), "cpus_online": INDEX,
          **keys(TEXT, "system", "kernel", "cpu", "cmdline", "virtualisation")},
     # another fact is a scalar, a list or an object
-    others=lambda item: None if type(item) in (dict, list) else scalar_check(item)))
+    others=lambda item: "" if type(item) in (dict, list) else scalar(item)))
 
 # ---- plan.json ----
 
@@ -278,5 +229,4 @@ PLAN_SHAPE = all_of(object_of({
     **keys(null_or(TEXT), "baseline", "timer", "until", "hosts", "homepage"),
     "builds": map_of(BUILD_SHAPE), "targets": map_of(map_of(TEXT)), "subjects": map_of(TEXT),
     "quick": map_of(object_of(keys(null_or(TEXT), "was", "is"))),
-}), value_check(  # plan.json is written when the first session begins
-    lambda plan: bool(plan["sessions"]), wrong="has no sessions"))
+}), lambda plan: "" if plan["sessions"] else " has no sessions")  # the first start writes both

@@ -7,19 +7,16 @@ Damaged, whose message says where. A file is replaced as a whole; a journal appe
 
 import contextlib
 import fcntl
-import functools
 import hashlib
 import json
 import os
-import stat
 import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from suite.base import ROOT, cache_place
 from suite.base.errors import Failure, UsageError, nearest_hint
@@ -34,7 +31,6 @@ from suite.scenario.scenario import LABEL, Scenario, scenario_text
 CRC = b',"crc":'  # begins the last member of a line of records.jsonl
 RECORDS, PLAN, HOSTS, SCENARIO = "records.jsonl", "plan.json", "hosts.json", "scenario.toml"
 CLAIMS = "claims.json"  # in a folder with results of claims: why some could not run
-CHUNK_BYTES = 1 << 20
 REFERENCE, ARCHIVE_SUFFIX = "reference", ".tar.xz"
 ARCHIVES = ROOT / "results" / REFERENCE
 LINE_BYTES_MAX = 64 << 20  # a record with hundreds of threads has some MiB
@@ -56,16 +52,19 @@ def result_find(given: Path) -> Path:
     results_folder(); or reference/NAME. UsageError where there is no such folder."""
     if given.is_dir():
         return given
-    for archive in (given, *given.parents):
+    is_reference_name = len(given.parts) == 2 and given.parts[0] == REFERENCE
+    path = ARCHIVES / f"{given.name}{ARCHIVE_SUFFIX}" if is_reference_name else given
+    for archive in (path, *path.parents):
         if archive.name.endswith(ARCHIVE_SUFFIX) and archive.is_file():
-            folder = archive_unpack(archive, archive) / given.relative_to(archive)
+            folder = archive_unpack(archive) / path.relative_to(archive)
             if not folder.is_dir():
                 raise UsageError(f"{given}: no such folder in {archive}")
             return folder
     if given.exists():
         raise UsageError(f"{given}: is a file, not the folder of a result")
-    if len(given.parts) == 2 and given.parts[0] == REFERENCE:
-        return reference_find(given)
+    if is_reference_name:
+        raise UsageError(f"{given}: no such folder, and no reference result"
+                         f"{nearest_hint(str(given), reference_names())}")
     if len(given.parts) != 1:
         raise UsageError(f"{given}: no such folder")
     results = results_folder()
@@ -83,12 +82,12 @@ def line_make(head: bytes) -> bytes:
     return b"%s%s%d}" % (head, CRC, zlib.crc32(head))
 
 
-def line_parse(data: bytes | None, check: checks.Shape) -> JsonObject:
+def record_parse(data: bytes) -> JsonObject:
     """As object_parse(), for a line of records.jsonl: Damaged too where its crc is wrong. Results
-    of older versions have no crc. data: None for a line that is longer than LINE_BYTES_MAX."""
-    if data is None:
+    of older versions have no crc."""
+    if len(data) == LINE_BYTES_MAX:
         raise Damaged(f"longer than {LINE_BYTES_MAX >> 20} MiB: no record is")
-    value = object_parse(data, check)
+    value = object_parse(data, checks.RECORD_SHAPE)
     if "crc" in value and data.rstrip() != line_make(data.rpartition(CRC)[0]):
         raise Damaged("its bytes are not those that were written: its crc differs")
     return value
@@ -143,83 +142,31 @@ def file_named(path: Path) -> Iterator[None]:
 def writable_check(path: Path) -> None:
     """Failure where path is a link, a device, a pipe or a folder: rename(2) would replace a link or
     a device, for root even /dev/null."""
-    with contextlib.suppress(OSError):  # there is none, or open(2) says what is wrong
-        mode = path.lstat().st_mode
-        if not stat.S_ISREG(mode):
-            kind = ("a folder" if stat.S_ISDIR(mode) else
-                    "a symbolic link" if stat.S_ISLNK(mode) else "a special file")
-            raise Failure(f"cannot write {path}: it is {kind}; name a regular file or a new one")
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Failure(f"cannot write {path}: it is a link, a folder or a special file; "
+                      "name a regular file or a new one")
 
 
 def file_write(path: Path, content: str | bytes) -> None:
     """Writes a file as a whole: after a kill there is the old one or the new one, after a failure
     the old one. Failure as writable_check(). Every file at a path that users choose comes from
     here."""
-    fresh, data = path.with_name(path.name + ".new"), (
-        content.encode() if isinstance(content, str) else content)
-    for place in (path, fresh):
-        writable_check(place)
-    try:
-        with file_named(path):
+    fresh = path.with_name(path.name + ".new")
+    with file_named(path):
+        for place in (path, fresh):
+            writable_check(place)
+        try:
             with open(fresh, "wb") as file:
-                file.write(data)
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(fresh, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            fresh.unlink()
-        raise
+        finally:
+            fresh.unlink(missing_ok=True)
 
 
 def json_text(value: Any) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-digest_new = functools.partial(hashlib.blake2b, digest_size=32)
-
-
-def digest_read(file: BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
-    """The digest of the next size_bytes of a file, or of its rest if that is shorter."""
-    digest, chunk = digest_new(), memoryview(bytearray(CHUNK_BYTES))
-    while size_bytes > 0 and (count := file.readinto(chunk[:size_bytes])):
-        digest.update(chunk[:count])
-        size_bytes -= count
-    return digest
-
-
-class Line(NamedTuple):
-    """A whole line. offset: in bytes from the start of the file. size_bytes: with the line feed.
-    data: None if it is longer than LINE_BYTES_MAX."""
-
-    offset: int
-    size_bytes: int
-    data: bytes | None
-
-
-@dataclass
-class Lines:
-    """The lines of a file from its position on. done_bytes: the end of the last whole line, and of
-    what digest covers. torn: whether an incomplete line follows; it is known after the loop."""
-
-    file: BufferedIOBase
-    digest: hashlib.blake2b
-    done_bytes: int
-    torn: bool = False
-
-    def __iter__(self) -> Iterator[Line]:
-        while part := self.file.readline(LINE_BYTES_MAX):
-            before = self.digest.copy()
-            self.digest.update(part)
-            size_bytes, whole = len(part), part
-            while not part.endswith(b"\n") and (part := self.file.readline(LINE_BYTES_MAX)):
-                self.digest.update(part)
-                size_bytes, whole = size_bytes + len(part), b""
-            if not (part or whole).endswith(b"\n"):
-                self.digest, self.torn = before, bool(whole.strip()) or not whole
-                return
-            yield Line(self.done_bytes, size_bytes, whole or None)
-            self.done_bytes += size_bytes
 
 
 # ---- the folder of a result while it is written: a kill loses no record. Each record is appended
@@ -327,18 +274,8 @@ def is_reference(folder: Path) -> bool:
     return cache_place() / REFERENCE in folder.parents
 
 
-def reference_find(given: Path) -> Path:
-    """The unpacked folder of a reference result; UsageError for an unknown name."""
-    archive = ARCHIVES / f"{given.name}{ARCHIVE_SUFFIX}"
-    if not archive.exists():
-        raise UsageError(f"{given}: no such folder, and no reference result"
-                         f"{nearest_hint(str(given), reference_names())}")
-    return archive_unpack(archive, given)
-
-
-def archive_unpack(archive: Path, given: Path) -> Path:
-    """The folder of an archive, unpacked in the user's cache; Failure where that fails. given: for
-    messages."""
+def archive_unpack(archive: Path) -> Path:
+    """The folder of an archive, unpacked in the user's cache; Failure where that fails."""
     name, place = archive.name.removesuffix(ARCHIVE_SUFFIX), cache_place() / REFERENCE
     try:
         place /= hashlib.blake2b(archive.read_bytes(), digest_size=8).hexdigest()
@@ -349,7 +286,7 @@ def archive_unpack(archive: Path, given: Path) -> Path:
                 (Path(fresh) / place.name).rename(place)
     except (OSError, tarfile.TarError) as error:
         if not (place / name).is_dir():  # else another process was faster
-            raise Failure(f"{given}: cannot be unpacked into {place.parent}: {error}; "
+            raise Failure(f"{archive}: cannot be unpacked into {place.parent}: {error}; "
                           "UNCORK_CACHE=FOLDER names another place") from None
     return place / name
 

@@ -8,6 +8,7 @@ the same session when it is continued on the same boot and build, and when until
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from suite.base import grouped
 from suite.base.runner_words import RUN_WORDS, RUNNER_WORDS, THIS, RunWords, build_of
 from suite.base.words import words_split
 from suite.result.checks import SCHEMA, Damaged
@@ -160,42 +162,29 @@ class Plan(RunWords):
     def rounds_max(self) -> int:
         return self.rounds if self.until is None else self.rounds * UNTIL_TIMES
 
-    def requested(self, seed: int | None) -> Plan:
-        """The plan without what machine, programs and sessions add. seed: of another plan; only if
-        both have one it is a part of the request."""
-        return replace(self, cells=tuple(replace(cell, unsupported=None) for cell in self.cells),
-                       seed=None if seed is None else self.seed,
-                       programs=Programs(), sessions=())
-
-    def requested_words(self) -> dict[str, str]:
-        """The requested words as typed, by key: all values of cells, then the words of the run."""
-        values: dict[str, dict[str, None]] = {}
-        for cell in self.cells:
-            for key, value in cell.given.items():
-                values.setdefault(key, {})[value] = None
-        run = self.run_words
-        if self.baseline:
-            run["baseline"] = f'"{self.baseline}"'
-        return {"scenario": f"scenario {self.name}",
-                **{key: f"{key}={','.join(each)}" for key, each in values.items()},
-                **{key: f"{key}={value}" for key, value in run.items()},
-                **({} if self.quick is None else {"quick": "--quick"})}
+    def request(self) -> dict[str, str]:
+        """The words that ask for this plan, by key: all values of cells, then the words of the run.
+        They have nothing that machine, programs and sessions add."""
+        values = grouped(pair for cell in self.cells for pair in cell.given.items())
+        words = {"scenario": self.name,
+                 **{key: ",".join(dict.fromkeys(each)) for key, each in values.items()},
+                 **self.run_words, **({} if self.quick is None else {"quick": "yes"})}
+        return {key: f"{key}={shlex.quote(str(value))}" for key, value in words.items()}
 
     def difference(self, other: Plan) -> str:
         """What the two request differently: `there write=cork, here write=cork,more`; empty if both
-        request the same runs."""
-        plans = self.requested(other.seed), other.requested(self.seed)
-        if plans[0] == plans[1]:
-            return ""
-        there, here = (plan.requested_words() for plan in plans)
-        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+        request the same runs. The seed counts only if both have one."""
+        there, here = self.request(), other.request()
+        keys = [key for key in {**there, **here} if there.get(key) != here.get(key)
+                and not (key == "seed" and None in (self.seed, other.seed))]
         if keys != ["baseline"] and "baseline" in keys:
             keys.remove("baseline")  # it follows from the others
         if keys:
             return ", ".join(f"{where} " + " ".join(one.get(key, f"no {key}") for key in keys)
                              for where, one in (("there", there), ("here", here)))
-        cells = {cell.name for cell in self.cells} ^ {cell.name for cell in other.cells}
-        return f"one of both leaves out {min(cells)}" if cells else "the order of the words"
+        mine, others = ([replace(cell, unsupported=None) for cell in plan.cells]
+                        for plan in (self, other))
+        return "" if mine == others else "its cells, or their order"
 
     def with_session(self, boots: Boots) -> Plan:
         """The plan with a new session, whose rounds continue the numbers of the last one."""

@@ -5,8 +5,8 @@ The readers check keys and types only: what a word means the plan asks `uncork-c
 names the file, the wrong key, and the nearest key that would be right.
 """
 
-import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, field
 from functools import partial
@@ -45,10 +45,8 @@ def numbers_read(value: Any, key: str) -> list[float] | float:
     """A finite number above zero, or a list of them: every metric that can be published is one."""
     numbers: list[Any] = value if isinstance(value, list) and value else [value]
     for number in numbers:
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            raise UsageError(f"{key} must be a number")
-        if not math.isfinite(number) or number <= 0:
-            raise UsageError(f"{key} = {number} is impossible: it must be finite and above 0")
+        if type(number) not in (int, float) or not 0 < number <= sys.float_info.max:
+            raise UsageError(f"{key} must be a number above 0, not {number}")
     return [float(number) for number in numbers] if isinstance(value, list) else float(value)
 
 
@@ -60,7 +58,8 @@ def word_value(value: Any, place: str) -> str:
         return str(value)
     if isinstance(value, str) and value.strip() and ("=" in value or not re.search(r"\s", value)):
         return " ".join(value.split())
-    raise UsageError(f'{place} must be one value, as on the command line: "64", "1s", "on"')
+    raise UsageError(f'{place} must be one value, as on the command line: "64", "1s", "on"; '
+                     "several belong under [sweep]")
 
 
 def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -73,12 +72,8 @@ def words_flatten(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str
 
 
 def table_words_read(value: Any, key: str) -> dict[str, str]:
-    words = {}
-    for word, text in words_flatten(toml.table_read(value, key)):
-        if isinstance(text, list):
-            raise UsageError(f"[{key}] {word} has several values: it belongs under [sweep]")
-        words[word] = word_value(text, f"[{key}] {word}")
-    return words
+    return {word: word_value(text, f"[{key}] {word}")
+            for word, text in words_flatten(toml.table_read(value, key))}
 
 
 def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
@@ -92,13 +87,9 @@ def sweep_read(value: Any, key: str) -> dict[str, tuple[str, ...]]:
     return sweep
 
 
-# Words for the appearance of a picture: its size in print, and parts that can be left out.
 SHOWN = ("yes", "no")
 size_read = partial(toml.pattern_read, f"{'|'.join(SIZES)}|{SIZE}",
                     "column, page or WIDTHxHEIGHT, as in 5x3in, 120x80mm, 1280x720px")
-shown_read = partial(toml.choice_read, SHOWN)
-LOOKS: dict[str, toml.KeyReader] = {
-    "size": size_read, "title": shown_read, "note": shown_read, "points": shown_read}
 name_read = partial(toml.pattern_read, "[A-Za-z0-9][A-Za-z0-9_.-]*",
                     'letters, digits, "_", "-", "."')
 # The fields of texts that may be missing, of lists of texts, and of parts of a picture that are
@@ -194,9 +185,9 @@ class TableLayout:
     best: str | None = or_none(
         "word whose best value by the first metric is marked; not with gain")
 
-    @property
-    def wrong(self) -> str:
-        return "best: a table has gain or best, not both" if self.gain and self.best else ""
+    def __post_init__(self) -> None:
+        if self.gain and self.best:
+            raise UsageError("a table has gain or best, not both")
 
 
 @dataclass(frozen=True)
@@ -221,15 +212,16 @@ class Picture:
     note: str | None = shown(
         "whether the small print about rounds and machines is shown; none: yes")
 
-    @property
-    def wrong(self) -> str:
-        """A text about a key that another kind of picture takes."""
+    def __post_init__(self) -> None:
         right = PICTURES[self.kind]
-        for other in ("metric", "of"):
-            if getattr(self, other) is not None and other != right:
-                instead = f'"{right}" instead' if right else f'no "{other}"'
-                return f'{other}: "{self.kind}" takes {instead}'
-        return ""
+        for key in ("metric", "of"):
+            if getattr(self, key) is not None and key != right:
+                raise UsageError(f'{key}: "{self.kind}" takes {right or "neither metric nor of"}')
+
+
+# words for the appearance of a picture: its size in print, and parts that can be left out
+LOOKS: dict[str, toml.KeyReader] = {key: toml.keys_of(Picture)[key].metadata["reader"]
+                                    for key in ("size", "title", "note", "points")}
 
 
 def arms_read(value: Any, key: str) -> tuple[Arm, ...]:
@@ -346,15 +338,15 @@ def scenario_load(path: Path) -> Scenario:
 
 def scenario_text(scenario: Scenario) -> str:
     """The scenario as TOML: scenario_load gives the same scenario again."""
-    top, lines = dict[str, Any](), list[str]()
+    tops = [key.name for key in part_keys(TOP)]  # they are the first keys of Scenario
+    lines = list[str]()
     for key, value in toml.key_values(scenario).items():
-        if toml.keys_of(scenario)[key].metadata["means"]:
-            top[key] = value
+        if key in tops:
+            lines += toml.table_lines({key: value})
             continue
         header = f"[[{key}]]" if isinstance(value, tuple) else f"[{key}]"
         for part in filter(None, value if isinstance(value, tuple) else (value,)):
             entries = part if isinstance(part, dict) else toml.key_values(part)
-            if entries:
-                lines += toml.table_lines(
-                    header, entries | part.words if isinstance(part, Arm) else entries)
-    return "\n".join([*toml.table_lines("", top), *lines]) + "\n"
+            words = part.words if isinstance(part, Arm) else {}
+            lines += ["", header, *toml.table_lines(entries | words)]
+    return "\n".join(lines) + "\n"

@@ -30,11 +30,13 @@ from suite.scenario import toml
 
 ENDS = ("client", "server", "proxy")  # prefixes of words, so no names of subjects
 NAME_PATTERN = re.compile(r"[a-z0-9-]{1,23}")
-KEY_PATTERN = re.compile(r"[a-z][a-z0-9_]{0,22}")
 PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 PROGRAM = "program"  # the parameter that every subject and load has
 PROXY = "proxy"  # the workload whose subject relays bytes, also of protocols it does not know
-RESERVED = (PROGRAM, OVERRIDE)
+# a regular expression for the names of parameters, and what it allows
+PARAMETERS = (rf"(?!({PROGRAM}|{OVERRIDE})$)[a-z][a-z0-9_]{{0,22}}",
+              f"lower-case letters, digits and _, not {PROGRAM} or {OVERRIDE}")
+FILES = r"[^/.][^/]*", "without / and no . in front"  # and for those of files
 NO_PACKAGE = "-"  # value of the keys apt and dnf
 LIMIT_S = 600  # default of the key limit_s of a load
 LISTENS = ("inherited", "address")
@@ -43,28 +45,17 @@ NEEDS = ("content", "certificate")
 PROGRAM_FOLDERS = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"
 OWN_PROGRAM = "uncork-server"
 VERSION_S = 5.0
-SPEAKS = {"protocol": "protocols", "transport": "transports"}  # a word, and the key of its values
 BLANK = re.compile(r"[\s,]")
 
 
-def needs_read(value: Any, key: str) -> tuple[str, ...]:
-    found = toml.strings_read(value, key)
-    if unknown := next((name for name in found if name not in NEEDS), None):
-        raise UsageError(f"{key} must name {' or '.join(NEEDS)}, not {unknown}")
-    return found
-
-
-def named_texts_read(value: Any, key: str) -> dict[str, str]:
-    """A table of texts, `[files]` or `[parameters]`."""
+def named_texts_read(names: str, right: str, value: Any, key: str) -> dict[str, str]:
+    """A table of texts. names: the pattern of their names; right: what it allows."""
     found = toml.table_read(value, key)
     for name, text in found.items():
         if not isinstance(text, str):
             raise UsageError(f"[{key}] {name} must be text")
-        if key == "parameters" and (name in RESERVED or not KEY_PATTERN.fullmatch(name)):
-            raise UsageError(f"[{key}] {name}: a parameter is letters, digits and _, and "
-                             f"none of {', '.join(RESERVED)}, which every program has")
-        if key == "files" and (not name or "/" in name or name.startswith(".")):
-            raise UsageError(f"[{key}] {name}: a file has a name without /")
+        if not re.fullmatch(names, name):
+            raise UsageError(f"[{key}] {name}: a name here is {right}")
     return found
 
 
@@ -85,14 +76,6 @@ def limit_read(value: Any, key: str) -> int:
 
 texts = partial(toml.key, toml.strings_read)
 list_field = partial(toml.key, partial(toml.strings_read, repeat=True), default=None)
-named_texts = partial(toml.key, named_texts_read, default_factory=dict)
-
-
-def program_find(program: str, folders: str | None = PROGRAM_FOLDERS) -> str | None:
-    """The path of a program here. folders: None for PATH. uncork-server is beside the client."""
-    if program == OWN_PROGRAM:
-        folders = str(client_place().folder)
-    return shutil.which(program, path=folders)
 
 
 NOT_DEFINED = ("says", "apt", "dnf")  # keys that neither client nor server needs
@@ -119,8 +102,9 @@ class Program:
     arguments_tls: tuple[str, ...] | None = list_field()
     arguments_tcp: tuple[str, ...] | None = list_field()
     arguments_unix: tuple[str, ...] | None = list_field()
-    needs: tuple[str, ...] = toml.key(needs_read, default=())
-    parameters: Mapping[str, str] = named_texts()
+    needs: tuple[str, ...] = toml.key(partial(toml.strings_read, choices=NEEDS), default=())
+    parameters: Mapping[str, str] = toml.key(
+        partial(named_texts_read, *PARAMETERS), default_factory=dict)
 
     @property
     def defaults(self) -> dict[str, str]:
@@ -135,7 +119,10 @@ class Program:
         return {key: value for key, value in defined.items() if value is not None}
 
     def find(self, program: str = "") -> str | None:
-        return program_find(program or self.program, self.folders)
+        """The path of its program here, or of another one. uncork-server is beside the client."""
+        program = program or self.program
+        folders = str(client_place().folder) if program == OWN_PROGRAM else self.folders
+        return shutil.which(program, path=folders)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +133,7 @@ class Subject(Program):
     placed = ("folder", "host", "port", "path", "sink", "protocol", "transport", "security")
     listens: str = toml.choice(LISTENS)
     arguments_command: tuple[str, ...] | None = list_field()
-    files: Mapping[str, str] = named_texts()
+    files: Mapping[str, str] = toml.key(partial(named_texts_read, *FILES), default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,15 +152,8 @@ class Load(Program):
 def placeholders_check(program: Program) -> None:
     """UsageError for a {name} that is neither a parameter nor replaced by uncork."""
     known = (*program.placed, *program.parameters)
-    texts: dict[str, Iterable[str]] = {
-        key: getattr(program, key) or ()
-        for key in toml.keys_of(program) if key.startswith("arguments")}
-    if isinstance(program, Subject):
-        texts |= {f"[files] {name}": (text,) for name, text in program.files.items()}
-    if isinstance(program, Load):
-        texts["moves"] = (program.moves,)
-    for key, each in texts.items():
-        for name in PLACEHOLDER.findall(" ".join(each)):
+    for key, value in program.definition.items():
+        for name in PLACEHOLDER.findall(json.dumps(value)):
             if name not in known:
                 raise UsageError(f"{key}: {{{name}}} is no parameter{nearest_hint(name, known)}")
 
@@ -203,18 +183,13 @@ def programs_read() -> dict[str, Program]:
     return found
 
 
-def definitions_text(programs: Mapping[str, Program]) -> str:
-    """The JSON for --subjects."""
-    return json.dumps({name: program.definition for name, program in programs.items()}, indent=1)
-
-
 @functools.cache
 def definitions_file() -> str:
-    """The path of a file with the definitions. It exists in memory only (memfd_create(2)), so that
-    it ends with this process, however that ends."""
+    """The path of a file with the definitions as JSON. It exists in memory only (memfd_create(2)),
+    so that it ends with this process, however that ends."""
     descriptor = os.memfd_create("uncork-subjects")
     with open(descriptor, "w", encoding="utf-8", closefd=False) as file:
-        file.write(definitions_text(programs_read()))
+        json.dump({name: one.definition for name, one in programs_read().items()}, file, indent=1)
     return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
@@ -288,8 +263,8 @@ def version_read(subject: Program) -> str | None:
 
 def speaks_refusal(one: Program, words: Mapping[str, str]) -> str | None:
     """Why this subject or load cannot serve these words (protocol, transport, TLS); else None."""
-    for key, speaks in SPEAKS.items():
-        known, spoken = getattr(one, speaks), words.get(key, "raw")  # a relay has no protocol
+    for key, known in (("protocol", one.protocols), ("transport", one.transports)):
+        spoken = words.get(key, "raw")  # a relay has no protocol
         if spoken not in known and (words.get("workload") != "command" or spoken != "raw"):
             return (f"{one.kind}={one.name} does not work with {key}={spoken} "
                     f"(it does with {', '.join(known)})")

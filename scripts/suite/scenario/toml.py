@@ -39,7 +39,8 @@ def string_read(value: Any, key: str) -> str:
     return " ".join(value.split())
 
 
-def strings_read(value: Any, key: str, repeat: bool = False) -> tuple[str, ...]:
+def strings_read(value: Any, key: str, repeat: bool = False,
+                 choices: Collection[str] = ()) -> tuple[str, ...]:
     """A list of strings, none of them empty or twice unless they may repeat."""
     if not isinstance(value, list) or not all(
             isinstance(item, str) and (item or repeat) for item in value):
@@ -47,7 +48,7 @@ def strings_read(value: Any, key: str, repeat: bool = False) -> tuple[str, ...]:
     twice = next((item for item in value if value.count(item) > 1), None)
     if twice is not None and not repeat:
         raise UsageError(f'{key} names "{twice}" twice')
-    return tuple(value)
+    return tuple(choice_read(choices, item, key) if choices else item for item in value)
 
 
 def choice_read(choices: Collection[str], value: Any, key: str) -> str:
@@ -93,21 +94,16 @@ def entry_read(entry: dict[str, Any], kind: type) -> dict[str, Any]:
     return values
 
 
-def part_make(kind: Any, entry: dict[str, Any], key: str) -> Any:
-    """The table `[key]` as an object of this kind, which may find itself wrong."""
-    with error_in(f"[{key}] "):
-        part = kind(**entry_read(entry, kind))
-        if wrong := getattr(part, "wrong", ""):
-            raise UsageError(wrong)
-        return part
-
-
 def part_read(kind: type, value: Any, key: str) -> Any:
-    return part_make(kind, table_read(value, key), key)
+    """The table `[key]` as an object of this kind, which refuses keys that contradict each other
+    with UsageError."""
+    entry = table_read(value, key)
+    with error_in(f"[{key}] "):
+        return kind(**entry_read(entry, kind))
 
 
 def parts_read(kind: type, value: Any, key: str) -> tuple[Any, ...]:
-    return tuple(part_make(kind, entry, key) for entry in tables_read(value, key))
+    return tuple(part_read(kind, entry, key) for entry in tables_read(value, key))
 
 
 # The fields of texts and of one of several texts.
@@ -122,23 +118,13 @@ def choice(choices: Collection[str], means: str = "", **default: Any) -> Any:
 
 def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
     """Reads a file of TOML. kind: of the file; command: lists the files of this kind that ship."""
-    text = ""
     try:
-        text = path.read_bytes().decode()
-        return tomllib.loads(text)
-    except (FileNotFoundError, IsADirectoryError):
-        what = (f"is a folder, not the file of a {kind}" if path.is_dir()
-                else f"no such {kind} file")
-        raise UsageError(
-            f"{path}: {what} ({command} shows the names of those that ship)") from None
+        return tomllib.loads(path.read_bytes().decode())
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text at byte {error.start}") from None
-    except tomllib.TOMLDecodeError as error:
-        last = f"at line {len(text.splitlines())}, the last"
-        wrong = str(error).replace("at end of document", last)
-        raise UsageError(f"{path}: broken TOML: {wrong}") from None
+        raise UsageError(f"{path}: no file of a {kind} can be read: {error.strerror} "
+                         f"({command} shows the names of those that ship)") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: broken TOML: {error}") from None
 
 
 def key_values(part: Any) -> dict[str, Any]:
@@ -147,10 +133,10 @@ def key_values(part: Any) -> dict[str, Any]:
             if (value := getattr(part, one.name)) != one.default}
 
 
-def table_lines(header: str, entries: dict[str, Any]) -> list[str]:
+def table_lines(entries: dict[str, Any]) -> list[str]:
     """A table of texts, numbers and lists of texts as lines of TOML. Their JSON is TOML too, once
     DEL is escaped in it."""
-    lines = ["", header] if header else []
+    lines = []
     for key, value in entries.items():
         name = key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key)
         text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
