@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -183,18 +182,12 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> lis
 
 
 def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> list[Any]:
-    command = client.command(arguments, stdin)
-    limit_s = ASK_SECONDS + client.boot_s
-    try:
-        done = process_run(command.argv, command.given, limit_s)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
-    except OSError as error:
-        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    command, name = client.command(arguments, stdin), f"{client.name} {arguments[0]}"
+    done = process_run(command.argv, command.given, ASK_SECONDS + client.boot_s, name)
     if done.returncode != 0:
         complaint = complaint_text(done.stderr)
         raised = UsageError if done.returncode == 2 and complaint else Failure
-        raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
+        raise raised(complaint or f"{name} {exit_text(done.returncode)}")
     return [answer for answer in map(line_read, done.stdout.splitlines()) if answer is not None]
 
 
@@ -259,10 +252,7 @@ def client_batch(client: Client, lines: Sequence[str], limit_s: float,
     server_options = options_for_server(client.server_options, " ".join(lines).split())
     command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
                              "".join(f"{line}\n" for line in [*lines, BATCH_END]))
-    try:
-        return ProcessOutput(command.argv, limit_s, client.boot_s, command.given)
-    except OSError as error:
-        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    return ProcessOutput(command.argv, limit_s, client.boot_s, command.given)
 
 
 def build_try(client: Client, value: str) -> None:

@@ -15,7 +15,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any, NamedTuple
 from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
-from suite.base.process import PlacedCommand, process_require, process_run
+from suite.base.process import PlacedCommand, process_run
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.text import say
 from suite.places.target import Target
@@ -97,7 +96,7 @@ def image_path(value: str, where: str) -> Path:
         return path / IN_TREE
     if path.exists() or "/" in value:
         return path
-    kept = process_require([str(KERNELS), "--kept", value], KERNELS_LIMIT_S, where)
+    kept = process_run([str(KERNELS), "--kept", value], "", KERNELS_LIMIT_S)
     if kept.returncode != 0:
         raise UsageError(f"{where}: {complaint_text(kept.stderr)}")
     return Path(kept.stdout.strip())
@@ -199,7 +198,7 @@ def hardware_works(guest: Guest) -> bool:
         return False
     try:
         return process_run(guest.boot("exit 7"), "", SMOKE_LIMIT_S).returncode == 7
-    except (OSError, subprocess.TimeoutExpired):
+    except Failure:
         return False
 
 
@@ -210,7 +209,7 @@ class Vng(Target):
         super().__init__(value, client)
         where, path = f"target={value}", search_path()
         image = image_find(value.partition(":")[2], where)
-        printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
+        printed = process_run(["env", f"PATH={path}", VNG, "--version"], "", SMOKE_LIMIT_S, VNG)
         version = (printed.stdout.split() or ["unknown"])[-1]
         self.guest = Guest(image, path, version, share_options(image, where))
         if not hardware_works(self.guest):

@@ -20,7 +20,7 @@ from pathlib import Path
 from suite.base.client import ROOT, Client, complaint_text, line_read
 from suite.base.errors import Failure, UsageError, error_in
 from suite.base.installation import pypi_find, setup_hint
-from suite.base.process import ProcessOutput, process_close
+from suite.base.process import ProcessOutput, process_close, process_run
 from suite.base.text import say
 from suite.places.remote.hosts import STEP_LIMIT_S, Reasons
 from suite.places.remote.inventory import pairs_read
@@ -92,13 +92,8 @@ def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
         raise UsageError("there is no such file")
-    environment = environment_make()
-    try:
-        done = subprocess.run(["ansible-inventory", "-i", Path(path).absolute(), "--list"],
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", timeout=LIST_LIMIT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"hosts={path}: ansible-inventory: {error}") from None
+    done = process_run(["ansible-inventory", "-i", str(Path(path).absolute()), "--list"], "",
+                       LIST_LIMIT_S, env=environment_make())
     found = line_read(done.stdout) if done.returncode == 0 else None
     if found is None:
         raise UsageError(f"Ansible cannot read it: {complaint_find(done.stderr)}")
