@@ -129,13 +129,14 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
 class Output:
     """The output of a program. The attributes are set after the last of lines(). status: its exit
     status, as in subprocess. torn: the bytes after the last whole line. overdue: whether the
-    program was ended because limit_s was over."""
+    program was ended because limit_s was over. why: why it was not started elsewhere."""
 
     limit_s: float = 0.0
     status: int = 0
     stderr: str = ""
     torn: bytes = b""
     overdue: bool = False
+    why: str = ""
 
     @abstractmethod
     def lines(self) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from suite.base.client import Client, client_require, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.process import PlacedCommand
 from suite.base.words import word_list, words_split
-from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
+from suite.places.batch import batch_records, cells_by_target, runs_limit
 from suite.places.remote.hosts import HERE, Hosts, Reasons, definitions_name, digest_of
 from suite.places.remote.shell import KEY_FILE, Job, Outcome, endpoint
 from suite.places.target import Target
@@ -183,16 +183,14 @@ class RemoteTarget(Target):
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
         note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
-        lines = [note] if ends else []
+        lines, keys = ([note], ["--psk", "KEYS"]) if ends else ([], [])
         for end in (*ends, CLIENT):
-            options = ["--psk", "KEYS"] if ends else []
-            if runner_words.subject_of(given):
-                options += self.pairs.subject_options(self, end, folder)
-            options += word_list(runner_words.words_for_client(given) | addresses) if (
+            options = word_list(runner_words.words_for_client(given) | addresses) if (
                 end == CLIENT) else ["--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
                                      *self.server_options(end)]
-            lines.append(self.pairs.by_hand(
-                self.host(end), [self.pairs.program(self, end, folder), *options]))
+            lines.append(self.pairs.by_hand(self.host(end), [
+                self.pairs.program(self, end, folder), *keys,
+                *self.pairs.subject_options(self, end, folder), *options]))
         return lines
 
     def round_begin(self) -> None:
@@ -337,9 +335,8 @@ class Pairs(Hosts):
 
         records = []
         for pair, outcome in self.clients_run(pairs, folder, question).items():
-            found = [(index, failed_record(outcome.why)) for index, _ in enumerate(batches[pair])
-                     ] if outcome.why else batch_records(outcome, batches[pair])
-            records += [(pair, numbers[pair][index], record) for index, record in found]
+            records += [(pair, numbers[pair][index], record)
+                        for index, record in batch_records(outcome, batches[pair])]
         lost = self.lost_find([host for pair, _, record in records if record["status"] == "failed"
                                for host in pair.hosts(pairs[pair])])
         self.servers_end()

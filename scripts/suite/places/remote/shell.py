@@ -64,10 +64,9 @@ class Job(NamedTuple):
 
 @dataclass
 class Outcome(Output):
-    """The result of a job. why: why it did not run, with the host; empty if it ran."""
+    """The result of a job. why: with the host; empty if the job ran."""
 
     stdout: bytes = b""
-    why: str = ""
 
     def __post_init__(self) -> None:
         self.overdue = self.status == OVERDUE_STATUS
