@@ -30,9 +30,10 @@ from suite.places.target import Target
 from suite.scenario.subject import definitions_file
 
 VNG = "vng"
-NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
+NEEDED = {VNG: "virtme-ng", "qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
 MODULES = Path("/sys/module")
+MODULES_FOLDERS = ("lib/modules", "usr/lib/modules")  # below the root of a kernel's image
 HARDWARE = ("kvm_intel", "kvm_amd")  # without these a /dev/kvm may be unable to run a kernel
 SMOKE_LIMIT_S = KERNELS_LIMIT_S = 30
 # for a boot, by whether the processor runs guests; a boot takes 2 s, or emulated up to 30 s
@@ -82,7 +83,8 @@ def image_find(value: str, where: str) -> Image:
             f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
     # The rule of virtme-ng: the first folder above with lib/modules, else the image's own folder.
     root = path.parents[3] if path.parts[-4:] == IN_TREE.parts else next(
-        (folder for folder in path.parents if any(modules_files(folder, ""))), path.parent)
+        (folder for folder in path.parents
+         if any((folder / modules).exists() for modules in MODULES_FOLDERS)), path.parent)
     return Image(path, release[0].decode(), hashlib.sha256(data).hexdigest()[:16], root,
                  shares_read(root, release[0].decode()))
 
@@ -102,20 +104,14 @@ def image_path(value: str, where: str) -> Path:
     return Path(kept.stdout.strip())
 
 
-def modules_files(root: Path, name: str) -> list[Path]:
-    """The files of this name in the folders of modules below root that are there."""
-    return [path for folder in ("lib/modules", "usr/lib/modules")
-            if (path := root / folder / name).exists()]
-
-
 def shares_read(root: Path, release: str) -> frozenset[str]:
     """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
-    files = [root / ".config"] if (root / ".config").exists() else [
-        *modules_files(root, f"{release}/modules.dep"),
-        *modules_files(root, f"{release}/modules.builtin")]
-    text = "\n".join(path.read_text(errors="replace") for path in files)
+    names = [".config", *(f"{folder}/{release}/modules.{kind}" for folder in MODULES_FOLDERS
+                          for kind in ("dep", "builtin"))]
+    texts = [(root / name).read_text(errors="replace") for name in names if (root / name).exists()]
     return frozenset(name for name, option in SHARES.items() if re.search(
-        rf"^{option}=[ym]|/{name}\.ko", text, re.MULTILINE)) if files else frozenset({"9p"})
+        rf"^{option}=[ym]|/{name}\.ko", "\n".join(texts), re.MULTILINE)
+        ) if texts else frozenset({"9p"})
 
 
 # ---- its guests ----
@@ -166,13 +162,10 @@ def search_path() -> str:
     where = f"target={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
-    found = shutil.which(VNG)
-    programs = [Path(found).absolute()] if found else pypi_find(f"virtme-ng-*/bin/{VNG}")
-    folders = [str(program.parent) for program in programs[-1:]]
-    path = ":".join([*folders, os.environ.get("PATH", os.defpath), SYSTEM_PATHS])
-    lacks = [f"virtme-ng ({VNG})"] * (not programs) + [
-        f"{program} ({package})" for program, package in NEEDED.items()
-        if shutil.which(program, path=path) is None]
+    installed = [str(program.parent) for program in pypi_find(f"virtme-ng-*/bin/{VNG}")[-1:]]
+    path = ":".join([os.environ.get("PATH", os.defpath), *installed, SYSTEM_PATHS])
+    lacks = [f"{program} ({package})" for program, package in NEEDED.items()
+             if shutil.which(program, path=path) is None]
     if lacks:
         raise Failure(f"{where}: {', '.join(lacks)} {'is' if len(lacks) == 1 else 'are'} missing: "
                       f"{setup_hint(VNG, len(lacks))}")
