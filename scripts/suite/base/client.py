@@ -65,8 +65,8 @@ class Client:
 
     def retry(self) -> Client | None:
         """The client for a second attempt, if there is one."""
-        again = replace(self, place=self.retry_place, retry_place=None)
-        return again if self.retry_place else None
+        again = self.retry_place
+        return replace(self, place=again, retry_place=None) if again else None
 
 
 @dataclass(frozen=True)
@@ -298,15 +298,10 @@ claim_path = partial(toml_path, "claim", ("claims",))
 # ---- --psk and --insecure, for servers that run already. They are options and no words, so that
 # neither a record nor the name of a cell has them. ----
 
-
-def server_named(words: Iterable[str]) -> bool:
-    """Whether words name a server or a proxy that runs already."""
-    return any(word.startswith(("server=", "via=")) and not word.endswith("=own")
-               for word in words)
-
-
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(options) if server_named(words) else ()
+    """The options, if words name a server or a proxy that runs already; else none."""
+    return tuple(options) if any(word.startswith(("server=", "via=")) and not word.endswith("=own")
+                                 for word in words) else ()
 
 
 def server_options_choose(psk: str | None, insecure: bool) -> tuple[str, ...]:
@@ -320,6 +315,6 @@ def server_options_choose(psk: str | None, insecure: bool) -> tuple[str, ...]:
 
 def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
     """UsageError if there are options, but no cell uses them."""
-    if options and not any(map(server_named, cells)):
+    if options and not any(options_for_server(options, words) for words in cells):
         raise UsageError(
             f"{options[0]} is for a server that is there already: add server=HOST:PORT")

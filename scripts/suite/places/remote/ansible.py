@@ -55,9 +55,9 @@ rm -rf "$PWD"
 """
 
 
-def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
+def programs_find() -> Path:
     """The folder with the programs of Ansible; Failure without it."""
-    chosen = environ.get(ANSIBLE_CHOICE)
+    chosen = os.environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-*/bin")
     if not found:
         raise Failure(f"hosts=INVENTORY: ansible-core is missing: {setup_hint(ANSIBLE_TARGET)}")
@@ -68,14 +68,14 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
     return found[-1]
 
 
-def environment_make(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment_make() -> dict[str, str]:
     """The environment of Ansible."""
-    ssh, *options = ssh_choose(environ)
-    common = [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
+    ssh, *options = ssh_choose()
+    common = [shlex.join(options), os.environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
     return {
         "ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS,
-        "ANSIBLE_NOCOLOR": "1", **environ,
-        "PATH": f"{programs_find(environ)}{os.pathsep}{environ.get('PATH', os.defpath)}",
+        "ANSIBLE_NOCOLOR": "1", **os.environ,
+        "PATH": f"{programs_find()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "ANSIBLE_ACTION_PLUGINS": str(ACTIONS),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True",
         "ANSIBLE_SSH_EXECUTABLE": ssh,
@@ -164,19 +164,16 @@ class Fleet(Pairs):
         return outcomes
 
     def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
+        """Afterwards the guard has the step that stops programs on all hosts greeted so far."""
         reasons = super().greet(hosts, folder)
-        self.guard_instruct()
+        step, command = self.step_write(self.stops(), STEP_LIMIT_S)
+        (step / "command").write_text(f"{shlex.join(command)}\n")
+        (step / "command").replace(self.folder / "last")
         return reasons
 
     def stops(self) -> dict[str, Job]:
         """The jobs that stop all programs, on all hosts that have ever greeted."""
         return {host: Job("stop", (self.run_name(host),)) for host in self.boots}
-
-    def guard_instruct(self) -> None:
-        """Gives the guard its step, in place of the previous one."""
-        folder, command = self.step_write(self.stops(), STEP_LIMIT_S)
-        (folder / "command").write_text(f"{shlex.join(command)}\n")
-        (folder / "command").replace(self.folder / "last")
 
     def by_hand(self, host: str, command: Sequence[str]) -> str:
         return shlex.join(["ansible", "-i", self.path, host, "-m", "raw", "-a",
