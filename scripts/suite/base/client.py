@@ -39,14 +39,14 @@ BATCH_END = "end"  # the line behind the last of a batch
 class Client:
     """The folder of both binaries. built: their build folder, if they are those of this tree.
     server_options: for a server that words name. place: where the client is started, if not here;
-    boot_s: how long that may take. retry_place: where a run that left no record is tried again."""
+    boot_s: how long that may take. retry: the client that tries a run without a record again."""
 
     folder: Path
     built: Path | None
     server_options: tuple[str, ...] = ()
     place: Place | None = None
     boot_s: float = 0.0
-    retry_place: Place | None = None
+    retry: Client | None = None
 
     @property
     def program(self) -> str:
@@ -62,11 +62,6 @@ class Client:
         if not self.place:
             return PlacedCommand((self.program, *arguments), given)
         return self.place.command(Path(self.program), arguments, given)
-
-    def retry(self) -> Client | None:
-        """The client for a second attempt, if there is one."""
-        again = self.retry_place
-        return replace(self, place=again, retry_place=None) if again else None
 
 
 @dataclass(frozen=True)
@@ -128,9 +123,9 @@ def client_open() -> Client:
     return client
 
 
-def build_digest(client: Client) -> str:
+def build_digest(folder: Path) -> str:
     """The first 16 hexadecimal digits of a SHA-256 over both binaries."""
-    digests = [hashlib.sha256((client.folder / name).read_bytes()).digest() for name in BINARIES]
+    digests = [hashlib.sha256((folder / name).read_bytes()).digest() for name in BINARIES]
     return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
 
 
@@ -156,7 +151,7 @@ def exit_text(status: int) -> str:
 def complaint_text(stderr: str) -> str:
     """The last line of standard error: printable, and without the name of the program."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+    last = re.sub(r"^uncork(-client|-server)?: ", "", lines[-1]) if lines else ""
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
@@ -173,10 +168,10 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> lis
     try:
         return client_ask_once(client, arguments, stdin)
     except Failure:
-        if (again := client.retry()) is None:
+        if client.retry is None:
             raise
     try:
-        return client_ask_once(again, arguments, stdin)
+        return client_ask_once(client.retry, arguments, stdin)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 

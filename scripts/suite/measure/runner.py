@@ -54,7 +54,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None =
                 **others: Any) -> Records:
     """Runs cells; those without a record once more, where the client has a place for that. log: of
     that second attempt."""
-    retry, lost = client.retry(), dict[int, JsonObject]()
+    retry, lost = client.retry, dict[int, JsonObject]()
     for number, record in cells_run(client, cells, runs_limit(cells), **others):
         if retry and "words" not in record:  # the client left none
             lost[number] = record

@@ -19,8 +19,8 @@ import functools
 import json
 import os
 import shlex
+import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +34,7 @@ from suite.base.client import fault_text
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.lab_words import CLIENT_HOST, NAMED, NAMES, ROUTER_HOST, SERVER_HOST, lab_text
+from suite.base.process import process_run
 from suite.base.words import words_split
 
 CLONE_NEWNET = 0x40000000
@@ -104,11 +105,10 @@ def namespace_inside(path: str | None) -> Iterator[None]:
 def command_run(line: str, namespace: str | None = None) -> str:
     """What ip(8) or tc(8) prints inside a namespace; Failure with the reason and the command."""
     command = shlex.split(line)
+    if shutil.which(command[0]) is None:
+        raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}")
     with namespace_inside(namespace):
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S)
-        except FileNotFoundError:
-            raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}") from None
+        done = process_run(command, "", COMMAND_LIMIT_S)
     if done.returncode != 0:
         raise Failure(f"{fault_text(done.stderr, done.returncode)} ({line})")
     return done.stdout

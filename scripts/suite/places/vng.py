@@ -219,10 +219,11 @@ class Vng(Target):
         all_tried([*checks, search_path])
 
     def client(self, words: Mapping[str, str]) -> Client:
+        client = replace(super().client(words), place=self.guest,
+                         boot_s=BOOT_LIMIT_S[self.guest.hardware])
         # -v: the kernel's messages go to standard error
         again = replace(self.guest, options=(*self.guest.options, "-v"))
-        return replace(super().client(words), place=self.guest, retry_place=again,
-                       boot_s=BOOT_LIMIT_S[self.guest.hardware])
+        return replace(client, retry=replace(client, place=again))
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

@@ -77,8 +77,7 @@ class Outcome(Output):
 
     def reason(self, what: str) -> str:
         """Why it did not run, else why it failed. what: what did not succeed, with the host."""
-        fault = fault_text(self.stderr, self.status).removeprefix("uncork-server: ")
-        return self.why or f"{what}: {fault}"
+        return self.why or f"{what}: {fault_text(self.stderr, self.status)}"
 
     def lines(self) -> Iterator[bytes]:
         *whole, self.torn = self.stdout.split(b"\n")
