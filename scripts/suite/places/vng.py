@@ -7,7 +7,6 @@ blanks on the kernel's command line. After a crash of the guest its status is 25
 message; after a hang it never ends.
 """
 
-import functools
 import hashlib
 import json
 import os
@@ -17,6 +16,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,20 +50,20 @@ KERNELS = ROOT / "scripts" / "setup" / "kernels"
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
 # file systems that share this machine's files with a guest
 SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
-say_once = functools.cache(say)
+say_once = cache(say)
 
 
 # ---- the image of a value of `vng:`, read without booting it ----
 
 class Image(NamedTuple):
     """A bzImage. digest: 16 hexadecimal digits of SHA-256. root: the folder with its modules, or
-    its sources. shares: the file systems of SHARES that it supports."""
+    its sources. options: for virtme-ng."""
 
     path: Path
     release: str
     digest: str
     root: Path
-    shares: frozenset[str]
+    options: tuple[str, ...]
 
 
 def image_find(value: str, where: str) -> Image:
@@ -86,7 +86,7 @@ def image_find(value: str, where: str) -> Image:
         (folder for folder in path.parents
          if any((folder / modules).exists() for modules in MODULES_FOLDERS)), path.parent)
     return Image(path, release[0].decode(), hashlib.sha256(data).hexdigest()[:16], root,
-                 shares_read(root, release[0].decode()))
+                 share_options(root, release[0].decode(), where))
 
 
 def image_path(value: str, where: str) -> Path:
@@ -104,14 +104,23 @@ def image_path(value: str, where: str) -> Path:
     return Path(kept.stdout.strip())
 
 
-def shares_read(root: Path, release: str) -> frozenset[str]:
-    """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
+def share_options(root: Path, release: str, where: str) -> tuple[str, ...]:
+    """How a guest shares this machine's files: virtiofs where both have it, else 9p. A kernel
+    without a configuration and lists of modules counts as one with 9p."""
     names = [".config", *(f"{folder}/{release}/modules.{kind}" for folder in MODULES_FOLDERS
                           for kind in ("dep", "builtin"))]
     texts = [(root / name).read_text(errors="replace") for name in names if (root / name).exists()]
-    return frozenset(name for name, option in SHARES.items() if re.search(
-        rf"^{option}=[ym]|/{name}\.ko", "\n".join(texts), re.MULTILINE)
-        ) if texts else frozenset({"9p"})
+    has = {name: re.search(rf"^{option}=[ym]|/{name}\.ko", "\n".join(texts), re.MULTILINE)
+           for name, option in SHARES.items()}
+    if has["virtiofs"] and (
+        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
+    ):
+        return ()
+    if has["9p"] or not texts:
+        return ("--force-9p",)
+    raise Failure(
+        f"{where}: Linux {release} has no 9p, and this machine no virtiofsd: take a kernel "
+        f"that has it ({SETUP} kernels --list), or cargo install --locked virtiofsd")
 
 
 # ---- its guests ----
@@ -172,19 +181,6 @@ def search_path() -> str:
     return path
 
 
-def share_options(image: Image, where: str) -> tuple[str, ...]:
-    """How the guest shares this machine's files: virtiofs where both have it, else 9p."""
-    if "virtiofs" in image.shares and (
-        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
-    ):
-        return ()
-    if "9p" in image.shares:
-        return ("--force-9p",)
-    raise Failure(
-        f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel "
-        f"that has it ({SETUP} kernels --list), or cargo install --locked virtiofsd")
-
-
 def hardware_works(guest: Guest) -> bool:
     """Whether the processor runs guests: its module is loaded, and a test boot ends in time."""
     if not any((MODULES / name).exists() for name in HARDWARE):
@@ -204,7 +200,7 @@ class Vng(Target):
         image = image_find(value.partition(":")[2], where)
         printed = process_run(["env", f"PATH={path}", VNG, "--version"], "", SMOKE_LIMIT_S, VNG)
         version = (printed.stdout.split() or ["unknown"])[-1]
-        self.guest = Guest(image, path, version, share_options(image, where))
+        self.guest = Guest(image, path, version, image.options)
         if not hardware_works(self.guest):
             say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated: "
                      f"{EXACT_ONLY}")
@@ -215,8 +211,7 @@ class Vng(Target):
     def require(cls, value: str) -> None:
         """Checks the image, its shared file systems, virtme-ng and the programs that this needs."""
         name, where = value.partition(":")[2], f"target={value}"
-        checks = [lambda: share_options(image_find(name, where), where)] if name else []
-        all_tried([*checks, search_path])
+        all_tried([*([partial(image_find, name, where)] if name else []), search_path])
 
     def client(self, words: Mapping[str, str]) -> Client:
         client = replace(super().client(words), place=self.guest,
