@@ -192,10 +192,10 @@ def test_a_guest_ends_with_the_runner_whatever_it_is_at(binaries: Client, faked:
                                                         kernel: Path):
     faked.program("vng", ONLY_BATCHES + f'echo $$ >"{faked.folder}/pid"; exec sleep 600')
     with Targets(binaries) as targets:
-        command = targets.target({"target": f"vng:{kernel}"}).client({}).command(
+        argv, _ = targets.target({"target": f"vng:{kernel}"}).client({}).command(
             ["--batch", "-", "--with-parent"], "end\n"
         )
-    child = subprocess.Popen(command.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              process_group=0)
     while not (faked.folder / "pid").exists() or not (faked.folder / "pid").read_text().strip():
         assert child.poll() is None

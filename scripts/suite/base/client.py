@@ -60,7 +60,7 @@ class Client:
     def command(self, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The command that starts it with these arguments; given: its standard input."""
         if not self.place:
-            return PlacedCommand((self.program, *arguments), given)
+            return (self.program, *arguments), given
         return self.place.command(Path(self.program), arguments, given)
 
 
@@ -177,8 +177,8 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> lis
 
 
 def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> list[Any]:
-    command, name = client.command(arguments, stdin), f"{client.name} {arguments[0]}"
-    done = process_run(command.argv, command.given, ASK_SECONDS + client.boot_s, name)
+    name = f"{client.name} {arguments[0]}"
+    done = process_run(*client.command(arguments, stdin), ASK_SECONDS + client.boot_s, name)
     if done.returncode != 0:
         complaint = complaint_text(done.stderr)
         raised = UsageError if done.returncode == 2 and complaint else Failure
@@ -245,9 +245,9 @@ def client_batch(client: Client, lines: Sequence[str], limit_s: float,
     """Starts `--batch`. Ctrl-C does not reach it: the runner ends it. Standard input stays open;
     when it closes, the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
-    command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
-                             "".join(f"{line}\n" for line in [*lines, BATCH_END]))
-    return ProcessOutput(command.argv, limit_s, client.boot_s, command.given)
+    argv, given = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
+                                 "".join(f"{line}\n" for line in [*lines, BATCH_END]))
+    return ProcessOutput(argv, limit_s, client.boot_s, given)
 
 
 def build_try(client: Client, value: str) -> None:

@@ -27,14 +27,7 @@ GRACE_S = 6.0  # the client needs up to 5 s to end its server; then both are kil
 PIECE_BYTES = 1 << 16
 SUITE = (sys.executable, "-P", "-m", "suite")  # the command that starts uncork from uncork
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@dataclass(frozen=True)
-class PlacedCommand:
-    """A command to start on this machine. given: its standard input."""
-
-    argv: tuple[str, ...]
-    given: str = ""
+PlacedCommand = tuple[tuple[str, ...], str]  # to start on this machine; its standard input
 
 
 class Place(Protocol):

@@ -33,7 +33,7 @@ class Sandbox:
     name: str = "in gVisor"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        return PlacedCommand((*self.prefix, str(program), *arguments), given)
+        return (*self.prefix, str(program), *arguments), given
 
 
 class Gvisor(Target):

@@ -151,10 +151,10 @@ class Guest:
         # virtme-ng passes the folder to a shell
         share = f"--rodir={BIN}={shlex.quote(str(program.parent.absolute()))}"
         if "--with-parent" not in arguments:
-            return PlacedCommand(self.boot(f"{script}exec {command}", share), given)
+            return self.boot(f"{script}exec {command}", share), given
         piped = shlex.quote(f"exec {command} < <(exec cat 2>/dev/null)")
         argv = self.boot(f"{script}./{program.name} --facts; exec bash -c {piped}", share)
-        return PlacedCommand(("bash", "-c", KILL_AT_EOF, "uncork", *argv), given)
+        return ("bash", "-c", KILL_AT_EOF, "uncork", *argv), given
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
         """The command that boots and runs a script for sh(1). The folder of modules is shared by
