@@ -160,7 +160,7 @@ def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple
     revision = client_list(client).document["revision"]
     return [
         ("machine", machine_text(Machine(("here",), client_facts(client, [])["client"]))),
-        ("uncork", f"{revision}, binaries {build_digest(client)}"),
+        ("uncork", f"{revision}, binaries {build_digest(client.folder)}"),
         ("network", f"{network}; TCP connects with {setting.congestion}"),
         ("place", "; ".join(places)),
         ("rounds", f"{options.rounds}, every run once in each, in fresh random order, "

@@ -51,7 +51,7 @@ def guest_run(guest: Guest, script: str) -> subprocess.CompletedProcess[str]:
         try:
             here = f"cd {shlex.quote(str(TOP))} && {{ {script}; }}; echo ended $?"
             done = process_run(guest.boot(here, f"--rodir={TOP}"), "", BOOTED_SECONDS)
-        except subprocess.TimeoutExpired:
+        except Failure:
             continue
         if re.search(r"^ended \d+$", done.stdout, re.MULTILINE):
             return done

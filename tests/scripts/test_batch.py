@@ -78,13 +78,13 @@ def test_bytes_that_are_no_text_are_passed_over():
 def test_a_record_that_was_torn_in_the_middle_costs_one_cell():
     torn = record("more")[:20] + "[    1.5] a message of the kernel"
     assert outcome(script_of(record("cork"), torn, record("writev"), END)) == {
-        "cork": "ok", "more": "uncork-client printed no whole record", "writev": "ok"}
+        "cork": "ok", "more": "uncork-client left no whole record", "writev": "ok"}
 
 
 def test_output_that_is_cut_costs_the_last_record_and_those_behind_it():
     cut = script_of(record("cork"), record("more"), then=f"printf '%s' '{record('writev')[:30]}'")
     assert outcome(cut) == {"cork": "ok"} | dict.fromkeys(NAMES[1:],
-                                                          "uncork-client printed no whole record")
+                                                          "uncork-client left no whole record")
 
 
 @pytest.mark.parametrize(("then", "says"), [
@@ -109,7 +109,7 @@ def test_how_a_batch_ended_and_said_last_is_the_reason_of_what_is_missing(then: 
 def test_the_last_record_is_not_believed_without_its_end_or_with_a_bad_one():
     for end in ("", '{"end": 2}', '{"end": "3"}'):
         assert outcome(script_of(*map(record, NAMES),
-                                 end))["writev"] == "uncork-client printed no whole record"
+                                 end))["writev"] == "uncork-client left no whole record"
     assert outcome(script_of(*map(record, NAMES), END,
                              then="exit 3"))["writev"].endswith("status 3")
 

@@ -130,12 +130,14 @@ def test_an_inventory_that_is_not_there_or_cannot_be_read_is_refused(
 def test_without_ansible_the_one_command_is_named(tmp_path: Path,
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ansible, "pypi_find", lambda pattern: [])
+    monkeypatch.delenv("UNCORK_ANSIBLE", raising=False)
     with pytest.raises(Failure,
                        match="ansible-core is missing: scripts/setup/target fleet installs it"):
-        programs_find({})
+        programs_find()
+    monkeypatch.setenv("UNCORK_ANSIBLE", str(tmp_path))
     with pytest.raises(Failure,
                        match=f"there is no ansible-inventory in {tmp_path} \\(UNCORK_ANSIBLE\\)"):
-        programs_find({"UNCORK_ANSIBLE": str(tmp_path)})
+        programs_find()
 
 
 # ---- the plan ----
@@ -232,7 +234,7 @@ from suite.places.remote.ansible import Fleet
 from suite.places.remote.shell import Job
 hosts = Fleet({str(programs / PATH)!r})
 hosts.boots["a"] = "first"
-hosts.guard_instruct()
+hosts.greet([], hosts.folder)
 print(hosts.folder, flush=True)
 if {ends == "is killed in a step"}:
     threading.Thread(target=hosts.step, args=({{"a": Job("stop", ("x",))}},), daemon=True).start()

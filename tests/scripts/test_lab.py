@@ -306,9 +306,9 @@ def test_ends_of_a_lab_have_a_key_that_is_not_to_be_seen(running: Callable[..., 
 
 
 def test_a_setting_holds_inside_its_lab_and_nowhere_else() -> None:
-    name, outside = "net.ipv4.tcp_sack", sysctl_read("net.ipv4.tcp_sack")
-    other = "0" if outside == "1" else "1"
-    with lab_open() as plain, lab_open(sysctl=f"{name}:{other}") as lab:
+    name, outside = "net.ipv4.tcp_rmem", sysctl_read("net.ipv4.tcp_rmem")
+    other = "4096 100000 200000"
+    with lab_open() as plain, lab_open(sysctl=f"{name}:{other.replace(' ', ':')}") as lab:
         assert {sysctl_read(name, path) for path in lab.namespaces.values()} == {other}
         assert {sysctl_read(name, path) for path in plain.namespaces.values()} == {outside}
         assert sysctl_read(name) == outside and "sysctl" not in plain.facts

@@ -7,7 +7,7 @@ import pytest
 
 from suite.base.by_hand import by_hand_lines
 from suite.base.lab_words import LAB_WORDS, facts_rows, lab_text
-from suite.places.lab import burst_bytes, host_lines, queue_lines, sysctl_split
+from suite.places.lab import burst_bytes, host_lines, queue_lines
 from suite.result.checks import DEVICE_SHAPE
 
 WORDS = {"lab": "on", "link_rate": "1gbit", "link_mtu": "9000", "link_delay": "0s",
@@ -44,13 +44,6 @@ def test_every_end_of_a_link_has_the_queues_that_were_asked_for_and_no_others() 
         "tc qdisc add dev to-b parent 1:1 handle 10: tbf rate 100mbit burst 65536 latency 10ms"]
     assert queue_lines("to-b", FAR | {"link_rate": "none", "link_delay": "0s"}) == [
         "tc qdisc add dev to-b root handle 1: netem limit 100000 loss 0.1%"]
-
-
-def test_a_setting_is_a_name_and_a_value_with_blanks() -> None:
-    assert sysctl_split("none") is None
-    assert sysctl_split("net.ipv4.tcp_sack:0") == ("net.ipv4.tcp_sack", "0")
-    assert sysctl_split("net.ipv4.tcp_rmem:4096:131072:6291456") == (
-        "net.ipv4.tcp_rmem", "4096 131072 6291456")
 
 
 def test_options_of_several_values_are_kept_in_a_record_and_can_be_read() -> None:

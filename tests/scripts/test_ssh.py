@@ -310,7 +310,7 @@ def test_an_address_that_ssh_does_not_tell_must_be_said(client: Client,
     ("kill -KILL $$", "uncork-client was ended by SIGKILL"),
     ('echo "Connection to one closed by remote host." >&2; exit 255',
      "status 255: Connection to one closed"),
-    ('sh -c "$*" | tr "{" "("', "uncork-client printed no whole record"),
+    ('sh -c "$*" | tr "{" "("', "uncork-client left no whole record"),
 ])
 def test_a_session_that_breaks_is_a_failed_run(
     client: Client, hosts: Callable[[str], None], script: str, says: str,

@@ -61,7 +61,7 @@ def test_both_ends_on_one_cpu_are_bound_from_outside(binaries: Client, faked: Fa
     ("echo 'cannot create sandbox' >&2; exit 128",
      "a sandbox does not start here: cannot create sandbox"),
     ("exit 0", "a sandbox does not start here: it prints nothing"),
-    ("exec sleep 60", "timed out"),
+    ("exec sleep 60", "target=gvisor: a sandbox did not answer in 0 s"),
 ])
 def test_a_sandbox_that_does_not_start_is_said_before_anything_runs(
     uncork: Uncork, faked: Faked, monkeypatch: pytest.MonkeyPatch, script: str, says: str,

@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,14 +39,14 @@ BATCH_END = "end"  # the line behind the last of a batch
 class Client:
     """The folder of both binaries. built: their build folder, if they are those of this tree.
     server_options: for a server that words name. place: where the client is started, if not here;
-    boot_s: how long that may take. retry_place: where a run that left no record is tried again."""
+    boot_s: how long that may take. retry: the client that tries a run without a record again."""
 
     folder: Path
     built: Path | None
     server_options: tuple[str, ...] = ()
     place: Place | None = None
     boot_s: float = 0.0
-    retry_place: Place | None = None
+    retry: Client | None = None
 
     @property
     def program(self) -> str:
@@ -61,13 +60,8 @@ class Client:
     def command(self, arguments: Sequence[str], given: str = "") -> PlacedCommand:
         """The command that starts it with these arguments; given: its standard input."""
         if not self.place:
-            return PlacedCommand((self.program, *arguments), given)
+            return (self.program, *arguments), given
         return self.place.command(Path(self.program), arguments, given)
-
-    def retry(self) -> Client | None:
-        """The client for a second attempt, if there is one."""
-        again = replace(self, place=self.retry_place, retry_place=None)
-        return again if self.retry_place else None
 
 
 @dataclass(frozen=True)
@@ -129,9 +123,9 @@ def client_open() -> Client:
     return client
 
 
-def build_digest(client: Client) -> str:
+def build_digest(folder: Path) -> str:
     """The first 16 hexadecimal digits of a SHA-256 over both binaries."""
-    digests = [hashlib.sha256((client.folder / name).read_bytes()).digest() for name in BINARIES]
+    digests = [hashlib.sha256((folder / name).read_bytes()).digest() for name in BINARIES]
     return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
 
 
@@ -157,7 +151,7 @@ def exit_text(status: int) -> str:
 def complaint_text(stderr: str) -> str:
     """The last line of standard error: printable, and without the name of the program."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = lines[-1].removeprefix("uncork-client: ").removeprefix("uncork: ") if lines else ""
+    last = re.sub(r"^uncork(-client|-server)?: ", "", lines[-1]) if lines else ""
     return "".join(letter if letter.isprintable() else "?" for letter in last)
 
 
@@ -174,27 +168,21 @@ def client_ask(client: Client, arguments: Sequence[str], stdin: str = "") -> lis
     try:
         return client_ask_once(client, arguments, stdin)
     except Failure:
-        if (again := client.retry()) is None:
+        if client.retry is None:
             raise
     try:
-        return client_ask_once(again, arguments, stdin)
+        return client_ask_once(client.retry, arguments, stdin)
     except Failure as error:
         raise Failure(f"{client.name} failed twice: {error}") from None
 
 
 def client_ask_once(client: Client, arguments: Sequence[str], stdin: str) -> list[Any]:
-    command = client.command(arguments, stdin)
-    limit_s = ASK_SECONDS + client.boot_s
-    try:
-        done = process_run(command.argv, command.given, limit_s)
-    except subprocess.TimeoutExpired:
-        raise Failure(f"{client.name} {arguments[0]} did not answer in {limit_s:.0f} s") from None
-    except OSError as error:
-        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    name = f"{client.name} {arguments[0]}"
+    done = process_run(*client.command(arguments, stdin), ASK_SECONDS + client.boot_s, name)
     if done.returncode != 0:
         complaint = complaint_text(done.stderr)
         raised = UsageError if done.returncode == 2 and complaint else Failure
-        raise raised(complaint or f"{client.name} {arguments[0]} {exit_text(done.returncode)}")
+        raise raised(complaint or f"{name} {exit_text(done.returncode)}")
     return [answer for answer in map(line_read, done.stdout.splitlines()) if answer is not None]
 
 
@@ -257,12 +245,9 @@ def client_batch(client: Client, lines: Sequence[str], limit_s: float,
     """Starts `--batch`. Ctrl-C does not reach it: the runner ends it. Standard input stays open;
     when it closes, the client gives up."""
     server_options = options_for_server(client.server_options, " ".join(lines).split())
-    command = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
-                             "".join(f"{line}\n" for line in [*lines, BATCH_END]))
-    try:
-        return ProcessOutput(command.argv, limit_s, client.boot_s, command.given)
-    except OSError as error:
-        raise Failure(f"{client.name} does not start: {error.strerror}") from None
+    argv, given = client.command([*server_options, *options, "--batch", "-", "--with-parent"],
+                                 "".join(f"{line}\n" for line in [*lines, BATCH_END]))
+    return ProcessOutput(argv, limit_s, client.boot_s, given)
 
 
 def build_try(client: Client, value: str) -> None:
@@ -308,15 +293,10 @@ claim_path = partial(toml_path, "claim", ("claims",))
 # ---- --psk and --insecure, for servers that run already. They are options and no words, so that
 # neither a record nor the name of a cell has them. ----
 
-
-def server_named(words: Iterable[str]) -> bool:
-    """Whether words name a server or a proxy that runs already."""
-    return any(word.startswith(("server=", "via=")) and not word.endswith("=own")
-               for word in words)
-
-
 def options_for_server(options: Sequence[str], words: Iterable[str]) -> tuple[str, ...]:
-    return tuple(options) if server_named(words) else ()
+    """The options, if words name a server or a proxy that runs already; else none."""
+    return tuple(options) if any(word.startswith(("server=", "via=")) and not word.endswith("=own")
+                                 for word in words) else ()
 
 
 def server_options_choose(psk: str | None, insecure: bool) -> tuple[str, ...]:
@@ -330,6 +310,6 @@ def server_options_choose(psk: str | None, insecure: bool) -> tuple[str, ...]:
 
 def server_options_check(options: Sequence[str], cells: Iterable[Iterable[str]]) -> None:
     """UsageError if there are options, but no cell uses them."""
-    if options and not any(map(server_named, cells)):
+    if options and not any(options_for_server(options, words) for words in cells):
         raise UsageError(
             f"{options[0]} is for a server that is there already: add server=HOST:PORT")

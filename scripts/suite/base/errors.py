@@ -30,10 +30,6 @@ class Failure(UncorkError):
     """The request is right, but it failed: exit status 1."""
 
 
-class Unreachable(Failure):
-    """A run cannot reach its lab or its machine now: this run fails, other runs go on."""
-
-
 class Signalled(KeyboardInterrupt):
     """A signal that ends this program as Ctrl-C does; the argument is its number. Its notes, as
     those of Ctrl-C, say what is kept."""

@@ -27,14 +27,7 @@ GRACE_S = 6.0  # the client needs up to 5 s to end its server; then both are kil
 PIECE_BYTES = 1 << 16
 SUITE = (sys.executable, "-P", "-m", "suite")  # the command that starts uncork from uncork
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-@dataclass(frozen=True)
-class PlacedCommand:
-    """A command to start on this machine. given: its standard input."""
-
-    argv: tuple[str, ...]
-    given: str = ""
+PlacedCommand = tuple[tuple[str, ...], str]  # to start on this machine; its standard input
 
 
 class Place(Protocol):
@@ -86,31 +79,32 @@ def signals_blocked() -> Iterator[None]:
         signals_unblock()
 
 
-def process_run(argv: Sequence[str], given: str, limit_s: float,
-                stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
-    """Starts a program and waits for its end. OSError if it does not start. Before TimeoutExpired
-    or another interruption is raised, all that it started has been ended."""
+def process_start(argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Starts a program with pipes, in a process group of its own. options: of Popen. Failure if it
+    does not start."""
+    try:
+        return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                process_group=0, **options)
+    except OSError as error:
+        raise Failure(f"{argv[0]} does not start: {error.strerror}") from None
+
+
+def process_run(argv: Sequence[str], given: str, limit_s: float, name: str = "",
+                **options: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end. Failure if it does not start, or takes longer than limit_s. When
+    an error or a signal is raised, all that it started has been ended. name: for messages."""
     child = None
     try:
         with signals_blocked():
-            child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=stderr, text=True, errors="replace",
-                                     process_group=0, preexec_fn=signals_unblock)
+            child = process_start(argv, text=True, errors="replace", preexec_fn=signals_unblock,
+                                  **{"stderr": subprocess.PIPE, **options})
         stdout, errors = child.communicate(given, timeout=limit_s)
-    except BaseException:
-        if child:
+    except subprocess.TimeoutExpired:
+        raise Failure(f"{name or argv[0]} did not answer in {limit_s:.0f} s") from None
+    finally:
+        if child and child.returncode is None:
             process_end(child)
-        raise
     return subprocess.CompletedProcess(argv, child.returncode, stdout, errors)
-
-
-def process_require(argv: Sequence[str], limit_s: float, where: str
-                    ) -> subprocess.CompletedProcess[str]:
-    """Runs a program. Failure, which begins with where, if it does not start or hangs."""
-    try:
-        return process_run(argv, "", limit_s)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"{where}: {' '.join(argv)}: {error}") from None
 
 
 def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> str | None:
@@ -118,7 +112,7 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
     than limit_s, or fails. failing: use the line of a program that fails, too."""
     try:
         done = process_run(argv, "", limit_s)
-    except (OSError, subprocess.TimeoutExpired):
+    except Failure:
         return None
     lines = (done.stdout or done.stderr).splitlines()
     return lines[0].strip() if lines and (failing or done.returncode == 0) else None
@@ -128,13 +122,14 @@ def first_line(argv: Sequence[str], limit_s: float, failing: bool = False) -> st
 class Output:
     """The output of a program. The attributes are set after the last of lines(). status: its exit
     status, as in subprocess. torn: the bytes after the last whole line. overdue: whether the
-    program was ended because limit_s was over."""
+    program was ended because limit_s was over. why: why it was not started elsewhere."""
 
     limit_s: float = 0.0
     status: int = 0
     stderr: str = ""
     torn: bytes = b""
     overdue: bool = False
+    why: str = ""
 
     @abstractmethod
     def lines(self) -> Iterator[bytes]:
@@ -144,13 +139,12 @@ class Output:
 class ProcessOutput(Output):
     """The Output of a program, which starts now in a process group of its own and is ended after
     limit_s; with boot_s that limit counts from the first output. given: the first of its standard
-    input, which then stays open. options: of Popen. OSError if the program does not start."""
+    input, which then stays open. options: of Popen. Failure if the program does not start."""
 
     def __init__(self, argv: Sequence[str], limit_s: float, boot_s: float = 0.0, given: str = "",
                  **options: Any) -> None:
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lines() closes it
-        self.child = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                      stderr=self.errors, bufsize=0, process_group=0, **options)
+        self.child = process_start(argv, stderr=self.errors, bufsize=0, **options)
         super().__init__(boot_s or limit_s)
         self.running_s = limit_s
         self.until = time.monotonic() + self.limit_s

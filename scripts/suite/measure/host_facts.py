@@ -78,6 +78,6 @@ def builds_read(client: Client, plan: Plan) -> dict[str, Build]:
     for value, other in {THIS: client, **clients_of(client, plan)}.items():
         listed = client_list(other).document
         found[value] = Build("" if value == THIS else str(other.folder),
-                             listed.get("revision", "unknown"), build_digest(other),
+                             listed.get("revision", "unknown"), build_digest(other.folder),
                              listed.get("uncork", "unknown"))
     return found

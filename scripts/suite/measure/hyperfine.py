@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from suite.base.by_hand import RECORD_FILE, TIMER, TIMER_OPTIONS, TIMES_FILE
-from suite.base.client import Client, complaint_text, line_read
+from suite.base.client import Client, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.installation import setup_hint
 from suite.base.process import ProcessOutput, first_line
 from suite.base.runner_words import LOCAL, OWN_ENDS, TARGET, line_for_client, words_restore
-from suite.places.batch import failed_record, overdue_text
+from suite.places.batch import failed_record, output_complaint
 from suite.result.plan import PlannedCell
 
 VERSION_LEAST = (1, 13)  # the first with -N
@@ -81,12 +81,10 @@ def record_read(output: ProcessOutput, folder: Path, version: str) -> dict[str, 
     record, times = object_read(folder / RECORD_FILE), times_read(folder, version)
     status = record.get("status")
     if output.overdue or not isinstance(status, str) or (status == "ok" and times is None):
-        reason = (overdue_text(output.limit_s) if output.overdue else
-                  "uncork-client left no whole record")
         # the last line of the client; without one, that of hyperfine
         lines = [line for line in output.stderr.splitlines() if line.startswith("uncork-")]
-        complaint = complaint_text("\n".join(lines) or output.stderr).partition(". Use the '-i'")[0]
-        return failed_record(f"{reason}: {complaint}".removesuffix(": "))
+        output.stderr = "\n".join(lines) or output.stderr.partition(". Use the '-i'")[0]
+        return failed_record(output_complaint(output, TIMER))
     return record if times is None else record | {"hyperfine": times}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from suite.base.by_hand import TIMER
 from suite.base.client import Client, client_batch
-from suite.base.errors import Signalled, Unreachable
+from suite.base.errors import Signalled
 from suite.base.lab_words import CLIENT_HOST, place_arguments
 from suite.base.runner_words import LOCAL, boot_of, line_for_client, subject_of, target_of
 from suite.measure.host_facts import host_facts
@@ -54,7 +54,7 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None =
                 **others: Any) -> Records:
     """Runs cells; those without a record once more, where the client has a place for that. log: of
     that second attempt."""
-    retry, lost = client.retry(), dict[int, JsonObject]()
+    retry, lost = client.retry, dict[int, JsonObject]()
     for number, record in cells_run(client, cells, runs_limit(cells), **others):
         if retry and "words" not in record:  # the client left none
             lost[number] = record
@@ -72,26 +72,24 @@ def cells_retry(client: Client, cells: Sequence[PlannedCell], log: Path | None =
 
 def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "client",
               options: Sequence[str] = (), **others: Any) -> Records:
-    """Runs each cell once on its target, in its lab. others: for cells_retry(). A target or a
-    lab that cannot be reached makes failed runs."""
-    words, left = cells[0].words, set(range(len(cells)))
-    try:
-        lab, target = lab_of(words), targets.target(words)
-        if target.pairs:
-            yield from target.pairs.run(cells)
-            return
-        client = target.client(words)
-        options = [*(place_arguments(words, lab.namespaces) if lab else ()), *options]
-        if any(subject_of(cell.words) for cell in cells):  # a boot has several cells
-            options += ["--subjects", definitions_file()]
-        records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
-                   else cells_retry(client, cells, lab=lab, options=options, **others))
-        for number, record in records:
-            left.discard(number)
-            yield number, record | {"lab": lab.facts} if lab else record
-    except Unreachable as error:
-        for number in sorted(left):
-            yield number, failed_record(str(error))
+    """Runs each cell once on its target, in its lab. others: for cells_retry(). A lab that
+    cannot be had makes failed runs."""
+    words = cells[0].words
+    lab, target = lab_of(words), targets.target(words)
+    if isinstance(lab, str):
+        yield from ((number, failed_record(lab)) for number, _ in enumerate(cells))
+        return
+    if target.pairs:
+        yield from target.pairs.run(cells)
+        return
+    client = target.client(words)
+    options = [*(place_arguments(words, lab.namespaces) if lab else ()), *options]
+    if any(subject_of(cell.words) for cell in cells):  # a boot has several cells
+        options += ["--subjects", definitions_file()]
+    records = (hyperfine_run(client, cells, runs_limit(cells), options) if timer == TIMER
+               else cells_retry(client, cells, lab=lab, options=options, **others))
+    for number, record in records:
+        yield number, record | {"lab": lab.facts} if lab else record
 
 
 def capture_file(run: Run, plan: Plan) -> str | None:

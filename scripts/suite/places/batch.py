@@ -28,19 +28,17 @@ def runs_limit(cells: Iterable[PlannedCell]) -> float:
                for cell in cells)
 
 
-def overdue_text(limit_s: float) -> str:
-    return f"not finished after {limit_s:.0f} s, so it was ended"
-
-
-def output_complaint(output: Output) -> str:
-    reason = complaint_text(output.stderr)
+def output_complaint(output: Output, program: str = "uncork-client") -> str:
+    """Why a program left no whole record."""
+    if output.why:
+        return output.why
     if output.overdue:
-        what = overdue_text(output.limit_s)
+        what = f"not finished after {output.limit_s:.0f} s, so it was ended"
     elif output.status != 0:
-        what = f"uncork-client {exit_text(output.status)}"
+        what = f"{program} {exit_text(output.status)}"
     else:
-        what = "uncork-client printed no whole record"
-    return f"{what}: {reason}" if reason else what
+        what = f"{program} left no whole record"
+    return f"{what}: {complaint_text(output.stderr)}".removesuffix(": ")
 
 
 def failed_record(reason: str) -> JsonObject:

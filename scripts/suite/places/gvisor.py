@@ -18,7 +18,7 @@ from typing import Any
 from suite.base.client import Client, complaint_text
 from suite.base.errors import Failure
 from suite.base.installation import setup_hint
-from suite.base.process import PlacedCommand, process_require
+from suite.base.process import PlacedCommand, process_run
 from suite.places.target import Target
 
 RUNSC = "runsc"
@@ -33,7 +33,7 @@ class Sandbox:
     name: str = "in gVisor"
 
     def command(self, program: Path, arguments: Sequence[str], given: str = "") -> PlacedCommand:
-        return PlacedCommand((*self.prefix, str(program), *arguments), given)
+        return (*self.prefix, str(program), *arguments), given
 
 
 class Gvisor(Target):
@@ -42,14 +42,14 @@ class Gvisor(Target):
 
     def __init__(self, value: str, client: Client) -> None:
         super().__init__(value, client)
-        printed = process_require([RUNSC, "--version"], START_LIMIT_S, "target=gvisor").stdout
+        printed = process_run([RUNSC, "--version"], "", START_LIMIT_S).stdout
         found = re.search(r"version (\S+)", printed)
         self.version = found[1] if found else "unknown"
         # no network but the loopback of the sandbox, no cgroup, without root a user namespace
         rootless = () if os.geteuid() == 0 else ("--rootless",)
         self.prefix = (RUNSC, "--ignore-cgroups", "--network=none", *rootless, "do")
-        tried = process_require([*self.prefix, "sh", "-c", "exit 7"], START_LIMIT_S,
-                                "target=gvisor")
+        tried = process_run([*self.prefix, "sh", "-c", "exit 7"], "", START_LIMIT_S,
+                            "target=gvisor: a sandbox")
         if tried.returncode != 7:
             reason = complaint_text(tried.stderr) or "it prints nothing"
             raise Failure(f"target=gvisor: a sandbox does not start here: {reason}")

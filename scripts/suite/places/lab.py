@@ -19,8 +19,8 @@ import functools
 import json
 import os
 import shlex
+import shutil
 import socket
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,9 +31,10 @@ from typing import Any
 
 from suite.base import lab_words
 from suite.base.client import fault_text
-from suite.base.errors import Failure, Unreachable
+from suite.base.errors import Failure
 from suite.base.installation import setup_hint
 from suite.base.lab_words import CLIENT_HOST, NAMED, NAMES, ROUTER_HOST, SERVER_HOST, lab_text
+from suite.base.process import process_run
 from suite.base.words import words_split
 
 CLONE_NEWNET = 0x40000000
@@ -104,11 +105,10 @@ def namespace_inside(path: str | None) -> Iterator[None]:
 def command_run(line: str, namespace: str | None = None) -> str:
     """What ip(8) or tc(8) prints inside a namespace; Failure with the reason and the command."""
     command = shlex.split(line)
+    if shutil.which(command[0]) is None:
+        raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}")
     with namespace_inside(namespace):
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S)
-        except FileNotFoundError:
-            raise Failure(f"{command[0]} is missing (package iproute2): {setup_hint()}") from None
+        done = process_run(command, "", COMMAND_LIMIT_S)
     if done.returncode != 0:
         raise Failure(f"{fault_text(done.stderr, done.returncode)} ({line})")
     return done.stdout
@@ -141,12 +141,6 @@ def sysctl_write(name: str, value: str, namespace: str) -> None:
         raise Failure(f"sysctl {name} is of the whole machine, not of a network namespace")
     if (found := sysctl_read(name, namespace)) != value:
         raise Failure(f"sysctl {name} was set to {value} and is {found}")
-
-
-def sysctl_split(text: str) -> tuple[str, str] | None:
-    """The word sysctl as (name, value), None for `none`. A colon in the value means a blank."""
-    name, colon, value = text.partition(":")
-    return (name, value.replace(":", " ")) if colon else None
 
 
 # ---- a lab of words ----
@@ -231,8 +225,8 @@ def devices_read(namespace: str) -> list[dict[str, Any]]:
 
 def facts_read(namespaces: Mapping[str, str], words: Mapping[str, str]) -> dict[str, Any]:
     facts: dict[str, Any] = {host: devices_read(path) for host, path in namespaces.items()}
-    if sysctl := sysctl_split(words.get(lab_words.SYSCTL_WORD, "")):
-        name, _ = sysctl
+    name, colon, _ = words.get(lab_words.SYSCTL_WORD, "").partition(":")
+    if colon:
         facts[lab_words.SYSCTL_WORD] = {"name": name} | {
             host: sysctl_read(name, path) for host, path in namespaces.items()}
     return facts
@@ -241,7 +235,7 @@ def facts_read(namespaces: Mapping[str, str], words: Mapping[str, str]) -> dict[
 def lab_make(text: str) -> Lab:
     """A lab with the links and the sysctl of these words, which has carried a packet. Failure."""
     words = words_split(text.split())
-    sysctl = sysctl_split(words[lab_words.SYSCTL_WORD])
+    name, colon, value = words[lab_words.SYSCTL_WORD].partition(":")  # or `none`
     with contextlib.ExitStack() as held:
         namespaces = {host: namespace_path(held.enter_context(namespace_make()))
                       for host in lab_words.LAB_HOSTS}
@@ -252,9 +246,8 @@ def lab_make(text: str) -> Lab:
                 command_run(line, path)
         sysctl_write("net.ipv4.ip_forward", "1", namespaces[ROUTER_HOST])
         packet_await(namespaces)
-        if sysctl:
-            for path in namespaces.values():
-                sysctl_write(*sysctl, path)
+        for path in namespaces.values() if colon else ():
+            sysctl_write(name, value.replace(":", " "), path)
         return Lab(namespaces, facts_read(namespaces, words), held.pop_all())
 
 
@@ -267,18 +260,14 @@ def lab_try(text: str) -> Lab | str:
         return f"lab=on: {error}"
 
 
+def lab_of(words: Mapping[str, str]) -> Lab | str | None:
+    """The lab of a cell, or why it cannot be had; None where the cell needs none."""
+    return lab_try(lab_text(words)) if lab_words.lab_wanted(words) else None
+
+
 def lab_refusal(words: Mapping[str, str]) -> str | None:
-    """Why the lab of a cell cannot be had here; None also where the cell needs no lab."""
-    tried = lab_try(lab_text(words)) if lab_words.lab_wanted(words) else None
-    return tried if isinstance(tried, str) else None
-
-
-def lab_of(words: Mapping[str, str]) -> Lab | None:
-    """The lab of a cell; None where it needs none. Unreachable where it cannot be had."""
-    tried = lab_try(lab_text(words)) if lab_words.lab_wanted(words) else None
-    if isinstance(tried, str):
-        raise Unreachable(tried)
-    return tried
+    lab = lab_of(words)
+    return lab if isinstance(lab, str) else None
 
 
 # ---- the named lab, from `uncork lab up` to `uncork lab down`: `ip netns` lists its namespaces. It

@@ -74,7 +74,8 @@ class Target:
 
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The lines to type to run a cell of these words once."""
-        return [shlex.join(self.client(given).command(word_list(words_for_client(given))).argv)]
+        argv, _ = self.client(given).command(word_list(words_for_client(given)))
+        return [shlex.join(argv)]
 
     def close(self) -> None:
         """Ends all processes that opening it or a run has started."""

@@ -7,7 +7,6 @@ blanks on the kernel's command line. After a crash of the guest its status is 25
 message; after a hang it never ends.
 """
 
-import functools
 import hashlib
 import json
 import os
@@ -15,25 +14,26 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from suite.base.client import ROOT, Client, complaint_text
 from suite.base.errors import Failure, UsageError, all_tried
 from suite.base.installation import SETUP, pypi_find, setup_hint
-from suite.base.process import PlacedCommand, process_require, process_run
+from suite.base.process import PlacedCommand, process_run
 from suite.base.runner_words import EXACT_ONLY
 from suite.base.text import say
 from suite.places.target import Target
 from suite.scenario.subject import definitions_file
 
 VNG = "vng"
-NEEDED = {"qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
+NEEDED = {VNG: "virtme-ng", "qemu-system-x86_64": "qemu", "modprobe": "kmod", "udevadm": "udev",
           "busybox": "busybox", "file": "file"}
 MODULES = Path("/sys/module")
+MODULES_FOLDERS = ("lib/modules", "usr/lib/modules")  # below the root of a kernel's image
 HARDWARE = ("kvm_intel", "kvm_amd")  # without these a /dev/kvm may be unable to run a kernel
 SMOKE_LIMIT_S = KERNELS_LIMIT_S = 30
 # for a boot, by whether the processor runs guests; a boot takes 2 s, or emulated up to 30 s
@@ -50,20 +50,20 @@ KERNELS = ROOT / "scripts" / "setup" / "kernels"
 IN_TREE = Path("arch/x86/boot/bzImage")  # in the folder of a kernel's sources
 # file systems that share this machine's files with a guest
 SHARES = {"9p": "CONFIG_9P_FS", "virtiofs": "CONFIG_VIRTIO_FS"}
-say_once = functools.cache(say)
+say_once = cache(say)
 
 
 # ---- the image of a value of `vng:`, read without booting it ----
 
 class Image(NamedTuple):
     """A bzImage. digest: 16 hexadecimal digits of SHA-256. root: the folder with its modules, or
-    its sources. shares: the file systems of SHARES that it supports."""
+    its sources. options: for virtme-ng."""
 
     path: Path
     release: str
     digest: str
     root: Path
-    shares: frozenset[str]
+    options: tuple[str, ...]
 
 
 def image_find(value: str, where: str) -> Image:
@@ -83,9 +83,10 @@ def image_find(value: str, where: str) -> Image:
             f"{where}: {path} is no Linux kernel for x86 (arch/x86/boot/bzImage, vmlinuz)")
     # The rule of virtme-ng: the first folder above with lib/modules, else the image's own folder.
     root = path.parents[3] if path.parts[-4:] == IN_TREE.parts else next(
-        (folder for folder in path.parents if any(modules_files(folder, ""))), path.parent)
+        (folder for folder in path.parents
+         if any((folder / modules).exists() for modules in MODULES_FOLDERS)), path.parent)
     return Image(path, release[0].decode(), hashlib.sha256(data).hexdigest()[:16], root,
-                 shares_read(root, release[0].decode()))
+                 share_options(root, release[0].decode(), where))
 
 
 def image_path(value: str, where: str) -> Path:
@@ -97,26 +98,29 @@ def image_path(value: str, where: str) -> Path:
         return path / IN_TREE
     if path.exists() or "/" in value:
         return path
-    kept = process_require([str(KERNELS), "--kept", value], KERNELS_LIMIT_S, where)
+    kept = process_run([str(KERNELS), "--kept", value], "", KERNELS_LIMIT_S)
     if kept.returncode != 0:
         raise UsageError(f"{where}: {complaint_text(kept.stderr)}")
     return Path(kept.stdout.strip())
 
 
-def modules_files(root: Path, name: str) -> list[Path]:
-    """The files of this name in the folders of modules below root that are there."""
-    return [path for folder in ("lib/modules", "usr/lib/modules")
-            if (path := root / folder / name).exists()]
-
-
-def shares_read(root: Path, release: str) -> frozenset[str]:
-    """Those of SHARES in a kernel's configuration or lists of modules; 9p without such files."""
-    files = [root / ".config"] if (root / ".config").exists() else [
-        *modules_files(root, f"{release}/modules.dep"),
-        *modules_files(root, f"{release}/modules.builtin")]
-    text = "\n".join(path.read_text(errors="replace") for path in files)
-    return frozenset(name for name, option in SHARES.items() if re.search(
-        rf"^{option}=[ym]|/{name}\.ko", text, re.MULTILINE)) if files else frozenset({"9p"})
+def share_options(root: Path, release: str, where: str) -> tuple[str, ...]:
+    """How a guest shares this machine's files: virtiofs where both have it, else 9p. A kernel
+    without a configuration and lists of modules counts as one with 9p."""
+    names = [".config", *(f"{folder}/{release}/modules.{kind}" for folder in MODULES_FOLDERS
+                          for kind in ("dep", "builtin"))]
+    texts = [(root / name).read_text(errors="replace") for name in names if (root / name).exists()]
+    has = {name: re.search(rf"^{option}=[ym]|/{name}\.ko", "\n".join(texts), re.MULTILINE)
+           for name, option in SHARES.items()}
+    if has["virtiofs"] and (
+        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
+    ):
+        return ()
+    if has["9p"] or not texts:
+        return ("--force-9p",)
+    raise Failure(
+        f"{where}: Linux {release} has no 9p, and this machine no virtiofsd: take a kernel "
+        f"that has it ({SETUP} kernels --list), or cargo install --locked virtiofsd")
 
 
 # ---- its guests ----
@@ -147,10 +151,10 @@ class Guest:
         # virtme-ng passes the folder to a shell
         share = f"--rodir={BIN}={shlex.quote(str(program.parent.absolute()))}"
         if "--with-parent" not in arguments:
-            return PlacedCommand(self.boot(f"{script}exec {command}", share), given)
+            return self.boot(f"{script}exec {command}", share), given
         piped = shlex.quote(f"exec {command} < <(exec cat 2>/dev/null)")
         argv = self.boot(f"{script}./{program.name} --facts; exec bash -c {piped}", share)
-        return PlacedCommand(("bash", "-c", KILL_AT_EOF, "uncork", *argv), given)
+        return ("bash", "-c", KILL_AT_EOF, "uncork", *argv), given
 
     def boot(self, script: str, *options: str) -> tuple[str, ...]:
         """The command that boots and runs a script for sh(1). The folder of modules is shared by
@@ -167,30 +171,14 @@ def search_path() -> str:
     where = f"target={VNG}"
     if platform.machine() != "x86_64":
         raise Failure(f"{where}: guests are for x86-64 only, and this is {platform.machine()}")
-    found = shutil.which(VNG)
-    programs = [Path(found).absolute()] if found else pypi_find(f"virtme-ng-*/bin/{VNG}")
-    folders = [str(program.parent) for program in programs[-1:]]
-    path = ":".join([*folders, os.environ.get("PATH", os.defpath), SYSTEM_PATHS])
-    lacks = [f"virtme-ng ({VNG})"] * (not programs) + [
-        f"{program} ({package})" for program, package in NEEDED.items()
-        if shutil.which(program, path=path) is None]
+    installed = [str(program.parent) for program in pypi_find(f"virtme-ng-*/bin/{VNG}")[-1:]]
+    path = ":".join([os.environ.get("PATH", os.defpath), *installed, SYSTEM_PATHS])
+    lacks = [f"{program} ({package})" for program, package in NEEDED.items()
+             if shutil.which(program, path=path) is None]
     if lacks:
         raise Failure(f"{where}: {', '.join(lacks)} {'is' if len(lacks) == 1 else 'are'} missing: "
                       f"{setup_hint(VNG, len(lacks))}")
     return path
-
-
-def share_options(image: Image, where: str) -> tuple[str, ...]:
-    """How the guest shares this machine's files: virtiofs where both have it, else 9p."""
-    if "virtiofs" in image.shares and (
-        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
-    ):
-        return ()
-    if "9p" in image.shares:
-        return ("--force-9p",)
-    raise Failure(
-        f"{where}: Linux {image.release} has no 9p, and this machine no virtiofsd: take a kernel "
-        f"that has it ({SETUP} kernels --list), or cargo install --locked virtiofsd")
 
 
 def hardware_works(guest: Guest) -> bool:
@@ -199,7 +187,7 @@ def hardware_works(guest: Guest) -> bool:
         return False
     try:
         return process_run(guest.boot("exit 7"), "", SMOKE_LIMIT_S).returncode == 7
-    except (OSError, subprocess.TimeoutExpired):
+    except Failure:
         return False
 
 
@@ -210,9 +198,9 @@ class Vng(Target):
         super().__init__(value, client)
         where, path = f"target={value}", search_path()
         image = image_find(value.partition(":")[2], where)
-        printed = process_require(["env", f"PATH={path}", VNG, "--version"], SMOKE_LIMIT_S, where)
+        printed = process_run(["env", f"PATH={path}", VNG, "--version"], "", SMOKE_LIMIT_S, VNG)
         version = (printed.stdout.split() or ["unknown"])[-1]
-        self.guest = Guest(image, path, version, share_options(image, where))
+        self.guest = Guest(image, path, version, image.options)
         if not hardware_works(self.guest):
             say_once("no hardware virtualisation (kvm_intel, kvm_amd): guests are emulated: "
                      f"{EXACT_ONLY}")
@@ -223,14 +211,14 @@ class Vng(Target):
     def require(cls, value: str) -> None:
         """Checks the image, its shared file systems, virtme-ng and the programs that this needs."""
         name, where = value.partition(":")[2], f"target={value}"
-        checks = [lambda: share_options(image_find(name, where), where)] if name else []
-        all_tried([*checks, search_path])
+        all_tried([*([partial(image_find, name, where)] if name else []), search_path])
 
     def client(self, words: Mapping[str, str]) -> Client:
+        client = replace(super().client(words), place=self.guest,
+                         boot_s=BOOT_LIMIT_S[self.guest.hardware])
         # -v: the kernel's messages go to standard error
         again = replace(self.guest, options=(*self.guest.options, "-v"))
-        return replace(super().client(words), place=self.guest, retry_place=again,
-                       boot_s=BOOT_LIMIT_S[self.guest.hardware])
+        return replace(client, retry=replace(client, place=again))
 
     def facts(self, words: Mapping[str, str]) -> dict[str, Any]:
         """Empty: each boot is a machine of its own, and its batch begins with its facts."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from suite.base.client import ROOT, Client, complaint_text, line_read
 from suite.base.errors import Failure, UsageError, error_in
 from suite.base.installation import pypi_find, setup_hint
-from suite.base.process import ProcessOutput, process_close
+from suite.base.process import ProcessOutput, process_close, process_run
 from suite.base.text import say
 from suite.places.remote.hosts import STEP_LIMIT_S, Reasons
 from suite.places.remote.inventory import pairs_read
@@ -55,9 +55,9 @@ rm -rf "$PWD"
 """
 
 
-def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
+def programs_find() -> Path:
     """The folder with the programs of Ansible; Failure without it."""
-    chosen = environ.get(ANSIBLE_CHOICE)
+    chosen = os.environ.get(ANSIBLE_CHOICE)
     found = [Path(chosen).expanduser()] if chosen else pypi_find("ansible-*/bin")
     if not found:
         raise Failure(f"hosts=INVENTORY: ansible-core is missing: {setup_hint(ANSIBLE_TARGET)}")
@@ -68,14 +68,14 @@ def programs_find(environ: Mapping[str, str] = os.environ) -> Path:
     return found[-1]
 
 
-def environment_make(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment_make() -> dict[str, str]:
     """The environment of Ansible."""
-    ssh, *options = ssh_choose(environ)
-    common = [shlex.join(options), environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
+    ssh, *options = ssh_choose()
+    common = [shlex.join(options), os.environ.get("ANSIBLE_SSH_COMMON_ARGS", "")]
     return {
         "ANSIBLE_HOST_KEY_CHECKING": "True", "ANSIBLE_SSH_EXTRA_ARGS": SSH_OPTIONS,
-        "ANSIBLE_NOCOLOR": "1", **environ,
-        "PATH": f"{programs_find(environ)}{os.pathsep}{environ.get('PATH', os.defpath)}",
+        "ANSIBLE_NOCOLOR": "1", **os.environ,
+        "PATH": f"{programs_find()}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
         "ANSIBLE_ACTION_PLUGINS": str(ACTIONS),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "True",
         "ANSIBLE_SSH_EXECUTABLE": ssh,
@@ -92,13 +92,8 @@ def inventory_list(path: str) -> JsonObject:
     """What `ansible-inventory --list` prints; UsageError where Ansible cannot read it."""
     if not Path(path).exists():
         raise UsageError("there is no such file")
-    environment = environment_make()
-    try:
-        done = subprocess.run(["ansible-inventory", "-i", Path(path).absolute(), "--list"],
-                              env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, errors="replace", timeout=LIST_LIMIT_S)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failure(f"hosts={path}: ansible-inventory: {error}") from None
+    done = process_run(["ansible-inventory", "-i", str(Path(path).absolute()), "--list"], "",
+                       LIST_LIMIT_S, env=environment_make())
     found = line_read(done.stdout) if done.returncode == 0 else None
     if found is None:
         raise UsageError(f"Ansible cannot read it: {complaint_find(done.stderr)}")
@@ -169,19 +164,16 @@ class Fleet(Pairs):
         return outcomes
 
     def greet(self, hosts: Sequence[str], folder: Path) -> Reasons:
+        """Afterwards the guard has the step that stops programs on all hosts greeted so far."""
         reasons = super().greet(hosts, folder)
-        self.guard_instruct()
+        step, command = self.step_write(self.stops(), STEP_LIMIT_S)
+        (step / "command").write_text(f"{shlex.join(command)}\n")
+        (step / "command").replace(self.folder / "last")
         return reasons
 
     def stops(self) -> dict[str, Job]:
         """The jobs that stop all programs, on all hosts that have ever greeted."""
         return {host: Job("stop", (self.run_name(host),)) for host in self.boots}
-
-    def guard_instruct(self) -> None:
-        """Gives the guard its step, in place of the previous one."""
-        folder, command = self.step_write(self.stops(), STEP_LIMIT_S)
-        (folder / "command").write_text(f"{shlex.join(command)}\n")
-        (folder / "command").replace(self.folder / "last")
 
     def by_hand(self, host: str, command: Sequence[str]) -> str:
         return shlex.join(["ansible", "-i", self.path, host, "-m", "raw", "-a",

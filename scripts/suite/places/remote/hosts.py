@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from suite.base.client import BINARIES, LIBRARY, Client, build_digest
+from suite.base.client import BINARIES, LIBRARY, build_digest
 from suite.base.installation import STATIC_HINT
 from suite.places.remote.shell import Greeting, Job, Outcome, greeting_find
 from suite.scenario.subject import definitions_file
@@ -41,9 +41,7 @@ def definitions_name() -> str:
 
 
 # cached, because hosts keep the programs that were copied first, even if the files change
-@functools.cache
-def digest_of(folder: Path) -> str:
-    return build_digest(Client(folder, None))
+digest_of = functools.cache(build_digest)
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from suite.base.client import Client, client_require, line_read
 from suite.base.errors import Failure, UsageError
 from suite.base.process import PlacedCommand
 from suite.base.words import word_list, words_split
-from suite.places.batch import batch_records, cells_by_target, failed_record, runs_limit
+from suite.places.batch import batch_records, cells_by_target, runs_limit
 from suite.places.remote.hosts import HERE, Hosts, Reasons, definitions_name, digest_of
 from suite.places.remote.shell import KEY_FILE, Job, Outcome, endpoint
 from suite.places.target import Target
@@ -101,8 +101,8 @@ class RemoteTarget(Target):
         Facts are those of the machines of all ends."""
         ends = self.ends_to_start(words_split(arguments[1:])) if arguments[0] == "--facts" else ()
         outcome = self.pairs.ask(self, program.parent, arguments, given, ends)
-        return PlacedCommand(("sh", "-c", ANSWER, "answer", outcome.stderr, str(outcome.status)),
-                             outcome.stdout.decode(errors="replace"))
+        return (("sh", "-c", ANSWER, "answer", outcome.stderr, str(outcome.status)),
+                outcome.stdout.decode(errors="replace"))
 
     def host(self, end: str) -> str:
         return self.parts[end].host
@@ -177,22 +177,41 @@ class RemoteTarget(Target):
         server = self.address(SERVER)
         return "--proxy", "--allow-sink", f"{server}/{ipaddress.ip_address(server).max_prefixlen}"
 
+    def program(self, end: str, folder: Path) -> str:
+        return (f"{self.pairs.programs(self.host(end), folder)}/"
+                f"{'uncork-client' if end == CLIENT else 'uncork-server'}")
+
+    def subject_options(self, end: str, folder: Path) -> tuple[str, ...]:
+        """The option with the definitions of subjects, for programs that run cells."""
+        path = f"{self.pairs.programs(self.host(end), folder)}/{definitions_name()}"
+        return ("--subjects", path) if self.pairs.needs_definitions else ()
+
+    def job(self, end: str, folder: Path, arguments: Sequence[str], given: str = "",
+            limit_s: float = 0.0) -> Job:
+        """A job that runs an end. given and limit_s: of a client."""
+        function, limit = ("client", [f"{limit_s:.0f}"]) if end == CLIENT else ("server", [])
+        return Job(function, (
+            self.pairs.run_name(self.host(end)), process_name(end, folder), *limit,
+            self.program(end, folder), *arguments), (self.pairs.key_path,), given)
+
+    def addresses(self, folder: Path, ends: Iterable[str]) -> dict[str, str]:
+        """The words with the addresses of these ends, whose servers run."""
+        return {ADDRESS_WORDS[end]: self.pairs.servers[self.host(end), process_name(end, folder)]
+                for end in ends}
+
     def by_hand(self, given: Mapping[str, str]) -> list[str]:
         """The lines to type to run a cell of these words once: server and proxy first."""
         ends, folder = self.ends_to_start(given), self.client(given).folder
         addresses = {ADDRESS_WORDS[end]: endpoint(self.address(end), BY_HAND_PORT + ENDS.index(end))
                      for end in ends}
         note = "# KEYS: a file with the same key on each machine, as psktool(1) writes it"
-        lines = [note] if ends else []
+        lines, keys = ([note], ["--psk", "KEYS"]) if ends else ([], [])
         for end in (*ends, CLIENT):
-            options = ["--psk", "KEYS"] if ends else []
-            if runner_words.subject_of(given):
-                options += self.pairs.subject_options(self, end, folder)
-            options += word_list(runner_words.words_for_client(given) | addresses) if (
+            options = word_list(runner_words.words_for_client(given) | addresses) if (
                 end == CLIENT) else ["--with-parent", "--listen", addresses[ADDRESS_WORDS[end]],
                                      *self.server_options(end)]
-            lines.append(self.pairs.by_hand(
-                self.host(end), [self.pairs.program(self, end, folder), *options]))
+            lines.append(self.pairs.by_hand(self.host(end), [
+                self.program(end, folder), *keys, *self.subject_options(end, folder), *options]))
         return lines
 
     def round_begin(self) -> None:
@@ -229,9 +248,9 @@ class Pairs(Hosts):
             new = {pair.host(end): pair for pair, ends in pairs.items() if end in ends
                    and (pair.host(end), process_name(end, folder)) not in self.servers
                    and not pair.reason(ends, reasons)}
-            started = self.step({host: self.job(pair, end, folder, [
+            started = self.step({host: pair.job(end, folder, [
                 "--listen", endpoint(pair.address(end), 0), *KEYED, "--idle", f"{IDLE_S}s",
-                *pair.server_options(end), *self.subject_options(pair, end, folder)])
+                *pair.server_options(end), *pair.subject_options(end, folder)])
                 for host, pair in new.items()}, START_LIMIT_S)
             for host, outcome in started.items():
                 ready = [line["ready"] for line in map(line_read, outcome.lines())
@@ -249,28 +268,6 @@ class Pairs(Hosts):
             self.step({host: Job("stop", (self.run_name(host),)) for host, _ in self.servers})
             self.servers.clear()
 
-    def program(self, pair: RemoteTarget, end: str, folder: Path) -> str:
-        return (f"{self.programs(pair.host(end), folder)}/"
-                f"{'uncork-client' if end == CLIENT else 'uncork-server'}")
-
-    def subject_options(self, pair: RemoteTarget, end: str, folder: Path) -> tuple[str, ...]:
-        """The option with the definitions of subjects, for programs that run cells."""
-        path = f"{self.programs(pair.host(end), folder)}/{definitions_name()}"
-        return ("--subjects", path) if self.needs_definitions else ()
-
-    def job(self, pair: RemoteTarget, end: str, folder: Path, arguments: Sequence[str],
-            given: str = "", limit_s: float = 0.0) -> Job:
-        """A job that runs an end. given and limit_s: of a client."""
-        function, limit = ("client", [f"{limit_s:.0f}"]) if end == CLIENT else ("server", [])
-        return Job(function, (
-            self.run_name(pair.host(end)), process_name(end, folder), *limit,
-            self.program(pair, end, folder), *arguments), (self.key_path,), given)
-
-    def addresses(self, pair: RemoteTarget, folder: Path, ends: Iterable[str]) -> dict[str, str]:
-        """The words with the addresses of these ends."""
-        return {ADDRESS_WORDS[end]: self.servers[pair.host(end), process_name(end, folder)]
-                for end in ends}
-
     def clients_run(self, pairs: PairEnds, folder: Path,
                     question: Callable[[RemoteTarget], tuple[Sequence[str], str, float]]
                     ) -> dict[RemoteTarget, Outcome]:
@@ -280,8 +277,8 @@ class Pairs(Hosts):
         asked = {pair: question(pair) for pair, ends in pairs.items()
                  if not pair.reason(ends, reasons)}
         outcomes = self.step({
-            pair.host(CLIENT): self.job(
-                pair, CLIENT, folder, [*(KEYED if pairs[pair] else ()), *arguments], given, limit_s)
+            pair.host(CLIENT): pair.job(
+                CLIENT, folder, [*(KEYED if pairs[pair] else ()), *arguments], given, limit_s)
             for pair, (arguments, given, limit_s) in asked.items()},
             END_MARGIN_S + max((limit_s for *_, limit_s in asked.values()), default=0.0))
         return {pair: replace(outcomes[pair.host(CLIENT)], limit_s=asked[pair][2])
@@ -299,7 +296,7 @@ class Pairs(Hosts):
                                     folder).values():
                 raise Failure(f"{self.where}: {why}")
             self.answers[key] = self.clients_run(pairs, folder, lambda other: (
-                [*arguments, *word_list(self.addresses(other, folder, pairs[other]))],
+                [*arguments, *word_list(other.addresses(folder, pairs[other]))],
                 given, ASK_LIMIT_S))
             self.servers_end()
         outcome = self.answers[key][pair]
@@ -329,17 +326,16 @@ class Pairs(Hosts):
         folder = next(iter(batches)).client(cells[0].words).folder
 
         def question(pair: RemoteTarget) -> tuple[Sequence[str], str, float]:
-            lines = [runner_words.line_for_client(cell.given, self.addresses(
-                pair, folder, pair.ends_to_start(cell.words))) for cell in batches[pair]]
-            return ([*self.subject_options(pair, CLIENT, folder), "--batch", "-"],
-                    "".join(f"{line}\n" for line in lines),
+            lines = [runner_words.line_for_client(
+                cell.given, pair.addresses(folder, pair.ends_to_start(cell.words))) + "\n"
+                for cell in batches[pair]]
+            return ([*pair.subject_options(CLIENT, folder), "--batch", "-"], "".join(lines),
                     BATCH_START_S + runs_limit(batches[pair]))
 
         records = []
         for pair, outcome in self.clients_run(pairs, folder, question).items():
-            found = [(index, failed_record(outcome.why)) for index, _ in enumerate(batches[pair])
-                     ] if outcome.why else batch_records(outcome, batches[pair])
-            records += [(pair, numbers[pair][index], record) for index, record in found]
+            records += [(pair, numbers[pair][index], record)
+                        for index, record in batch_records(outcome, batches[pair])]
         lost = self.lost_find([host for pair, _, record in records if record["status"] == "failed"
                                for host in pair.hosts(pairs[pair])])
         self.servers_end()

@@ -64,10 +64,9 @@ class Job(NamedTuple):
 
 @dataclass
 class Outcome(Output):
-    """The result of a job. why: why it did not run, with the host; empty if it ran."""
+    """The result of a job. why: with the host; empty if the job ran."""
 
     stdout: bytes = b""
-    why: str = ""
 
     def __post_init__(self) -> None:
         self.overdue = self.status == OVERDUE_STATUS
@@ -78,8 +77,7 @@ class Outcome(Output):
 
     def reason(self, what: str) -> str:
         """Why it did not run, else why it failed. what: what did not succeed, with the host."""
-        fault = fault_text(self.stderr, self.status).removeprefix("uncork-server: ")
-        return self.why or f"{what}: {fault}"
+        return self.why or f"{what}: {fault_text(self.stderr, self.status)}"
 
     def lines(self) -> Iterator[bytes]:
         *whole, self.torn = self.stdout.split(b"\n")

@@ -37,9 +37,9 @@ POLL_S = 0.01
 SSH_END_LIMIT_S = 8.0  # programs there are killed after 3 s
 
 
-def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+def ssh_choose() -> tuple[str, ...]:
     """ssh(1) and its first options: $UNCORK_SSH, else ssh. UsageError where a quote is missing."""
-    chosen = environ.get(SSH_CHOICE, "")
+    chosen = os.environ.get(SSH_CHOICE, "")
     try:
         return tuple(shlex.split(chosen)) or ("ssh",)
     except ValueError as error:
@@ -49,10 +49,11 @@ def ssh_choose(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
 class SshPairs(Pairs):
     """masters: the process of each connection, by host. This machine has one too: a shell."""
 
-    def __init__(self, where: str, names: Sequence[str]) -> None:
-        super().__init__(where)
+    def __init__(self, value: str) -> None:
+        super().__init__(f"target={value}")
         self.ssh = ssh_choose()
-        self.paths = {host: self.folder / str(number) for number, host in enumerate(names)}
+        self.paths = {part.host: self.folder / str(number)
+                      for number, part in enumerate(parts_parse(value))}
         self.masters: dict[str, subprocess.Popen[bytes]] = {}
 
     def line(self, host: str, options: Sequence[str], argv: Sequence[str]) -> tuple[str, ...]:
@@ -141,8 +142,7 @@ class Ssh(RemoteTarget):
     """Ends on one or several machines. Each cell has a server and a proxy of its own."""
 
     def __init__(self, value: str, client: Client) -> None:
-        hosts = list(dict.fromkeys(part.host for part in parts_parse(value)))
-        super().__init__(value, client, SshPairs(f"target={value}", hosts))
+        super().__init__(value, client, SshPairs(value))
 
     @classmethod
     def require(cls, value: str) -> None:
