@@ -86,7 +86,7 @@ def signals_blocked() -> Iterator[None]:
         signals_unblock()
 
 
-def process_run(argv: Sequence[str], given: str, limit_s: float,
+def process_run(argv: Sequence[str], given: str = "", limit_s: float | None = None,
                 stderr: int | None = subprocess.PIPE) -> subprocess.CompletedProcess[str]:
     """Starts a program and waits for its end. OSError if it does not start. Before TimeoutExpired
     or another interruption is raised, all that it started has been ended."""
