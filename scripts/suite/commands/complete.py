@@ -24,7 +24,7 @@ from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, OVERRIDE, SUBJECT
 from suite.commands import COMMANDS, NAMED, NO_COMMANDS, parser_make
 from suite.observe.metrics import METRICS
-from suite.result.files import PLAN, reference_names, result_find, results_folder
+from suite.result.files import PLAN, reference_names, result_find, results_newest
 from suite.result.record import ENDS
 from suite.scenario.subject import programs_read
 
@@ -174,9 +174,7 @@ class Line:
 
 
 def results() -> Candidates:
-    found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
-                   key=lambda path: path.stat().st_mtime, reverse=True)
-    return named([*(path.name for path in found), *reference_names()])
+    return named([*(folder.name for folder in results_newest()), *reference_names()])
 
 
 def installable() -> Candidates:
