@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands that show what is in one result: `uncork table`, `show`, `check`, `plot` and
-`export`."""
+"""What is in one result: `uncork table`, `show`, `check`, `plot` and `export`."""
 
 import argparse
 from collections.abc import Mapping, Sequence

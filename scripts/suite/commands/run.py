@@ -16,7 +16,7 @@ from suite.base.by_hand import TIMER
 from suite.base.errors import Failure, UsageError, error_in, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
-from suite.base.units import counted_text, value_text
+from suite.base.units import counted_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
 from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect
@@ -25,14 +25,13 @@ from suite.measure.plan import Planned, plan_make, selectors_check
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_run, signals_handle
 from suite.measure.words import scenario_choose
-from suite.observe.measured import MeasuredRun
-from suite.observe.metrics import METRICS, metric_find
+from suite.observe.metrics import metric_find
 from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.machine import Facts, disturbed_text
 from suite.result.plan import Plan, Programs
-from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
+from suite.result.record import WARMUP_ROUND, Outcomes
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
@@ -81,20 +80,10 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def record_figure(document: JsonObject) -> str:
-    """The figure of a run for the progress: its time, or why it has none."""
-    record = Record(document)
-    if record.status != "ok":
-        return record.status
-    name, of = ("time", "") if record.hyperfine else ("time_per_message", "/message")
-    value = METRICS[name].formula(MeasuredRun(record))
-    return "no message" if value is None else f"{value_text(value, METRICS[name].unit)}{of}"
-
-
 def journal_run(targets: Targets, journal: files.Journal) -> None:
     """Runs what is left. A note of an interruption has the command that resumes it."""
     try:
-        matrix_run(targets, journal, record_figure, intervals_are_wide)
+        matrix_run(targets, journal, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         signalled.add_note(f"{total - left} of {total} runs are kept in "
@@ -249,8 +238,7 @@ def uncork_run(options: argparse.Namespace) -> None:
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> str:
-    """A note if a target has a kernel that it had in no earlier session of a result. hosts: the
-    machines of the new session."""
+    """A note if a target has a kernel that no session of a result had. hosts: of a new session."""
     def kernels(machines: Mapping[str, Facts]) -> set[str]:
         return {f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
                 for facts in machines.values() if "kernel" in facts}

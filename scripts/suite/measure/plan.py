@@ -159,8 +159,7 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
-    """`: it needs lab=on`: each other word with which a cell of this row would use key; empty where
-    none is known."""
+    """`: it needs lab=on`: each word with which a cell of this row would use key; may be empty."""
     own, found = runner.words_for_client(row), list[str]()
     for other, word in vocabulary.words.items():
         for value in word.get("choices", ()):
