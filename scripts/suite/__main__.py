@@ -102,8 +102,7 @@ def streams_check() -> None:
 
 
 def process_exit(status: int) -> NoReturn:
-    """Ends the process without freeing every object: that would take a fifth of the time of a
-    table."""
+    """Ends the process without freeing every object, which takes a fifth of the time of a table."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError):  # no stream is left to report it
             print(end="", file=stream, flush=True)

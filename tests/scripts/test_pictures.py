@@ -22,7 +22,7 @@ from drawn import draw, made, needs_gnuplot, signs_of
 from suite.base.errors import UsageError
 from suite.base.units import value_text
 from suite.base.words import words_split
-from suite.commands.plot import pictures_asked
+from suite.commands.results import pictures_asked
 from suite.contrast.contrast import Status, Verdict
 from suite.decide.comparison.build import compare_baseline
 from suite.decide.summary import figure_build

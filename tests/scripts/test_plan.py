@@ -202,10 +202,10 @@ def test_a_cell_leaves_a_word_that_it_does_not_use_out_of_its_name(binaries: Cli
 
 @pytest.mark.parametrize(("words", "says"), [
     (("link_rate=1gbit",), "no cell uses link_rate: it needs lab=on"),
-    (("workload=request", "direction=send"), "no cell uses direction with workload=request: "
-                                             "it needs workload=stream or workload=proxy"),
-    (("lab=on", "transport=unix"), "no cell uses lab with transport=unix: "
-                                   "it needs transport=tcp or transport=mptcp"),
+    (("workload=request", "direction=send"),
+     "no cell uses direction: it needs workload=stream or workload=proxy"),
+    (("lab=on", "transport=unix"),
+     "no cell uses lab: it needs transport=tcp or transport=mptcp"),
     (("pace=spin",), "no cell uses pace"),
 ])
 def test_a_word_that_no_cell_uses_is_refused_with_the_word_that_it_needs(

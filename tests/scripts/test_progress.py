@@ -9,10 +9,10 @@ import select
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import pytest
 
@@ -53,13 +53,9 @@ def run_of(number: int) -> Run:
                position=number)
 
 
-def status_of(record: Mapping[str, Any]) -> str:
-    return str(record["status"])
-
-
 def progress(stream: TextIO, runs: int) -> MatrixProgress:
     plan = Plan("words", ("write",), (), rounds=1).with_session({"": ""})
-    return MatrixProgress(Journal(Path(), plan, {}, -1), stream, status_of, runs)
+    return MatrixProgress(Journal(Path(), plan, {}, -1), stream, runs)
 
 
 FAILED = {"status": "failed", "reason": "out of luck"}

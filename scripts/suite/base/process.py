@@ -89,8 +89,8 @@ def process_start(argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
         raise Failure(f"{argv[0]} does not start: {error.strerror}") from None
 
 
-def process_run(argv: Sequence[str], given: str, limit_s: float, name: str = "",
-                **options: Any) -> subprocess.CompletedProcess[str]:
+def process_run(argv: Sequence[str], given: str = "", limit_s: float | None = None,
+                name: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
     """Runs a program to its end. Failure if it does not start, or takes longer than limit_s. When
     an error or a signal is raised, all that it started has been ended. name: for messages."""
     child = None

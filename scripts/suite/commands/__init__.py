@@ -76,8 +76,7 @@ class Parser(argparse.ArgumentParser):
         self.register("type", "result", result_folder)
 
     def print_help(self, file: Any = None) -> None:
-        """Overrides the method of argparse, which from Python 3.12 on says nothing if it cannot
-        write."""
+        """Overrides that of argparse, which from Python 3.12 on is silent if it cannot write."""
         print(self.format_help(), end="", file=file, flush=True)
 
     def error(self, message: str) -> NoReturn:

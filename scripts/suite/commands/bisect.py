@@ -7,7 +7,6 @@ Revisions are built in worktrees of a temporary folder; the user's tree is not t
 import argparse
 import re
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,7 +37,6 @@ OWN_BUILD = ('cmake -S . -B "$UNCORK_BUILD" -DCMAKE_BUILD_TYPE=Release && cmake 
 GOOD, BAD, SKIP = "good", "bad", "skip"  # as `git bisect` calls them
 OF_GATES = {0: GOOD, 5: BAD}  # by the exit status of gates; others decide nothing
 FOUND = re.compile("^# (first bad commit|only skipped commits left)", re.MULTILINE)
-FOREVER_S = 1e6
 Judged = tuple[str, str]  # GOOD, BAD or SKIP; the reason
 
 
@@ -65,13 +63,9 @@ class Bisection(NamedTuple):
             f"{BUILD}={build if any(build.iterdir()) else tree}")
 
 
-def run_in(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    return process_run(["env", "-C", str(folder), *command], "", FOREVER_S)
-
-
 def git(tree: Path, *arguments: str, statuses: Sequence[int] = (0,)) -> str:
     """The output of git; Failure if it ends with another status than these."""
-    done = run_in(tree, "git", *arguments)
+    done = process_run(["git", "-C", str(tree), *arguments])
     if done.returncode not in statuses:
         raise Failure(f"git {arguments[0]}: {complaint_text(done.stderr) or done.returncode}")
     return done.stdout.strip()
@@ -81,7 +75,8 @@ def build_make(work: Bisection, name: str, log: Path) -> str | None:
     """Builds a worktree; returns the reason if that fails."""
     build = work.folder / f"{name}-build"
     build.mkdir(exist_ok=True)
-    done = run_in(work.folder / name, f"UNCORK_BUILD={build}", "sh", "-c", work.build)
+    done = process_run(["env", "-C", str(work.folder / name), f"UNCORK_BUILD={build}", "sh", "-c",
+                        work.build])
     file_write(log, done.stdout + done.stderr)
     return f"it does not build: {log}" if done.returncode else None
 
@@ -114,7 +109,7 @@ def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
             return BAD, f"{UNSUPPORTED}: {cell.unsupported}"
     if not work.gates:
         return GOOD, "supported"
-    done = process_run([*SUITE, "run", *words, "-o", str(folder)], "", FOREVER_S)
+    done = process_run([*SUITE, "run", *words, "-o", str(folder)])
     if done.returncode >= 128:
         raise Failure(f"uncork run: {complaint_text(done.stderr)}")
     if not (folder / RECORDS).exists():

@@ -30,7 +30,6 @@ from suite.result.plan import Plan
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
-FOREVER_S = 1e6
 
 
 class Planned(NamedTuple):
@@ -120,19 +119,6 @@ def result_check(result: Path, planned: Planned) -> None:
         raise UsageError(f"{result} has another plan ({other}): choose another folder with -o")
 
 
-def claim_run(arguments: Sequence[str], kept: str) -> int:
-    """Runs `uncork run` and returns its exit status. A signal to this program or to that one ends
-    both; the error then has the text kept."""
-    try:
-        status = process_run([*SUITE, "run", *arguments], "", FOREVER_S, stderr=None).returncode
-    except KeyboardInterrupt as signalled:
-        signalled.add_note(kept)
-        raise
-    if not 0 <= status < 128:  # a signal ended it, or its shell
-        raise Failure(kept)
-    return status
-
-
 def uncork_claims_run(options: argparse.Namespace) -> int:
     """Replays the claims, then prints the report and returns its status."""
     words = [text for text in options.names if "=" in text]
@@ -146,7 +132,8 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
     files.writable_check(folder / files.CLAIMS)  # a pipe would never be read to its end
-    index = replays.index_read(folder)
+    index, quick = replays.index_read(folder), ["--quick"] if options.quick else []
+    kept = f"{folder} keeps what was measured so far; the same command resumes it"
     for number, one in enumerate(planned, 1):
         result = folder / one.scenario.name
         index[result.name] = "" if one.able else one.lacking
@@ -156,9 +143,14 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
             result.mkdir(exist_ok=True)
             files.file_write(result / files.SCENARIO, scenario_text(one.scenario))
             continue
-        quick = ["--quick"] if options.quick else []
-        status = claim_run([str(one.path), *words, *quick, "-o", str(result)],
-                           f"{folder} keeps what was measured so far; the same command resumes it")
+        try:
+            status = process_run([*SUITE, "run", str(one.path), *words, *quick, "-o", str(result)],
+                                 stderr=None).returncode
+        except KeyboardInterrupt as signalled:
+            signalled.add_note(kept)
+            raise
+        if not 0 <= status < 128:  # a signal ended it, or its shell
+            raise Failure(kept)
         if not (result / files.PLAN).exists():
             index[result.name] = f"uncork run ended with status {status}"
             files.file_write(folder / files.CLAIMS, files.json_text(index))

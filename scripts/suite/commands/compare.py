@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands that compare, and write about it: `uncork compare`, `paste`, `verify` and
-`report`."""
+"""What differs, and how to write about it: `uncork compare`, `paste`, `verify` and `report`."""
 
 import argparse
 import sys
@@ -141,8 +140,7 @@ def same_print(wrong: Sequence[str], what: str, every: str) -> bool:
 
 
 def uncork_verify(options: argparse.Namespace) -> int:
-    """Prints whether each block in the text, or each verdict of a report of claims, is the same.
-    Returns 0 if all are, else 1."""
+    """Prints whether each block, or verdict of a report of claims, is the same; 0 if all are."""
     folders = [*map(Path, options.results)]
     if options.block.endswith(".json"):
         reported = systems_read(Path(options.block))

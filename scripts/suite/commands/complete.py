@@ -24,12 +24,13 @@ from suite.base.lab_words import LINK_WORDS, SYSCTL_WORD
 from suite.base.runner_words import ARM, LOAD, OVERRIDE, SUBJECT
 from suite.commands import COMMANDS, NAMED, NO_COMMANDS, parser_make
 from suite.observe.metrics import METRICS
-from suite.result.files import PLAN, reference_names, result_find, results_folder
+from suite.result.files import PLAN, reference_names, result_find, results_newest
 from suite.result.record import ENDS
 from suite.scenario.subject import programs_read
 
 Candidates = dict[str, str]  # each with its meaning
 Variant = Mapping[str, Any]  # a value as the client lists it
+SETUP_TABLE = ROOT / "scripts/setup/targets"  # begins each line with what `setup` installs
 ONCE = ("SCENARIO", "RESULT", "override=CHANGE")  # arguments that a command line has once
 
 
@@ -145,11 +146,13 @@ class Line:
         itself (`own` in commands.toml). What is no kind, in small letters, is a name."""
         of_kind: Mapping[str, Callable[[], Candidates]] = {
             "SCENARIO": lambda: named(client.scenario_names(), "scenario"),
-            "RESULT": results, "RESULTS": results,
+            **dict.fromkeys(("RESULT", "RESULTS"), lambda: named(
+                [*(folder.name for folder in results_newest()), *reference_names()])),
             "WORD": self.words if self.reads_result else self.explained,
             "WORD=VALUE": self.words,
             "ID": lambda: named(client.claim_names()),
-            "NAME": installable,
+            "NAME": lambda: named([*re.findall("^[a-z]+", SETUP_TABLE.read_text(), re.MULTILINE),
+                                   *programs_read()]),
             "override=CHANGE": lambda: {f"{OVERRIDE}={name}": means for name, means
                                         in typed(self.changes).items() if self.last},
             "metrics": lambda: {name: metric.means for name, metric in METRICS.items()},
@@ -171,18 +174,6 @@ class Line:
         return ({key: word["help"] for key, word in self.vocabulary.words.items()}
                 | {one["name"]: one["help"] for variants in axes for one in variants}
                 | self.offered("metrics", "SCENARIO"))
-
-
-def results() -> Candidates:
-    found = sorted((path.parent for path in results_folder().glob(f"*/{PLAN}")),
-                   key=lambda path: path.stat().st_mtime, reverse=True)
-    return named([*(path.name for path in found), *reference_names()])
-
-
-def installable() -> Candidates:
-    """What `uncork setup` installs."""
-    table = (ROOT / "scripts/setup/targets").read_text()
-    return named([*re.findall("^[a-z]+", table, re.MULTILINE), *programs_read()])
 
 
 def command_candidates(command: str, before: Sequence[str], last: str) -> Candidates:

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The commands about this machine and its programs: `uncork doctor`, `subjects`, `setup`, `lab` and
-`exec`."""
+"""This machine and its programs: `uncork doctor`, `subjects`, `setup`, `lab` and `exec`."""
 
 import argparse
 import json
@@ -109,16 +108,13 @@ def uncork_lab_down(options: argparse.Namespace) -> None:
 
 # ---- uncork exec ----
 
-def subject_name(command: Sequence[str]) -> str | None:
-    """The subject of `uncork run` that a command starts; None if it starts no subject."""
-    name = Path(command[0]).name
-    return next((known for known in (name, name.removesuffix("-server"))
-                 if isinstance(subject.programs_read().get(known), subject.Subject)), None)
-
-
-def subject_words(name: str, command: Sequence[str]) -> str:
-    """The value of `subject=` and more words, for a run like the use of this server."""
-    server = subject.programs_read()[name]
+def subject_words(command: Sequence[str]) -> str:
+    """The value of `subject=` and more words, for a run like the use of the server that a command
+    starts; empty if it starts no subject."""
+    name = Path(command[0]).name.removesuffix("-server")
+    server = subject.programs_read().get(name)
+    if not isinstance(server, subject.Subject):
+        return ""
     protocol = server.protocols[0]
     operation = "read" if protocol.startswith("nbd") else "get"
     tls = server.arguments_tls is not None and any("tls" in argument for argument in command)
@@ -129,8 +125,8 @@ def uncork_exec(options: argparse.Namespace) -> None:
     """Becomes uncork-exec, which runs COMMAND: the exit status is that of COMMAND."""
     given = [] if options.json is None else ["--json", *filter(None, [options.json])]
     command = [*dropwhile(lambda text: "=" in text or text.startswith("-"), options.command)]
-    if command and (name := subject_name(command)):
-        given += ["--subject", subject_words(name, command)]
+    if command and (words := subject_words(command)):
+        given += ["--subject", words]
     program = client_place().folder / "uncork-exec"
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)  # with the modules of uncork
     others = os.pathsep.join(path for path in paths if Path(path) != ROOT / "scripts")

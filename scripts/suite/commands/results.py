@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""The commands that print what is in one result: `uncork table`, `show`, `check` and `export`."""
+"""What is in one result: `uncork table`, `show`, `check`, `plot` and `export`."""
 
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from suite.base import grouped
-from suite.base.errors import UsageError
+from suite.base.errors import Failure, UsageError, error_in
 from suite.base.text import say, terminal_width
 from suite.base.words import Arguments, arguments_sort, names_split, words_text
 from suite.decide.claims import claims_decide, claims_status
@@ -17,12 +17,15 @@ from suite.observe.measured import histogram_of
 from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.claims import tap_text
 from suite.present.hgrm import hgrm_text
+from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import name_safe
+from suite.present.pictures.plot import drawings_make
 from suite.present.show import cell_choose, cells_text, show_text
 from suite.present.table import table_document
 from suite.present.tables import document_text
 from suite.result.files import file_write, output_folder
-from suite.scenario.scenario import TableLayout
+from suite.scenario.scenario import HISTOGRAMS, LOOKS, PICTURES, Picture, TableLayout
+from suite.scenario.toml import choice_read
 
 
 def matrix_asked(options: argparse.Namespace) -> tuple[Matrix, Arguments]:
@@ -30,6 +33,13 @@ def matrix_asked(options: argparse.Namespace) -> tuple[Matrix, Arguments]:
     asked = arguments_sort(options.results, options.words, options.own)
     matrix = matrix_load(options.results, asked.own.get("margin"))
     return matrix_narrow(matrix, asked.words, options.own), asked
+
+
+def folder_asked(options: argparse.Namespace, name: str) -> Path:
+    """The folder of -o, else one of this name beside the result; it is made."""
+    folder = Path(options.output) if options.output else output_folder(options.results) / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 # ---- uncork table ----
@@ -69,6 +79,52 @@ def uncork_check(options: argparse.Namespace) -> int:
     say(left_out_text(matrix, asked.words))
     print(tap_text(verdicts), end="")
     return claims_status(verdicts)
+
+
+# ---- uncork plot ----
+
+def pictures_asked(own: Mapping[str, str]) -> list[Picture]:
+    """Each kind of picture that the words ask for, with each metric or histogram that it takes."""
+    chosen = {key: names_split(key, value) for key, value in own.items()}
+    if len(chosen.get("x", ())) > 1:
+        raise UsageError(f'"x={own["x"]}": x takes one word')
+    if own and "kind" not in own:
+        key, value = next(iter(own.items()))
+        raise UsageError(f'"{key}={value}": add the kind of picture, kind={"|".join(PICTURES)}')
+    kinds = [choice_read(PICTURES, kind, "kind") for kind in chosen.get("kind", ())]
+    taken = {"kind", "x", *map(PICTURES.get, kinds)}
+    unused = next((key for key in own if key not in taken), None)
+    if unused:
+        raise UsageError(f'"{unused}={own[unused]}": no picture of kind={own["kind"]} takes it')
+    for name in chosen.get("of", ()):
+        choice_read(HISTOGRAMS, name, "of")
+    pictures = list[Picture]()
+    for kind in kinds:
+        shown = PICTURES[kind] or ""
+        what = [{shown: name} for name in chosen.get(shown, ())]
+        pictures += [Picture(kind, x=own.get("x"), **one) for one in what or [{}]]
+    return pictures
+
+
+def uncork_plot(options: argparse.Namespace) -> None:
+    if options.output == "-":
+        raise UsageError("-o -: a picture is several files: give a folder")
+    matrix, asked = matrix_asked(options)
+    looks = {}
+    for key, value in asked.own.items():
+        if key in LOOKS:
+            with error_in(f'"{key}={value}": '):
+                looks[key] = LOOKS[key](value, key)
+    pictures = pictures_asked({key: value for key, value in asked.own.items() if key not in LOOKS})
+    drawings = drawings_make(matrix, pictures, say, looks)
+    if not drawings:
+        raise Failure("no picture of the scenario can be drawn from this result: "
+                      "choose one, kind=bars")
+    say(left_out_text(matrix, asked.words))
+    folder = folder_asked(options, "plots")
+    for drawing in drawings:
+        for path in drawing_write(drawing, folder):
+            print(path)
 
 
 # ---- uncork export ----
@@ -111,17 +167,15 @@ def files_name(matrix: Matrix, cells: Sequence[Cell], histogram: str) -> dict[st
 
 def uncork_export(options: argparse.Namespace) -> None:
     matrix, asked = matrix_asked(options)
-    cells, alone = [*matrix.cells.values()], options.output == "-"
-    if alone:
-        cells = [cell_choose(matrix, options.words, "export -o -")]
-    histograms = histograms_find(matrix, cells, options.of)
-    if alone:
-        print(hgrm_text(histograms[cells[0].name], options.unit), end="")
+    if options.output == "-":
+        cell = cell_choose(matrix, options.words)
+        histograms = histograms_find(matrix, [cell], options.of)
+        print(hgrm_text(histograms[cell.name], options.unit), end="")
         return
+    histograms = histograms_find(matrix, [*matrix.cells.values()], options.of)
     say(left_out_text(matrix, asked.words))
-    files = files_name(matrix, [cell for cell in cells if cell.name in histograms], options.of)
-    folder = Path(options.output) if options.output else output_folder(options.results) / "hgrm"
-    folder.mkdir(parents=True, exist_ok=True)
+    files = files_name(matrix, [matrix.cells[name] for name in histograms], options.of)
+    folder = folder_asked(options, "hgrm")
     for name, cell in files.items():
         file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))
         print(folder / name)

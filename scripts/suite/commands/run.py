@@ -7,7 +7,7 @@ import errno
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from suite.base.by_hand import TIMER
 from suite.base.errors import Failure, UsageError, error_in, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET, starts_from_here
 from suite.base.text import say
-from suite.base.units import counted_text, value_text
+from suite.base.units import counted_text
 from suite.decide.expressions import axes_of, claims_check, selectors_of
 from suite.measure.dry_run import deciding_lines, estimate_text, plan_text
 from suite.measure.host_facts import builds_read, hosts_collect
@@ -25,14 +25,13 @@ from suite.measure.plan import Planned, plan_make, selectors_check
 from suite.measure.resume import Start, journal_open, session_left, session_total
 from suite.measure.runner import matrix_run, signals_handle
 from suite.measure.words import scenario_choose
-from suite.observe.measured import MeasuredRun
-from suite.observe.metrics import METRICS, metric_find
+from suite.observe.metrics import metric_find
 from suite.places.targets import Targets
 from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.machine import Facts, disturbed_text
 from suite.result.plan import Plan, Programs
-from suite.result.record import WARMUP_ROUND, JsonObject, Outcomes, Record
+from suite.result.record import WARMUP_ROUND, Outcomes
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
@@ -61,8 +60,8 @@ def answers_check(asked: client.Client, words: Mapping[str, object], scenario: S
                             if text])
 
 
-def header_say(planned: Planned, journal: files.Journal, machine: Sequence[str]) -> None:
-    """Prints plan and folder, what disturbs the machine, and notes."""
+def header_say(planned: Planned, journal: files.Journal) -> None:
+    """Prints plan and folder, and notes."""
     plan = journal.plan
     runs, total = session_left(plan, journal.done), session_total(plan)
     cells, out = counted_text(len(plan.runnable), "cell"), len(plan.cells) - len(plan.runnable)
@@ -71,7 +70,7 @@ def header_say(planned: Planned, journal: files.Journal, machine: Sequence[str])
     say(f"{'resuming ' if journal.resumed else ''}{plan.name}: {cells}{unsupported}, "
         f"{'at least ' if plan.until else ''}{total} runs{done}, {estimate_text(plan, runs)}, "
         f"into {path_text(journal.folder)}")
-    for line in (*machine, *planned.notes, *deciding_lines(plan, plan.session.last)):
+    for line in (*planned.notes, *deciding_lines(plan, plan.session.last)):
         say(line)
 
 
@@ -81,20 +80,10 @@ def path_text(path: Path) -> str:
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 
-def record_figure(document: JsonObject) -> str:
-    """The figure of a run for the progress: its time, or why it has none."""
-    record = Record(document)
-    if record.status != "ok":
-        return record.status
-    name, of = ("time", "") if record.hyperfine else ("time_per_message", "/message")
-    value = METRICS[name].formula(MeasuredRun(record))
-    return "no message" if value is None else f"{value_text(value, METRICS[name].unit)}{of}"
-
-
 def journal_run(targets: Targets, journal: files.Journal) -> None:
     """Runs what is left. A note of an interruption has the command that resumes it."""
     try:
-        matrix_run(targets, journal, record_figure, intervals_are_wide)
+        matrix_run(targets, journal, intervals_are_wide)
     except KeyboardInterrupt as signalled:
         total, left = session_total(journal.plan), len(session_left(journal.plan, journal.done))
         signalled.add_note(f"{total - left} of {total} runs are kept in "
@@ -130,20 +119,20 @@ def answer_print(journal: files.Journal) -> None:
     print(document_text(document), end="", flush=True)
 
 
-def cells_require(plan: Plan, lost: Mapping[str, str], failed: Mapping[str, str]) -> None:
-    """Failure if no cell was or can be measured, or if all runs of a cell failed. lost: why a cell
-    was not measured; failed: the same for those that failed."""
+def cells_require(plan: Plan, lost: Mapping[str, str]) -> None:
+    """Failure if no cell was or can be measured, or if a cell failed. lost: why a cell was not
+    measured, as `failed: reason`."""
     reasons = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
                if cell.unsupported is not None} | dict(lost)
-    if len(reasons) == len(plan.cells):
-        begins = "nothing was measured" if lost else "nothing can be measured"
-    elif failed:
-        begins, reasons = "not all cells were measured", dict(failed)
-    else:
-        return
-    (reason, count), *others = Counter(reasons.values()).most_common()
-    more = f"; {counted_text(len(others), 'other reason')}" if others else ""
-    raise Failure(f"{begins}: {count} of {counted_text(len(plan.cells), 'cell')} {reason}{more}")
+    begins = "nothing was measured" if lost else "nothing can be measured"
+    if len(reasons) < len(plan.cells):
+        begins = "not all cells were measured"
+        reasons = {cell: why for cell, why in lost.items() if why.startswith("failed: ")}
+    if reasons:
+        (reason, count), *others = Counter(reasons.values()).most_common()
+        more = f"; {counted_text(len(others), 'other reason')}" if others else ""
+        cells = counted_text(len(plan.cells), "cell")
+        raise Failure(f"{begins}: {count} of {cells} {reason}{more}")
 
 
 def outcome_check(journal: files.Journal) -> None:
@@ -156,10 +145,8 @@ def outcome_check(journal: files.Journal) -> None:
         say(f"{len(failures)} of {len(runs)} runs failed: {failures[-1]}")
     counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
                       if number != WARMUP_ROUND)
-    lost = {cell: ": ".join(found[-1]) for cell, found in counted.items()
-            if "ok" not in dict(found)}
-    cells_require(journal.plan, lost, {cell: reason for cell, reason in lost.items()
-                                       if dict(counted[cell]).keys() == {"failed"}})
+    cells_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
+                                 if "ok" not in dict(found)})
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
@@ -239,7 +226,7 @@ def uncork_run(options: argparse.Namespace) -> None:
         if options.dry_run:
             print(plan_text(planned, targets))
             return
-        cells_require(plan, {}, {})
+        cells_require(plan, {})
         if plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
@@ -250,9 +237,8 @@ def uncork_run(options: argparse.Namespace) -> None:
             outcome_check(journal)
 
 
-def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
-    """A line if a target has a kernel that it had in no earlier session of a result. hosts: the
-    machines of the new session."""
+def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> str:
+    """A note if a target has a kernel that no session of a result had. hosts: of a new session."""
     def kernels(machines: Mapping[str, Facts]) -> set[str]:
         return {f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
                 for facts in machines.values() if "kernel" in facts}
@@ -260,11 +246,11 @@ def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> list[str]:
     try:
         before = kernels(files.machines_read(folder))
     except (OSError, Damaged):
-        return []
+        return ""
     others = kernels(hosts) - before
-    return [f"another kernel: {', '.join(sorted(others))}, in sessions before "
+    return (f"another kernel: {', '.join(sorted(others))}, in sessions before "
             f"{', '.join(sorted(before))}; a table joins their rounds, -o DIR keeps them apart"
-            ] if before and others else []
+            if before and others else "")
 
 
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
@@ -278,13 +264,14 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
     start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},
                   options.more, intervals_are_wide, runs_stored)
     journal = journal_open(start, folder, options.new)
-    changed = kernels_changed(journal.folder, hosts) if options.more else []
+    changed = kernels_changed(journal.folder, hosts) if options.more else ""
     try:
         seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
         journal.begin(replace(scenario, run=scenario.run | seed), hosts)
+        header_say(planned, journal)
         disturbed = disturbed_text(hosts[mine]["doctor"])
-        header_say(planned, journal, [
-            f"doctor: {disturbed}: see uncork doctor" if disturbed else "", *changed])
+        say(f"doctor: {disturbed}: see uncork doctor" if disturbed else "")
+        say(changed)
     except BaseException:
         journal.close()
         raise

@@ -64,8 +64,7 @@ def turbo(facts: SystemFacts) -> Finding:
 
 
 def idle_states(facts: SystemFacts) -> Finding:
-    """Idle states and how long it takes to leave them: Documentation/admin-guide/pm/cpuidle.rst of
-    Linux."""
+    """Idle states and how long it takes to leave them: admin-guide/pm/cpuidle.rst of Linux."""
     driver = facts.find(f"{CPU}/cpuidle/current_driver") or "none"
     latencies_us = {path.removesuffix("/latency"): int(value) for path, value in facts.matching(
         f"{CPU}/cpu0/cpuidle/state*/latency").items()}

@@ -159,19 +159,14 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
-    """` with workload=request: it needs workload=stream`: the one other word with which a cell of
-    this row would use key; empty where none is known."""
-    own = runner.words_for_client(row)
-    for other in sorted(vocabulary.words, key=lambda word: word not in row):
-        found = []
-        for value in vocabulary.words[other].get("choices", ()):
+    """`: it needs lab=on`: each word with which a cell of this row would use key; may be empty."""
+    own, found = runner.words_for_client(row), list[str]()
+    for other, word in vocabulary.words.items():
+        for value in word.get("choices", ()):
             with contextlib.suppress(UsageError):  # it contradicts another word of the row
                 (checked,) = client_check(client, [words_text(own | {other: value})])
                 found += [] if key in checked.unused else [f"{other}={value}"]
-        if found:
-            excluded = f" with {other}={row[other]}" if other in row else ""
-            return f"{excluded}: it needs {' or '.join(found)}"
-    return ""
+    return f": it needs {' or '.join(found)}" if found else ""
 
 
 def unused_words_drop(client: Client, vocabulary: Vocabulary, rows: Sequence[dict[str, str]],

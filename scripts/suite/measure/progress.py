@@ -7,7 +7,6 @@ It is written between batches, and by no thread: a terminal must not change what
 
 import os
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -25,24 +24,18 @@ def clock_text(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def round_text(number: int, last: int) -> str:
-    return "warm-up" if number == WARMUP_ROUND else f"round {number} of {last}"
-
-
 @dataclass
 class MatrixProgress(AbstractContextManager["MatrixProgress"]):
-    """begin() comes before every batch, end() after every run. figure: as of matrix_run(). total:
-    the number of runs, to which until= may add. failures: lines that are not written yet."""
+    """begin() comes before every batch, end() after every run. total: the number of runs, to which
+    until= may add. failures: lines that are not written yet."""
 
     journal: Journal
     stream: TextIO
-    figure: Callable[[dict[str, Any]], str]
     total: int = 0
     done: int = 0
     started: float = field(default_factory=time.monotonic)
     round: int | None = None
     failures: list[str] = field(default_factory=list)
-    figures: dict[str, str] = field(default_factory=dict)
 
     def __exit__(self, *error: object) -> None:
         self.failures_write()
@@ -63,7 +56,8 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
         """A batch starts with this run: writes failures and progress."""
         self.failures_write()
         plan = self.journal.plan
-        state = round_text(run.round, plan.session.last)
+        state = ("warm-up" if run.round == WARMUP_ROUND else
+                 f"round {run.round} of {plan.session.last}")
         state += f", until={plan.until}" if plan.until else ""
         least, left = "at least " if plan.until else "", ""
         if self.done:  # the mean time of a run until now; the header estimates it before
@@ -71,8 +65,7 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
             left = f", {least}{clock_text(mean_s * (self.total - self.done))} left"
         text = f"{state}: {self.done} of {least}{self.total} runs done{left}"
         words = {axis: run.cell.given[axis] for axis in plan.axes if axis in run.cell.given}
-        self.draw(f"{text}: {words_text(words) or run.cell.name} "
-                  f"{self.figures.get(run.cell.name, '')}")
+        self.draw(f"{text}: {words_text(words) or run.cell.name}")
         if run.round != self.round and not self.stream.isatty():
             print(f"uncork: {text}", file=self.stream, flush=True)
         self.round = run.round
@@ -80,7 +73,6 @@ class MatrixProgress(AbstractContextManager["MatrixProgress"]):
     def end(self, run: Run, record: dict[str, Any]) -> None:
         """A run has ended. Nothing is written: another run of its batch may be under way."""
         self.done += 1
-        self.figures[run.cell.name] = self.figure(record)
         if record["status"] == "failed":
             self.failures.append(f"uncork: {run.cell.name}: failed: "
                                  f"{record.get('reason', 'no reason given')}")

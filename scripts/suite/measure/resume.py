@@ -5,6 +5,7 @@ The caller gives what reads the stored result: which runs it has, and the rule b
 rounds, because the runner knows no figures. So a start after a kill adds the same rounds.
 """
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Collection
@@ -124,22 +125,14 @@ def journal_continue(start: Start, folder: Path) -> Journal:
 
 def folder_find(start: Start) -> Path | None:
     """The newest result that can be continued. A damaged one is skipped with a line."""
-    found, results = [], results_folder()
-    for folder in results.iterdir() if results.is_dir() else ():
+    for folder in files.results_newest():
         try:
-            if plan := plan_read(folder):
-                found.append((folder, plan))
+            plan = plan_read(folder)
+            with contextlib.suppress(UsageError):  # it is finished, or of another plan
+                if plan and plan_continued(start, folder, plan):
+                    return folder
         except (Failure, UsageError) as error:
             say(f"skipped: {error}")
-    found.sort(key=lambda one: one[1].sessions[0].started_unix_ns, reverse=True)
-    for folder, plan in found:
-        try:
-            plan_continued(start, folder, plan)
-            return folder
-        except UsageError:
-            continue
-        except Failure as damaged:
-            say(f"skipped: {damaged}")
     return None
 
 

@@ -42,8 +42,7 @@ CAPTURE_ROUND = 1
 
 def cells_run(client: Client, cells: Sequence[PlannedCell], limit_s: float, lab: Lab | None = None,
               options: Sequence[str] = (), **others: Any) -> Records:
-    """Runs each cell once by one client, which is ended after limit_s. others: for
-    batch_records()."""
+    """Runs each cell once by one client, ended after limit_s. others: for batch_records()."""
     lines = [line_for_client(cell.given) for cell in cells]
     with namespace_inside(lab.namespaces[CLIENT_HOST] if lab else None):
         output = client_batch(client, lines, limit_s, options)
@@ -114,12 +113,10 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
         journal.extend(wanted)
 
 
-def matrix_run(targets: Targets, journal: Journal, figure: Callable[[JsonObject], str],
-               is_wide: Callable[[Path], bool]) -> None:
-    """Runs what is left, and stores each record before it waits for the next. figure: the text for
-    a record on a terminal."""
+def matrix_run(targets: Targets, journal: Journal, is_wide: Callable[[Path], bool]) -> None:
+    """Runs what is left, and stores each record before it waits for the next."""
     plan, number_of_round = journal.plan, None
-    with MatrixProgress(journal, sys.stderr, figure) as progress:
+    with MatrixProgress(journal, sys.stderr) as progress:
         for batch in matrix_batches(journal, progress, is_wide):
             first = batch[0]
             target = target_of(first.cell.words)

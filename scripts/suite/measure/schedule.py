@@ -2,8 +2,7 @@
 """The order of runs: every cell once in every round, each round in a fresh random order.
 
 On a drifting machine the order decides more than the statistical test does (docs/methodology.md).
-It is a pure function of cells, rounds and seed, so that a resumed matrix continues where it
-stopped.
+It is a pure function of cells, rounds and seed: a resumed matrix continues where it stopped.
 """
 
 import itertools

@@ -53,9 +53,9 @@ COUNTS = {  # by the path in a thread of a record: the label of a count
 }
 
 
-def cell_choose(matrix: Matrix, words: Sequence[str], where: str = "show") -> Cell:
+def cell_choose(matrix: Matrix, words: Sequence[str]) -> Cell:
     """The only cell with all these words. UsageError lists the candidates if there are several."""
-    cells = cells_select(matrix, words_split(" ".join(words).split(), f"{where}: "))
+    cells = cells_select(matrix, words_split(" ".join(words).split()))
     if len(cells) > 1:
         raise UsageError(f"{len(cells)} cells are meant, name one: {cells_text(cells)}")
     return cells[0]

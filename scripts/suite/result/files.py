@@ -42,6 +42,13 @@ def results_folder() -> Path:
     return Path(chosen) if chosen else RESULTS
 
 
+def results_newest() -> list[Path]:
+    """The folders of the results in results_folder(), those with the newest plan first."""
+    plans = sorted(results_folder().glob(f"*/{PLAN}"), key=lambda path: path.stat().st_mtime,
+                   reverse=True)
+    return [plan.parent for plan in plans]
+
+
 def path_shown(path: Path | str) -> str:
     """A path as text, for a file: bytes that are not UTF-8 are U+FFFD in it."""
     return os.fsencode(path).decode(errors="replace")

@@ -52,6 +52,8 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
     machines = machines_group(boots)
+    if not machines:
+        return []
     texts = [("machine" * (machine is machines[0]),
               machine_text(machine) + f", {len(machine.hosts)} boots" * (len(machine.hosts) > 1))
              for machine in machines]
