@@ -14,7 +14,7 @@ from suite.observe.metrics import Metric
 from suite.present.answers import labelled
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
-from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
+from suite.present.comparison.records import comparison_frame, comparisons_json
 from suite.present.heading import machine_pairs
 from suite.present.judged import judged_marked, marked, withheld_note
 from suite.present.legend import DIRECTION_MEANING, WIDTH_MEANING, factor_legend
@@ -223,8 +223,7 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     sections = [Section(head, tables_build(one, notes))
                 for head, one in zip(heads, comparisons, strict=True)]
     return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
-                    fields=comparison_fields(comparisons),
-                    records=lambda: comparison_records(comparisons),
+                    records=lambda: comparison_frame(comparisons),
                     data=lambda: comparisons_json(comparisons))
 
 
