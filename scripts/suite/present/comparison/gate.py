@@ -82,6 +82,10 @@ def gates_table(gates: Gates, comparison: Comparison) -> Table:
                  (Group("", (*shown, *verdicts)),), breaks=tuple(breaks))
 
 
+def row_text(row: GateRow) -> str:
+    return " ".join(filter(None, (row.gate.metric.name, words_text(row.row.axes))))
+
+
 def more_lines(gates: Gates) -> list[str]:
     """The commands that add the rounds or sessions which open rows need."""
     needs: list[tuple[Matrix, float]] = []
@@ -130,8 +134,7 @@ def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
         rounds = f"more than {stats.ROUNDS_ADVISED}" if math.isinf(planned) else int(planned)
         pairs.append(("plan", plan_text(f"{rounds} {gates.rows[0].comparison.unit.value}s, "
                                         "by the noise of this one")))
-    pairs += [("note", f"{row.gate.metric.name} {words_text(row.row.axes)}".rstrip()
-                       + f": {row.why}") for row in gates.rows if row.why]
+    pairs += [("note", f"{row_text(row)}: {row.why}") for row in gates.rows if row.why]
     if any(row.gate.relative and row.gate.limit == 1 for row in filter(is_open, gates.rows)):
         pairs.append(("note", "a limit of 0% passes only a row that changed to the other side; "
                               "a limit of 3% passes one that is the same"))
