@@ -30,7 +30,7 @@ from suite.observe.measured import histogram_of
 from suite.observe.metrics import METRICS
 from suite.present.answers import opposed_text
 from suite.present.comparison import benchstat, hgrm, hyperfine
-from suite.present.hgrm import hgrm_text
+from suite.present.comparison.hgrm import hgrm_text
 from suite.present.judged import marked
 from suite.present.mail.block import comparison_block
 

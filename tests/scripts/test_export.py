@@ -14,7 +14,8 @@ import pytest
 from answers import NODELAY, changed, golden_check, matrix_of, refused, result_make, uncork
 from suite.observe.histogram import Histogram, histogram_read, histograms_merge
 from suite.observe.measured import histogram_of
-from suite.present.hgrm import HGRM_UNITS, hgrm_text
+from suite.present.comparison import HGRM_UNITS
+from suite.present.comparison.hgrm import hgrm_text
 
 UNSENT = re.compile(r"#\[Never sent = +(\d+) of +(\d+) due \((.*)\), ranked last\]")
 HEADER = "       Value     Percentile TotalCount 1/(1-Percentile)"

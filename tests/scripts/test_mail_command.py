@@ -13,7 +13,7 @@ from suite.measure.plan import plan_make
 from suite.measure.words import scenario_choose
 from suite.places.targets import Targets
 from suite.present.mail.command import RUN_COMMAND, command_lines, command_words
-from suite.present.mail.rules import rules_broken
+from suite.present.mail.rules import lines_require
 from suite.result.plan import Plan
 from suite.scenario.scenario import scenario_load, scenario_text
 
@@ -52,7 +52,8 @@ def test_the_command_of_a_scenario_that_ships_is_short_and_makes_the_same_plan(
 ):
     scenario, plan = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, plan, shipped_of(arguments[0])))
-    assert rules_broken(lines) == [] and lines[0].startswith(f"uncork run {arguments[0]}")
+    lines_require(lines)
+    assert lines[0].startswith(f"uncork run {arguments[0]}")
     assert short is None or "\n".join(lines) == short
     again, path, words = scenario_choose(words_typed(lines))
     assert plan.difference(plan_make(Targets(binaries), again, path, words).plan) == ""
@@ -72,7 +73,7 @@ def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(
 ):
     scenario, known = stored(binaries, tmp_path, *arguments)
     lines = command_lines(command_words(scenario, known, None))
-    assert rules_broken(lines) == []
+    lines_require(lines)
     again, path, words = scenario_choose(words_typed(lines))
     plan = plan_make(Targets(binaries), again, path, words).plan
     cells = [[(cell.words, cell.given, cell.baseline) for cell in one.cells]
@@ -87,7 +88,7 @@ def test_a_command_of_all_words_makes_the_same_cells_in_the_same_order(
 ], ids=lambda word: word[:14])
 def test_a_word_of_any_length_reaches_the_shell_whole(word):
     lines = command_lines(["nodelay", word, "rounds=7"])
-    assert rules_broken(lines) == []
+    lines_require(lines)
     assert words_typed(lines) == ["nodelay", word, "rounds=7"]
 
 

@@ -21,7 +21,6 @@ from suite.commands.compare import block_verify
 from suite.commands.compare import uncork_paste as paste
 from suite.commands.compare import uncork_verify as verify
 from suite.present.mail.parse import blocks_read, deviations_find
-from suite.present.mail.rules import rules_broken
 from suite.present.tables.mail import STYLES
 
 CHECKPATCH_COLUMNS = 75
@@ -173,7 +172,7 @@ def test_any_value_of_an_axis_can_be_posted_and_verified(sweep, style, capsys, t
     result = result_make.result_write(recipe, tmp_path)
     columns = "columns=time_per_message,segments_per_message"
     status, text = command_run(paste, capsys, result, columns, "--style", style)
-    assert status == 0 and rules_broken(text.splitlines()) == []
+    assert status == 0
     quoted = "".join(f"> {line}\n" for line in text.splitlines())
     status, said = verified(capsys, tmp_path, quoted, result)
     assert (status, said[:9]) == (0, "the same:")

@@ -30,7 +30,7 @@ ENVIRONMENT: dict[str, str] = TABLES.pop("environment")
 NO_COMMANDS = ("help", "--help", "--version")  # arguments in the place of a command
 # What other modules have: choices of options, formats, and what a help text or a word names.
 NAMED = {
-    "of": "suite.scenario.scenario:HISTOGRAMS", "unit": "suite.present.hgrm:HGRM_UNITS",
+    "of": "suite.scenario.scenario:HISTOGRAMS", "unit": "suite.present.comparison:HGRM_UNITS",
     "style": "suite.present.tables.mail:STYLES", "on": "suite.base.lab_words:LAB_HOSTS",
     "pictures": "suite.scenario.scenario:PICTURES", "sizes": "suite.scenario.scenario:SIZES",
     "quick_limits": "suite.measure.words:QUICK_LIMITS",

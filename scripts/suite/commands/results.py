@@ -16,7 +16,7 @@ from suite.observe.machines import TIMES_INVALID
 from suite.observe.measured import histogram_of
 from suite.observe.selection import left_out_text, matrix_narrow
 from suite.present.claims import tap_text
-from suite.present.hgrm import hgrm_text
+from suite.present.comparison.hgrm import hgrm_text
 from suite.present.pictures.gnuplot import drawing_write
 from suite.present.pictures.parts import name_safe
 from suite.present.pictures.plot import drawings_make

@@ -127,9 +127,7 @@ def optimum_text(optimum: Optimum) -> str:
     first = (best_text(name, compared, metric) if compared else
              f"{name} is the only value with a good run ({median})")
     if compared and compared.judged.verdict is Verdict.UNDECIDED:
-        needed = optimum.rounds.get(compared.reference, math.inf)
-        first += (f"; {needed:.0f} rounds would tell" if math.isfinite(needed) else
-                  f"; {stats.ROUNDS_ADVISED} rounds would not tell")
+        first += f"; {rounds_text(optimum.rounds.get(compared.reference, math.inf))}"
     whys = grouped((why, value) for value, why in optimum.left_out.items())
     others = [*others_texts(optimum), *(f"{why}: {', '.join(values)}"
                                         for why, values in whys.items()), advice_text(optimum)]
@@ -137,27 +135,10 @@ def optimum_text(optimum: Optimum) -> str:
         first, *(text[0].upper() + text[1:] for text in others if text)])
 
 
-def rounds_text(needed: float, what: str) -> str:
-    """How many rounds would decide something, or that not even ROUNDS_ADVISED would."""
-    if needed > stats.ROUNDS_ADVISED:
-        return f"rounds={stats.ROUNDS_ADVISED} would not decide {what}"
-    return f"rounds={needed:.0f} would decide {what}"
-
-
-def deciding_text(optimum: Optimum) -> str:
-    """How many rounds would show the undecided differences: of the best from its reference, and
-    from the other value that needs the fewest rounds. Empty if all are decided."""
-    needs = {value: needed for value, needed in optimum.rounds.items() if needed}
-    base = optimum.best_ratio.reference if optimum.best_ratio else ""
-    others = [value for value in sorted(needs, key=needs.__getitem__)
-              if value != base and math.isfinite(needs[value])]
-    texts = [rounds_text(needs[value], f"between {optimum.best} and {value}")
-             for value in [*([base] if base in needs else []), *others[:1]]]
-    if not texts:
-        return ""
-    where = place_text(optimum.place)
-    of = f" of {where}" if where else ""
-    return f"{optimum.metric.name}{of}: {', '.join(texts)}"
+def rounds_text(needed: float) -> str:
+    """How many rounds would show a difference, or that not even ROUNDS_ADVISED would."""
+    return (f"{needed:.0f} rounds would tell" if needed <= stats.ROUNDS_ADVISED else
+            f"{stats.ROUNDS_ADVISED} rounds would not tell")
 
 
 def answers_pairs(answers: Sequence[Answer]) -> Pairs:
@@ -216,6 +197,15 @@ def library_pairs(matrix: Matrix, metrics: Sequence[Metric]) -> Pairs:
 
 
 def deciding_pairs(answers: Sequence[Answer]) -> Pairs:
-    """How many rounds would decide what the answers leave undecided."""
-    texts = (deciding_text(optimum) for answer in answers for optimum in answer.optima)
-    return labelled("to decide", list(dict.fromkeys(filter(None, texts))))
+    """How many rounds would tell the best of each group from the undecided value that needs the
+    fewest, besides its reference, of which the answer says so."""
+    lines = []
+    for optimum in (optimum for answer in answers for optimum in answer.optima):
+        reference = optimum.best_ratio.reference if optimum.best_ratio else ""
+        needs = {value: needed for value, needed in optimum.rounds.items()
+                 if 0 < needed < math.inf and value != reference}
+        if needs:
+            value, where = min(needs, key=needs.__getitem__), place_text(optimum.place)
+            lines.append(f"{optimum.metric.name}{' of ' if where else ''}{where}: "
+                         f"{rounds_text(needs[value])} {optimum.best} from {value}")
+    return labelled("to decide", list(dict.fromkeys(lines)))

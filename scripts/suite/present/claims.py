@@ -78,7 +78,7 @@ def decision_texts(that: str, decided: Decision, is_open: bool) -> list[str]:
                      f"{what} {span_text(claim, decided.span)}, {rounds}"
                      + f": an interval needs {needed}" * (len(decided.span) == 1))
     if is_open and decided.needed:
-        texts.append(rounds_text(decided.needed, "it"))
+        texts.append(rounds_text(decided.needed))
     return texts
 
 

@@ -137,16 +137,8 @@ def figure_censored(figure: Figure) -> str:
     return "high" if figure.interval and isinstance(figure.interval.high, stats.Beyond) else ""
 
 
-def figure_fields(name: str, figure: Figure) -> Fields:
-    """A figure, its interval, its number of rounds, and which part of it is only a bound."""
-    interval = figure.interval
-    return {name: figure.median, f"{name}_low": interval.low if interval else None,
-            f"{name}_high": interval.high if interval else None, f"{name}_rounds": figure.rounds,
-            f"{name}_censored": figure_censored(figure)}
-
-
 def estimate_fields(name: str, ratio: stats.Estimate, offset: float,
-                    judged: Judged | None = None) -> Fields:
+                    judged: Judged | None) -> Fields:
     """A ratio and its interval, each minus the offset, and its verdict. None: unknown."""
     interval = None if ratio.directed else ratio.interval
     return {name: None if ratio.directed else ratio.value - offset,

@@ -11,3 +11,4 @@ FORMATS = {
     "hyperfine": Format("suite.present.comparison.hyperfine",
                         "times of fixed work in the shape of hyperfine's JSON", metrics=False),
 }
+HGRM_UNITS = {"ns": (1, 3), "us": (10**3, 3), "ms": (10**6, 6), "s": (10**9, 9)}  # ns, decimals

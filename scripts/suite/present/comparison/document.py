@@ -14,7 +14,7 @@ from suite.observe.metrics import Metric
 from suite.present.answers import labelled
 from suite.present.columns import Footnotes, value_item, width_item
 from suite.present.comparison import wording
-from suite.present.comparison.records import comparison_fields, comparison_records, comparisons_json
+from suite.present.comparison.records import comparison_frame, comparisons_json
 from suite.present.heading import machine_pairs
 from suite.present.judged import judged_marked, marked, withheld_note
 from suite.present.legend import DIRECTION_MEANING, WIDTH_MEANING, factor_legend
@@ -48,24 +48,19 @@ def has_factors(comparison: Comparison, metric: Metric) -> bool:
 
 
 def change_items(change: Change | None, factors: bool, note: str) -> list[Item]:
-    """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`, and its interval, `exact`
-    or NOTHING. factors: has_factors(). note: the mark of the footnote that says why a change is
-    withheld."""
+    """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`; its interval, `exact` or
+    NOTHING; the MDE; the outliers, `1+0` for base and new. factors: has_factors(). note: the mark
+    of the footnote that says why a change is withheld."""
     if change is None:
-        return [Item(wording.NOTHING)] * 2
+        return [Item(wording.NOTHING)] * 2 + [Item("")] * 2
     texts = [wording.NOTHING] if change.ratio is None else units.change_texts(
         *change.ratio.span, factors=factors)
     interval = "" if change.verdict is Verdict.WITHHELD else (
         "exact" if change.verdict is Verdict.EXACT else units.interval_text(texts))
-    return [Item(judged_marked(texts[0], change.judged), note), Item(interval or wording.NOTHING)]
-
-
-def doubt_items(change: Change | None) -> list[Item]:
-    """MDE and outliers, `1+0` for base and new."""
-    effect = change.judged.detectable if change else None
-    outliers = change.outliers if change and any(change.outliers) else ()
-    return [Item("" if effect is None else units.size_of_change(1 + effect)),
-            Item("+".join(map(str, outliers)))]
+    effect = change.judged.detectable
+    return [Item(judged_marked(texts[0], change.judged), note), Item(interval or wording.NOTHING),
+            Item("" if effect is None else units.size_of_change(1 + effect)),
+            Item("+".join(map(str, change.outliers)) if any(change.outliers) else "")]
 
 
 def rows_items(comparison: Comparison, metric: Metric, scale: units.Scale, notes: Footnotes
@@ -85,7 +80,7 @@ def rows_items(comparison: Comparison, metric: Metric, scale: units.Scale, notes
                       if cell else Item(wording.NOTHING), width_item(figure)]
         change = row.changes.get(metric.name)
         note = notes.mark(withheld_note(change.judged, metric)) if change else ""
-        rows.append([*items, *change_items(change, factors, note), *doubt_items(change)])
+        rows.append([*items, *change_items(change, factors, note)])
     if mean := comparison.geomeans.get(metric.name):
         texts = units.change_texts(*mean.ratio.span, factors=factors)
         rows.append([*[Item("")] * 4, Item(marked(texts[0], mean.verdict)),
@@ -223,8 +218,7 @@ def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     sections = [Section(head, tables_build(one, notes))
                 for head, one in zip(heads, comparisons, strict=True)]
     return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
-                    fields=comparison_fields(comparisons),
-                    records=lambda: comparison_records(comparisons),
+                    records=lambda: comparison_frame(comparisons),
                     data=lambda: comparisons_json(comparisons))
 
 

@@ -14,8 +14,7 @@ from suite.decide.comparison.model import Comparison
 from suite.decide.gate import REGRESSION, UNDECIDED, WITHIN, Gate, GateRow, Gates
 from suite.observe.frame import Matrix
 from suite.present.answers import labelled
-from suite.present.comparison import records, wording
-from suite.present.comparison.document import sides_pairs, title_of
+from suite.present.comparison import document, records, wording
 from suite.present.table import Fields
 from suite.present.tables.model import Document, Group, Pair, Section, Table, text_columns
 from suite.result.plan import Plan
@@ -67,24 +66,20 @@ def confidence_text(gates: Gates) -> str:
     return f"{100 * (1 - gates.alpha):.4g}%"
 
 
-def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
-    rows = gates.rows
-    keys = {"gate": [row.gate.metric.name for row in rows]}
-    if len(comparisons) > 1:
-        keys["new"] = [row.comparison.new.name for row in rows]
-    keys |= {axis: [row.row.axes.get(axis, "") or "none" for row in rows]
-             for axis in wording.axes_of(comparisons)}
+def gates_table(gates: Gates, comparison: Comparison) -> Table:
+    rows = [row for row in gates.rows if row.comparison is comparison]
+    names = [{"gate": row.gate.metric.name, **row.row.axes} for row in rows]
     texts = list(map(figure_texts, rows))
     columns = {"figure": [first for first, _ in texts],
                f"{confidence_text(gates)} CI": [interval for _, interval in texts],
                "A/A": [units.noise_text(same) if (same := same_of(row)) else "" for row in rows],
                "limit": [row.gate.limit_text for row in rows],
-               f"{comparisons[0].unit.value}s": list(map(rounds_item, rows))}
+               f"{comparison.unit.value}s": list(map(rounds_item, rows))}
     shown = text_columns({head: items for head, items in columns.items() if any(items)})
     verdicts = text_columns({"verdict": (row.verdict for row in rows)}, left=True)
     breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
-    return Table(text_columns(keys, left=True), (Group("", (*shown, *verdicts)),),
-                 breaks=tuple(breaks))
+    return Table(document.key_columns(["gate", *comparison.axes], names),
+                 (Group("", (*shown, *verdicts)),), breaks=tuple(breaks))
 
 
 def row_text(row: GateRow) -> str:
@@ -153,15 +148,10 @@ def gates_foot(gates: Gates, comparisons: Sequence[Comparison]) -> list[Pair]:
                              f"exit status {gates.status}")]
 
 
-def sides_heads(comparisons: Sequence[Comparison]) -> list[Pair]:
-    """The sides of all comparisons; differences and a base that all share stand once."""
-    if comparisons[0].base is comparisons[0].new:
-        return [("cells", words_text(comparisons[0].new.words) or "all; nothing is compared")]
-    heads = [sides_pairs(one) for one in comparisons]
-    shared = [pairs[:-1] for pairs in heads]
-    if all(pairs == shared[0] for pairs in shared):
-        return [*shared[0], *labelled("new", [text for *_, (_, text) in heads])]
-    return [pair for pairs in heads for pair in pairs]
+def sides_heads(comparison: Comparison) -> list[Pair]:
+    if comparison.base is comparison.new:
+        return [("cells", words_text(comparison.new.words) or "all; nothing is compared")]
+    return document.sides_pairs(comparison)
 
 
 def row_record(row: GateRow) -> Fields:
@@ -192,9 +182,9 @@ def row_json(row: GateRow) -> dict[str, Any]:
 
 
 def gates_document(gates: Gates, comparisons: Sequence[Comparison]) -> Document:
-    tables = [gates_table(gates, comparisons)] if gates.rows else []
-    section = Section(sides_heads(comparisons), tables)
-    return Document(title_of(comparisons[0]), [section], gates_foot(gates, comparisons),
+    sections = [Section(sides_heads(one), [gates_table(gates, one)] if gates.rows else ())
+                for one in comparisons]
+    return Document(document.title_of(comparisons[0]), sections, gates_foot(gates, comparisons),
                     fields=[*FIELDS[:4], *wording.axes_of(comparisons), *FIELDS[4:]],
                     records=lambda: map(row_record, gates.rows),
                     data=lambda: records.comparisons_json(comparisons) | {

@@ -1,60 +1,50 @@
 # SPDX-License-Identifier: MIT
 """Comparisons as records (CSV) and as JSON, in base units and fractions (docs/record.md)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
+
+import pandas as pd
 
 from suite import stats
 from suite.decide.comparison.model import Change, Comparison, Mean, Row, Side
 from suite.present.comparison import wording
 from suite.present.judged import verdict_name
-from suite.present.table import Fields, estimate_fields, figure_fields, figure_json, ratio_json
+from suite.present.table import figure_json, ratio_json
 from suite.result.files import path_shown
 
-FIELDS = ("base", "base_low", "base_high", "base_rounds", "new", "new_low", "new_high",
-          "new_rounds", "change", "change_low", "change_high", "p", "confidence", "status",
-          "verdict", "pairs", "detectable", "base_outliers", "new_outliers", "noise_floor",
-          "base_censored", "new_censored")
+PATHS = {  # by column of a CSV its place in change_json()
+    "base": "base.median", "base_low": "base.low", "base_high": "base.high",
+    "base_rounds": "base.rounds",
+    "new": "new.median", "new_low": "new.low", "new_high": "new.high", "new_rounds": "new.rounds",
+    "change": "ratio.value", "change_low": "ratio.low", "change_high": "ratio.high",
+    "p": "ratio.p", "confidence": "confidence", "status": "status", "verdict": "verdict",
+    "pairs": "ratio.pairs", "detectable": "detectable", "base_outliers": "outliers.base",
+    "new_outliers": "outliers.new", "noise_floor": "noise_floor",
+    "base_censored": "base.censored", "new_censored": "new.censored"}
 
 
-def judged_fields(change: Change) -> dict[str, Any]:
-    """What CSV and JSON have alike of a change."""
-    return {"status": change.contrast.status.value, "confidence": 1 - change.judged.family.alpha,
-            "verdict": verdict_name(change.judged), "detectable": change.judged.detectable,
-            "noise_floor": wording.floor_fraction(change.same)}
-
-
-def change_ratio_fields(ratio: stats.Estimate | None) -> Fields:
-    return {} if ratio is None else {
-        **estimate_fields("change", ratio, 1), "pairs": ratio.pairs, "p": ratio.p}
-
-
-def change_fields(change: Change | None) -> Fields:
-    """FIELDS of one row and one metric; empty where a side has no such figure."""
-    return {} if change is None else {
-        **figure_fields("base", change.base), **figure_fields("new", change.new),
-        **change_ratio_fields(change.ratio), **judged_fields(change),
-        "base_outliers": change.outliers[0], "new_outliers": change.outliers[1]}
-
-
-def comparison_fields(comparisons: Sequence[Comparison]) -> list[str]:
-    return ["metric", "unit", "base_name", "new_name", "row",
-            *wording.axes_of(comparisons), *FIELDS]
-
-
-def comparison_records(comparisons: Sequence[Comparison]) -> Iterator[Fields]:
-    """For each metric a record of every row, then one of its geometric mean."""
+def comparison_frame(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """The CSV: for each metric a record of every row, then one of its geometric mean."""
+    records: list[dict[str, Any]] = []
     for one in comparisons:
         for metric in one.metrics:
-            head: Fields = {"metric": metric.name, "unit": metric.unit,
-                            "base_name": one.base.name, "new_name": one.new.name}
-            yield from ({**head, "row": "cell", **row.axes,
-                         **change_fields(row.changes.get(metric.name))} for row in one.rows)
-            mean = one.geomeans.get(metric.name)
-            if mean is not None:
-                yield {**head, "row": wording.MEAN, **change_ratio_fields(mean.ratio),
-                       "verdict": mean.verdict.value}
+            head = {"metric": metric.name, "unit": metric.unit, "base_name": one.base.name,
+                    "new_name": one.new.name}
+            for row in one.rows:
+                change = row.changes.get(metric.name)
+                records.append({**head, "row": "cell", **row.axes,
+                                **(change_json(change) if change else {})})
+            if mean := one.geomeans.get(metric.name):
+                records.append({**head, "row": wording.MEAN, "verdict": mean.verdict.value,
+                                "ratio": change_ratio_json(mean.ratio)})
+    names = ["metric", "unit", "base_name", "new_name", "row", *wording.axes_of(comparisons)]
+    frame = pd.json_normalize(records).reindex(columns=[*names, *PATHS.values()])
+    frame.columns = pd.Index([*names, *PATHS])
+    changes = ["change", "change_low", "change_high"]
+    frame[changes] = frame[changes].astype(float) - 1  # in JSON they are ratios
+    return frame
 
 
 def side_json(side: Side) -> dict[str, Any]:
@@ -69,7 +59,9 @@ def change_ratio_json(ratio: stats.Estimate) -> dict[str, Any]:
 def change_json(change: Change) -> dict[str, Any]:
     return {"base": figure_json(change.base), "new": figure_json(change.new),
             "ratio": change_ratio_json(change.ratio) if change.ratio else None,
-            **judged_fields(change),
+            "status": change.contrast.status.value, "confidence": 1 - change.judged.family.alpha,
+            "verdict": verdict_name(change.judged), "detectable": change.judged.detectable,
+            "noise_floor": wording.floor_fraction(change.same),
             "outliers": {"base": change.outliers[0], "new": change.outliers[1]}}
 
 

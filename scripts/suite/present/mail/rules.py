@@ -41,15 +41,10 @@ def words_wrap(text: str, first: str, indent: str) -> list[str]:
     return lines
 
 
-def rules_broken(lines: Sequence[str], utf8: bool = False) -> list[str]:
-    """A sentence for each rule that these lines break. utf8: not only ASCII is allowed."""
-    rules = RULES if utf8 else (*RULES, (lambda line: not line.isascii(), "is not ASCII"))
-    return [f'line {number} {why}: "{line}"' for number, line in enumerate(lines, start=1)
-            for broken, why in rules if broken(line)]
-
-
 def lines_require(lines: Sequence[str], utf8: bool = False) -> None:
-    """Failure with the first rule that these lines break, if any."""
-    wrong = rules_broken(lines, utf8)
-    if wrong:
-        raise Failure(f"not fit for a mail: {wrong[0]}")
+    """Failure with the first rule that these lines break. utf8: not only ASCII is allowed."""
+    rules = RULES if utf8 else (*RULES, (lambda line: not line.isascii(), "is not ASCII"))
+    for number, line in enumerate(lines, start=1):
+        for broken, why in rules:
+            if broken(line):
+                raise Failure(f'not fit for a mail: line {number} {why}: "{line}"')
