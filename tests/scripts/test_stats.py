@@ -389,13 +389,6 @@ def test_boots_that_share_no_round_decide_by_the_least_p_of_all_pairs(rows):
             n >= stats.rounds_deciding(rows, paired=False))
 
 
-def test_several_changed_rows_need_fewer_rounds_than_one():
-    least = stats.signed_rank_null(6).two_sided(0)
-    for changed in range(1, 11):
-        adjusted = stats.benjamini_hochberg([least] * changed + [1.0] * (10 - changed))[0]
-        assert (adjusted <= stats.ALPHA) == (stats.rows_decided(6, changed=changed) >= 10)
-
-
 def test_below_the_rounds_that_an_interval_needs_no_change_is_detectable():
     few = stats.ratio_make([1.1, 0.9, 1, 1.2, 0.8], [1] * 5, True)
     assert stats.smallest_detectable(few) is None
