@@ -95,10 +95,9 @@ def cache_read(records: Path) -> RunsBuilder | None:
     return columns
 
 
-def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
-              ) -> tuple[Runs, RunsBuilder, list[str]]:
+def runs_load(path: Path) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
-    reader. Caches the columns if it parsed at least cache_from_bytes. OSError as open(2)."""
+    reader. Caches the columns if it parsed at least CACHE_FROM_BYTES. OSError as open(2)."""
     builder = LAST.pop(path, None) or cache_read(path) or RunsBuilder()
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         digest = digest_read(file, builder.done_bytes)
@@ -112,7 +111,7 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
     builder.done_bytes, builder.digest = lines.done_bytes, lines.digest.hexdigest()
     LAST.clear()
     LAST[path] = builder
-    if parsed_bytes >= cache_from_bytes:
+    if parsed_bytes >= CACHE_FROM_BYTES:
         cache_write(path, builder)
     return builder.build(), builder, [TORN] if lines.torn else []
 
