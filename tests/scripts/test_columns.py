@@ -38,7 +38,9 @@ def path(tmp_path) -> Path:
 def columns(path: Path) -> tuple[str, list[str]]:
     """Everything that a file's columns say, made or kept, in one comparable text, and the notes."""
     load.LAST.clear()  # as another process
-    runs, builder, notes = load.runs_load(path, cache_from_bytes=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "CACHE_FROM_BYTES", 0)
+        runs, builder, notes = load.runs_load(path)
     return (repr([runs.frame.to_dict("list"), runs.traits]),
             [*builder.damaged, *notes])
 

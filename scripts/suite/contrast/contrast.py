@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -77,19 +77,12 @@ class Verdict(Enum):
         return self in (Verdict.CHANGED, Verdict.EXACT)
 
 
-class Mixture(NamedTuple):
-    """Two groups of rounds of one side, or of the ratio: `base`, `new` or `ratio`."""
-
-    side: str
-    regimes: stats.Regimes
-
-
 @dataclass(frozen=True)
 class Contrast:
     """base, new: the values that are compared, by round, boot or session. exact: both sides counted
     the same in every run. ratio: None if there is none, or only a direction. mixture: two groups of
-    rounds, if there are two; they contradict each other only if the status is MIXED. sessions: how
-    many are in it."""
+    rounds, if there are two, and whether `base`, `new` or `ratio` has them; they contradict each
+    other only if the status is MIXED. sessions: how many are in it."""
 
     base: Series
     new: Series
@@ -97,7 +90,7 @@ class Contrast:
     unit: Unit = Unit.ROUND
     exact: bool = False
     ratio: stats.Ratio | None = None
-    mixture: Mixture | None = None
+    mixture: tuple[str, stats.Regimes] | None = None
     sessions: int = 1
 
     @property
@@ -158,13 +151,12 @@ def session_medians(matrix: Matrix, series: Series) -> Series:
     return Series(np.array(list(places)), values, bounds)
 
 
-def contradicts(mixture: Mixture, ratio: stats.Ratio, ratios: np.ndarray) -> bool:
+def contradicts(side: str, regimes: stats.Regimes, ratio: stats.Ratio, ratios: np.ndarray) -> bool:
     """Whether two groups of rounds say different things: nearly all ratios of one are below 1, and
     of the other above; or the groups differ by more than the sides do, and the ratio of the medians
     is beyond the interval of the rank test. ratios: of the rounds, if the sides share them."""
-    regimes = mixture.regimes
     low = ratios <= regimes.limit
-    if mixture.side == "ratio" and min(np.mean(ratios[low] < 1),
+    if side == "ratio" and min(np.mean(ratios[low] < 1),
                                        np.mean(ratios[~low] > 1)) >= GROUP_AGREES:
         return True
     ends = ratio.shifts.ends(stats.ALPHA)
@@ -227,10 +219,10 @@ def contrast_make(sides: Sequence[Side], metric: str, unit: Unit,
     if unit is Unit.ROUND:
         base, new = pair
     ratios = new.values / base.values if unit is Unit.ROUND else NO_SERIES.values
-    mixture = next((Mixture(name, found) for name, values in (
+    mixture = next(((name, found) for name, values in (
         ("ratio", ratios), ("new", new.values), ("base", base.values))
         if (found := stats.regimes_of(values))), None)
-    mixed = Status.MIXED if mixture and contradicts(mixture, ratio, ratios) else Status.OK
+    mixed = Status.MIXED if mixture and contradicts(*mixture, ratio, ratios) else Status.OK
     return made(withheld or mixed, ratio=ratio, mixture=mixture)
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import pandas as pd
 
 from suite import stats
-from suite.base import grouped
 from suite.base.errors import UsageError
 from suite.base.runner_words import boot_of, target_of
 from suite.base.words import words_text
@@ -34,7 +33,6 @@ from suite.result.plan import PlannedCell
 from suite.result.record import STATUSES, WARMUP_ROUND, Record
 from suite.scenario.scenario import LABEL, LABEL_REPEAT
 
-TIMED = tuple(name for name, metric in METRICS.items() if metric.timed)
 SPLIT_MIN_S = 1.0  # with less CPU time in a run, too few ticks tell user from system
 
 
@@ -276,21 +274,20 @@ class Matrix:
 
 
 def splits_unknown(runs: Runs) -> dict[tuple[str, ...], set[str]]:
-    """The cells by the user and system metrics whose sum is below SPLIT_MIN_S in their median run.
-    A kernel without CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
-    good = runs.frame.loc[runs.gives_value, ["cell", *SPLITS]]
-    found = {}
-    for parts in grouped((prefix, name) for name, prefix in SPLITS.items()).values():
-        spent = good[parts].sum(axis=1, skipna=False).groupby(good["cell"]).median()
-        found[tuple(parts)] = set(spent.index[spent < SPLIT_MIN_S])
+    """By SPLITS, the cells in whose median run their sum is below SPLIT_MIN_S. A kernel without
+    CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
+    good, found = runs.frame[runs.gives_value], {}
+    for parts in SPLITS:
+        spent = good[list(parts)].sum(axis=1, skipna=False).groupby(good["cell"]).median()
+        found[parts] = set(spent.index[spent < SPLIT_MIN_S])
     return found
 
 
 def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: frozenset[str],
                emulated: str) -> Cell:
     """A cell of the plan. runs: all its runs; round 0 counts only if there is no other."""
-    words, good = planned.all_words, runs.take(runs.good)
-    found, counted, traits = runs.frame["status"], runs.frame["round"] > 0, good.traits_counts()
+    words, traits = planned.all_words, runs.traits_counts(runs.good)
+    found, counted = runs.frame["status"], runs.frame["round"] > 0
     shown = counted if counted.any() else found != "ok"
     status = next((name for name in STATUSES if (found[shown] == name).any()), "missing")
     reasons = tuple(runs.frame.loc[shown & (found != "ok"), "reason"].unique())
@@ -298,8 +295,8 @@ def cell_build(planned: PlannedCell, axes: Sequence[str], runs: Runs, unsplit: f
         status = "unsupported" if planned.unsupported else status
         reasons = (planned.unsupported or "not run yet",)
     return Cell(planned.name, words, planned.given, {axis: words.get(axis, "") for axis in axes},
-                planned.baseline, status, reasons, len(good),
-                int((found[counted] == "failed").sum()), remarks_of(good.frame, traits),
+                planned.baseline, status, reasons, int(runs.good.sum()),
+                int((found[counted] == "failed").sum()), remarks_of(runs.frame[runs.good], traits),
                 ", ".join(dict.fromkeys(layer for one in traits for layer in one.uncounted)),
                 unsplit, emulated)
 
@@ -308,7 +305,8 @@ def matrix_build(result: Result) -> Matrix:
     """A figure that means nothing becomes NaN in the frame."""
     runs, frame = result.runs, result.runs.frame.copy()
     emulated, unsplit = cells_emulated(result), splits_unknown(runs)
-    for names, found in [(TIMED, set(emulated)), *unsplit.items()]:
+    timed = tuple(name for name, metric in METRICS.items() if metric.timed)
+    for names, found in {timed: emulated.keys(), **unsplit}.items():
         frame.loc[frame["cell"].isin(found), list(names)] = np.nan
     return Matrix(result, frame, {cell.name: cell_build(
         cell, result.plan.axes, runs.take(runs.rows_of(cell.name)),

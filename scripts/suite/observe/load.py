@@ -105,10 +105,9 @@ def digest_read(file: io.BufferedIOBase, size_bytes: int) -> hashlib.blake2b:
     return digest
 
 
-def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
-              ) -> tuple[Runs, RunsBuilder, list[str]]:
+def runs_load(path: Path) -> tuple[Runs, RunsBuilder, list[str]]:
     """Every whole record of a file, the builder, which has the damaged lines, and notes for the
-    reader. Caches the columns if it parsed at least cache_from_bytes. OSError as open(2)."""
+    reader. Caches the columns if it parsed at least CACHE_FROM_BYTES. OSError as open(2)."""
     builder = LAST.pop(path, None) or cache_read(path) or RunsBuilder()
     with io.BufferedReader(io.FileIO(path), CHUNK_BYTES) as file:
         digest = digest_read(file, builder.done_bytes)
@@ -126,7 +125,7 @@ def runs_load(path: Path, cache_from_bytes: int = CACHE_FROM_BYTES
     builder.digest = digest.hexdigest()
     LAST.clear()
     LAST[path] = builder
-    if builder.done_bytes - begin_bytes >= cache_from_bytes:
+    if builder.done_bytes - begin_bytes >= CACHE_FROM_BYTES:
         cache_write(path, builder)
     return builder.build(), builder, [TORN] if torn else []
 

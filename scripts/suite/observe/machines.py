@@ -17,30 +17,27 @@ TIMES_INVALID = f"{EMULATED}: {EXACT_ONLY}"
 BOOT_FACTS, BOOT_SYSCTLS = ("memory", "runner", "doctor", TARGET), ("net.ipv4.tcp_mem",)
 
 
-def machine_find(result: Result, host: str, target: str) -> Machine:
-    """The machine of a host id. Without facts under this id, it has those of another boot of the
-    same target: a target may boot for each batch. Without any it has no facts."""
-    others = (machine for machine in result.machines.values() if machine.target == target)
-    return Machine((host,), (result.machines.get(host) or next(others, Machine((host,), {}))).facts)
-
-
 def hosts_by_end(result: Result, cells: Mapping[str, str],
-                 counted: bool = False) -> dict[str, dict[str, str]]:
-    """By end, the hosts on which it ran in these cells, in order, each with its target. cells:
-    their targets by name. counted: only good runs of counted rounds."""
-    runs = result.runs
+                 counted: bool = False) -> dict[str, dict[str, Machine]]:
+    """By end, the machines on which it ran in these cells, in order, by host id. cells: their
+    targets by name. counted: only good runs of counted rounds. A host without facts has those of
+    another boot of its target, which may boot for each batch; without any it has none."""
+    runs, found = result.runs, dict[str, dict[str, Machine]]()
     rows_of = runs.good_rows if counted else runs.rows_of
-    found = grouped((end.name, (end.host, target)) for cell, target in cells.items()
-                    for one in runs.traits_counts(rows_of(cell)) for end in one.ends if end.host)
-    return {name: dict(hosts) for name, hosts in found.items()}
+    boots = {machine.target: machine.facts for machine in reversed(result.machines.values())}
+    for cell, target in cells.items():
+        for end in (end for one in runs.traits_counts(rows_of(cell)) for end in one.ends):
+            if end.host:
+                found.setdefault(end.name, {})[end.host] = result.machines.get(
+                    end.host, Machine((end.host,), boots.get(target, {})))
+    return found
 
 
 def machines_of(result: Result, cells: Mapping[str, str],
                 counted: bool = False) -> tuple[Machine, ...]:
-    """Every host on which these cells ran, each once; as hosts_by_end()."""
-    ends = hosts_by_end(result, cells, counted).values()
-    return tuple({host: machine_find(result, host, target) for end in ends
-                  for host, target in end.items()}.values())
+    """Every machine on which these cells ran, each once; as hosts_by_end()."""
+    return tuple(dict(host for machines in hosts_by_end(result, cells, counted).values()
+                      for host in machines.items()).values())
 
 
 def machines_group(boots: Iterable[Machine]) -> tuple[Machine, ...]:

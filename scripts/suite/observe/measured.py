@@ -180,13 +180,9 @@ class MeasuredRun:
         return sum(max(thread["elapsed_ns"] * NANOSECOND, self.schedule_s)
                    * thread.get("connections", 1) for thread in threads) or None
 
-    def cpu_part(self, end: MaybeEnd, part: str) -> float | None:
-        """CPU seconds of an end's data threads. part: `user` or `system`."""
-        return seconds(threads_sum(end, "cpu", f"{part}_ns"))
-
     def cpu(self, end: MaybeEnd) -> float | None:
-        """The same, user and system."""
-        return total(self.cpu_part(end, "user"), self.cpu_part(end, "system"))
+        """CPU seconds of an end's data threads, user and system."""
+        return total(*(seconds(threads_sum(end, "cpu", key)) for key in ("user_ns", "system_ns")))
 
     def served_cpu(self, name: str) -> float | None:
         """CPU seconds of the data threads of `server` or `proxy`, or of the subject in its role."""

@@ -25,8 +25,8 @@ CPU_STATES = ("user", "system", "softirq", "irq", "steal", "idle")
 NAME_PARTS = {"cpu": "CPU", "tls": "TLS", "p999": "p99.9"}  # how texts write parts of names
 LATE = ("requests_late",)  # counts that depend on times
 STALL, STALL_MIN_SHARE = "stall_per_message", 0.5  # of the time of a request
-SPLITS = {f"{end}{key}": end for end in ("", *(f"{end}_" for end in ENDS))
-          for key in ("user", "system")}  # parts of CPU times by metric: the prefix of its name
+SPLITS = tuple((f"{end}user", f"{end}system")  # metrics that are parts of one CPU time
+               for end in ("", *(f"{end}_" for end in ENDS)))
 SHARES = {"p50": (0.50, "median"), "p90": (0.90, "90 % quantile"), "p99": (0.99, "99 % quantile"),
           "p999": (0.999, "99.9 % quantile")}
 

@@ -22,7 +22,7 @@ from suite.result.record import Record
 
 TEXTS = ("status", "reason", "cell", "label", "session", "hyperfine", "censored")
 NUMBERS = ("traits", "round", "offset", "size_bytes")
-NO_ROWS, ALL_ROWS = np.array([], dtype=int), slice(None)
+NO_ROWS = np.array([], dtype=int)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Runs:
         rows = rows[self.gives_value[rows]]
         return rows[np.argsort(self.frame["round"].to_numpy()[rows])]
 
-    def traits_counts(self, rows: np.ndarray | slice = ALL_ROWS) -> dict[Traits, int]:
+    def traits_counts(self, rows: np.ndarray) -> dict[Traits, int]:
         """How many of these rows have each traits, in the order in which they first occur."""
         counts = Counter(self.frame["traits"].to_numpy()[rows].tolist())
         return {self.traits[place]: count for place, count in counts.items()}

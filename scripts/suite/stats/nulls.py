@@ -110,13 +110,12 @@ def sign_null(n: int) -> Null:
 
 
 def rows_decided(n: int, paired: bool = True) -> int:
-    """The largest number of rows among which the correction can keep a single changed row. A row
-    has n shared rounds, or unpaired n against n values. The smallest two-sided p is that of the one
+    """The largest number of rows among which the correction can keep a single changed row, with n
+    shared rounds, or unpaired n against n values. Its smallest two-sided p is that of the one
     arrangement in which all values agree: 2 / 2^n (Wilcoxon) or 2 / C(2n, n) (Mann and Whitney).
-    Benjamini and Hochberg compare the smallest p of m rows with ALPHA / m."""
+    Benjamini and Hochberg compare it with ALPHA / rows."""
     n = min(n, ROUNDS_UNLIMITED)
-    arrangements = 2 ** n if paired else math.comb(2 * n, n)
-    return int(ALPHA * arrangements / 2)
+    return int(ALPHA * (2 ** n if paired else math.comb(2 * n, n)) / 2)
 
 
 def rounds_deciding(rows: int, paired: bool = True) -> int:

@@ -19,7 +19,8 @@ from suite.contrast.contrast import Unit
 from suite.decide.comparison.model import Comparison, Difference, Row, Side
 from suite.decide.comparison.sides import words_compared
 from suite.observe.frame import Cell, Matrix
-from suite.observe.machines import TIMES_INVALID, hosts_by_end, machine_find, machines_group
+from suite.observe.machines import TIMES_INVALID, hosts_by_end, machines_group
+from suite.result.machine import Machine
 from suite.result.record import ENDS
 
 FACTS = {
@@ -45,7 +46,7 @@ UNKNOWN_FACT = "unknown"
 DIFFERENCES_SHOWN = 3  # a line names so many
 
 FlatFacts = dict[tuple[str, str], str]
-Hosts = Mapping[str, Mapping[str, str]]  # by end: its hosts, each with its target
+Hosts = Mapping[str, Mapping[str, Machine]]  # by end: its machines by host id
 
 
 def flat_machine(facts: Mapping[str, Any]) -> FlatFacts:
@@ -73,9 +74,8 @@ def facts_join(facts: Iterable[tuple[tuple[str, str], str]]) -> FlatFacts:
     return {key: ", ".join(sorted(set(values))) for key, values in grouped(facts).items()}
 
 
-def end_facts(matrix: Matrix, hosts: Mapping[str, str]) -> FlatFacts:
-    """The facts of the machines of one end. hosts: with their targets."""
-    boots = (machine_find(matrix.result, host, target) for host, target in hosts.items())
+def end_facts(boots: Iterable[Machine]) -> FlatFacts:
+    """The facts of the machines of one end."""
     return facts_join(fact for machine in machines_group(boots)
                       for fact in flat_machine(machine.facts).items())
 
@@ -117,15 +117,14 @@ def facts_compare(base: FlatFacts, new: FlatFacts) -> Iterator[Difference]:
             yield Difference(*key, one, two, refuses=key in REFUSED_FACTS)
 
 
-def hosts_compare(sides: Sequence[Side], hosts: Sequence[Hosts], unit: Unit
-                  ) -> Iterator[Difference]:
+def hosts_compare(hosts: Sequence[Hosts], unit: Unit) -> Iterator[Difference]:
     """The differences between these machines of two sides. If all ends have the same difference, it
     is one; else the ends stand before its name."""
     ends = [end for end in ENDS if any(end in own for own in hosts)]
     if unit is Unit.ROUND:  # both ran on a common host: if one lacks another, a run failed there
         ends = [end for end in ends if set.isdisjoint(*(set(own.get(end, {})) for own in hosts))]
     found = grouped((difference, end) for end in ends for difference in facts_compare(*(
-        end_facts(side.matrix, own.get(end, {})) for side, own in zip(sides, hosts, strict=True))))
+        end_facts(own.get(end, {}).values()) for own in hosts)))
     for difference, where in found.items():
         name = difference.name if where == ends else ".".join([*where, difference.name])
         yield replace(difference, name=name.rstrip("."))
@@ -154,8 +153,9 @@ def differences_find(sides: Sequence[Side], rows: Sequence[Row], unit: Unit,
     ran = [[hosts_by_end(side.matrix.result, {cell.name: cell.target}) for side, cell in pair]
            for pair in pairs]
     # each pair of host sets once: nearly all pairs of cells ran on the same machines
-    found = [one for hosts in {repr(hosts): hosts for hosts in ran}.values()
-             for one in hosts_compare(sides, hosts, unit)]
+    different = {repr([{end: list(own[end]) for end in own} for own in hosts]): hosts
+                 for hosts in ran}
+    found = [one for hosts in different.values() for one in hosts_compare(hosts, unit)]
     found += (one for pair in pairs for one in facts_compare(
         *(socket_facts(side.matrix, cell) for side, cell in pair))
         if UNKNOWN_FACT not in (one.base, one.new))

@@ -9,7 +9,7 @@ from suite.base.runner_words import EXACT_ONLY
 from suite.base.units import counted_text
 from suite.decide.comparison.model import Comparison, Difference
 from suite.observe.frame import Cell, Matrix
-from suite.observe.machines import hosts_by_end, machine_find
+from suite.observe.machines import hosts_by_end
 from suite.present import heading
 from suite.present.tables.model import Pair
 from suite.result.machine import Machine
@@ -45,9 +45,8 @@ def carrier_text(matrix: Matrix, cell: Cell) -> str:
     if transport in NO_NETWORK:
         return NO_NETWORK[transport]
     ends = hosts_by_end(matrix.result, {cell.name: cell.target}, counted=True)
-    devices = {end: ", ".join(dict.fromkeys(
-        device_text(machine_find(matrix.result, *host)) for host in hosts.items()))
-        for end, hosts in ends.items()}
+    devices = {end: ", ".join(dict.fromkeys(map(device_text, machines.values())))
+               for end, machines in ends.items()}
     if len(ends) > 1 and len({frozenset(hosts) for hosts in ends.values()}) == 1:
         device = devices["client"]
         return f"loopback ({device})" if device.startswith(LOOPBACK) else "loopback"
