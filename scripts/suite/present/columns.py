@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The columns of a table: medians, intervals, ratios, gains and their footnotes. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -219,12 +219,11 @@ def gain_columns(gains: Sequence[Gain | None], metric: Metric, scale: units.Scal
             column("best", lambda gain: round_item(gain.best))]
 
 
-def axis_names(summary: Summary, axes: Sequence[str], values: Sequence[str]) -> list[str]:
+def axis_names(summary: Summary, words: Mapping[str, str]) -> dict[str, str]:
     """The names of values of axes in a row or a head. A baseline whose gain is shown has `(A/A)`:
     its row compares its two runs."""
-    names = [value or "none" for value in values]
-    base = [axis for axis in axes if axis in summary.baseline]
-    place = dict(zip(axes, values, strict=True))
-    if summary.gains and base and all(place[axis] == summary.baseline[axis] for axis in base):
-        names[list(axes).index(base[-1])] += " (A/A)"
+    names = {axis: value or "none" for axis, value in words.items()}
+    base = [axis for axis in words if axis in summary.baseline]
+    if summary.gains and base and all(words[axis] == summary.baseline[axis] for axis in base):
+        names[base[-1]] += " (A/A)"
     return names

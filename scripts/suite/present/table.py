@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from suite import stats
+from suite.base import grouped
 from suite.base.units import counted_text, ratio_text
 from suite.contrast.verdicts import Judged
 from suite.decide.optimum import Answer, Optimum, answers_decide, axes_by_effect, better_ratio
@@ -27,7 +28,7 @@ from suite.present.claims import claims_pairs
 from suite.present.heading import heading_pairs
 from suite.present.judged import verdict_name
 from suite.present.legend import legend_pairs
-from suite.present.tables.model import Column, Document, Item, Section, Table
+from suite.present.tables.model import Document, Section, Table, text_columns
 from suite.scenario.scenario import Question, TableLayout
 
 GROUPS_ANSWERED = 6  # more answers would push the table off the screen
@@ -40,30 +41,31 @@ BEST_PARTS = ("mark", "better", "better_low", "better_high", "better_verdict")
 Fields = dict[str, float | str | None]  # values of a record, by field
 
 
-def axis_values(cells: Iterable[Cell], axes: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The combinations of values of these axes that occur, in the order of the plan."""
-    cells = list(cells)
-    found = {tuple(cell.axes[axis] for axis in axes) for cell in cells}
-    orders = [list(dict.fromkeys(cell.axes[axis] for cell in cells)) for axis in axes]
-    return [values for values in product(*orders) if values in found]
+def cells_group(cells: Iterable[Cell], axes: Sequence[str]
+                ) -> list[tuple[dict[str, str], list[Cell]]]:
+    """(words, cells) of each combination of values on these axes, in the order of the plan."""
+    groups = grouped((tuple(cell.axes[axis] for axis in axes), cell) for cell in cells)
+    orders = [list(dict.fromkeys(values)) for values in zip(*groups, strict=True)]
+    return [(dict(zip(axes, values, strict=True)), groups[values])
+            for values in product(*orders) if values in groups]
 
 
 def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> Table:
     """The table: a row for each combination on layout.rows, columns for each metric. With
     layout.across it has these columns for each combination on that."""
-    cells = list(summary.matrix.cells.values())
-    rows = axis_values(cells, layout.rows)
-    place = {(tuple(cell.axes[a] for a in layout.rows), tuple(cell.axes[a] for a in layout.across)):
-             cell for cell in cells}
-    named = [columns.axis_names(summary, layout.rows, row) for row in rows]
-    keys = [Column(axis, tuple(Item(names[index]) for names in named), left=True)
-            for index, axis in enumerate(layout.rows)] or [Column("", (Item(""),), left=True)]
-    groups = [group for across in axis_values(cells, layout.across) for metric in summary.metrics
-              for group in columns.groups_build(
-                  summary, [place.get((row, across)) for row in rows], metric,
-                  " ".join(columns.axis_names(summary, layout.across, across)), notes)]
-    breaks = [index for index in range(1, len(rows)) if rows[index][:-1] != rows[index - 1][:-1]]
-    return Table(tuple(keys), tuple(groups), breaks=tuple(breaks))
+    cells = summary.matrix.cells.values()
+    rows = cells_group(cells, layout.rows)
+    named = [columns.axis_names(summary, words) for words, _ in rows]
+    keys = text_columns({axis: [names[axis] for names in named] for axis in layout.rows}
+                        or {"": [""]}, left=True)
+    groups = [group for across, having in cells_group(cells, layout.across)
+              for metric in summary.metrics for group in columns.groups_build(
+                  summary, [next((cell for cell in row if cell in having), None)
+                            for _, row in rows], metric,
+                  " ".join(columns.axis_names(summary, across).values()), notes)]
+    outer = [list(words.values())[:-1] for words, _ in rows]
+    return Table(keys, tuple(groups), breaks=tuple(
+        row for row in range(1, len(rows)) if outer[row] != outer[row - 1]))
 
 
 def axes_unasked(summary: Summary) -> dict[str, float]:

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Bars: one for each cell, in panels by the outer axis. Pure."""
+"""Bars: one for each cell, in panels by the outer axis, or by metric for counts. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from suite import stats
+from suite.base.errors import UsageError
 from suite.base.units import Scale, ratio_text, scale_choose
 from suite.decide.summary import Figure
 from suite.observe.frame import Cell, Matrix
-from suite.observe.metrics import Metric
+from suite.observe.metrics import METRICS, Metric
+from suite.observe.selection import metrics_shown
 from suite.present.columns import median_text, verdict_item
 from suite.present.pictures import parts
 from suite.present.pictures.canvas import COLUMNS, LETTER, Sign, canvas_of
@@ -94,6 +96,8 @@ def bars_inside(matrix: Matrix, x: str | None, most: int) -> tuple[tuple[str, ..
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
+    if picture.kind == "counts":
+        return counts_draw(matrix, picture)
     metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
@@ -148,3 +152,26 @@ def bar_colour(axes: Mapping[str, str], base: Mapping[str, str]) -> int:
     if place is not None:
         return int(parts.COLOURS[place % len(parts.COLOURS)][1:], 16)
     return BASE_COLOUR if base and base.items() <= axes.items() else BAR_COLOUR
+
+
+def counts_draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
+    """Counts prove that a strategy does what its name says. A picture for each combination of the
+    axes other than that of the bars, by default the last; it has a panel for each count of the
+    table that any of its cells has."""
+    names = metrics_shown(matrix, matrix.result.scenario.table.columns)
+    counted = [METRICS[name] for name in names if METRICS[name].counts
+               and any(len(matrix.series(cell, name)) for cell in matrix.whole.cells)]
+    if not counted:
+        raise UsageError("picture: counts: nothing was counted here: none of these is a count "
+                         f"with a value: {', '.join(names)}")
+    figures = {metric: parts.figures_of(matrix, metric) for metric in counted}
+    drawings = []
+    x = parts.picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
+    inner, bar_names = bars_inside(matrix, x, canvas_of(picture).name_most)
+    for page in parts.pages_divide(matrix, picture, "", inner):
+        panels = [Panel(metric.text, metric, Scale(1.0, ""), [
+            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in page.cells])
+            for metric, found in figures.items() if any(cell.name in found for cell in page.cells)]
+        if panels:
+            drawings.append(bars_drawing(page, "what was counted", "how many", panels))
+    return drawings

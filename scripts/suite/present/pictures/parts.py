@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from suite import stats
-from suite.base import ROOT, grouped
+from suite.base import ROOT
 from suite.base.units import Scale, counted_text, noise_text, size_parse
 from suite.base.words import words_text
 from suite.contrast.contrast import Status, Verdict
@@ -24,7 +24,7 @@ from suite.observe.selection import metrics_default
 from suite.present.heading import congestion_text, coverage_text, machines_text, places_text
 from suite.present.judged import judged_marked, marked
 from suite.present.pictures.canvas import LINE, NAME_MAX, Canvas, Sign, canvas_of
-from suite.present.table import axis_values
+from suite.present.table import cells_group
 from suite.scenario.scenario import Picture
 
 # Okabe and Ito's colours without yellow, then Paul Tol's and others. Each has its own point; the
@@ -122,15 +122,6 @@ def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
     """The axis whose values are the series of a picture, by default the last; () without axes."""
     x = picture_axis(matrix, picture)
     return (x,) if x else matrix.axes[-1:]
-
-
-def cells_group(cells: Iterable[Cell], axes: tuple[str, ...]
-                ) -> list[tuple[dict[str, str], list[Cell]]]:
-    """(words, cells) of each combination of values on these axes, in the order of the plan."""
-    cells = list(cells)
-    groups = grouped((tuple(cell.axes[axis] for axis in axes), cell) for cell in cells)
-    return [(dict(zip(axes, values, strict=True)), groups[values])
-            for values in axis_values(cells, axes)]
 
 
 class Series(NamedTuple):

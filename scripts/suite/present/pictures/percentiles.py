@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Percentile plots: latency over 1 / (1 - q) on a logarithmic axis, where all nines have the same
-width. A line ends at the quantile that Histogram.quantile() no longer knows: it needs 1 / (1 - q)
-values. In an open loop, requests that were due and never sent end it too. A picture merges the
-histograms of all counted runs of a cell; a table shows the median of rounds. Pure."""
+"""Distributions of times. A picture merges the histograms of all counted runs of a cell; a table
+shows the median of rounds. An open loop counts all requests that were due. Pure.
 
-from collections.abc import Callable, Sequence
-from itertools import count
+Percentile plot: latency over 1 / (1 - q) on a logarithmic axis, where all nines have the same
+width. A line ends at the quantile that Histogram.quantile() no longer knows: it needs 1 / (1 - q)
+values. Requests that were never sent end it too.
+
+Empirical distribution function: the share of requests that took at most a time. If some requests
+were never sent, its line ends below 1."""
+
+from collections.abc import Sequence
+from itertools import accumulate, count
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +27,7 @@ from suite.scenario.scenario import Picture
 
 STEPS = 50  # points of a line for each nine
 STEEP_TIMES = 10  # values that span more than this factor are on a logarithmic axis
+TAIL = 0.99  # an ecdf ends at this quantile of the slowest cell; kind=percentiles shows the rest
 BAND_MOST = 300  # points of a band, at most
 FLOOR_NS = 1.0  # a shorter time is drawn as this: a logarithmic axis has no 0
 HISTOGRAM_TITLES = {"latency": "latency", "service": "service time", "late_start": "late start",
@@ -76,13 +82,32 @@ def time_in(scale: Scale, value_ns: float) -> float:
     return scale.apply(max(value_ns, FLOOR_NS) * NANOSECOND)
 
 
-def distribution_draw(matrix: Matrix, picture: Picture,
-                      points_of: Callable[[Histogram, Scale], Points], tail: float = 1.0
-                      ) -> list[parts.Drawing]:
+def percentiles_points(histogram: Histogram, scale: Scale) -> Points:
+    """(1 / (1 - q), quantile q) from q = 0 on."""
+    points = []
+    for step in count():
+        x = 10 ** (step / STEPS)
+        value = histogram.quantile(1 - 1 / x)
+        if value is None or isinstance(value, stats.Beyond):
+            break
+        points.append((x, time_in(scale, value)))
+    return points
+
+
+def ecdf_points(histogram: Histogram, scale: Scale) -> Points:
+    """(time, share): a share of 0 at the smallest value, then the share at the end of each bin."""
+    ends = [min(low + width - 1, histogram.maximum) for low, width, _ in histogram.bins]
+    counts = accumulate(count for _, _, count in histogram.bins)
+    return [(time_in(scale, histogram.minimum), 0),
+            *((time_in(scale, end), seen / histogram.total)
+              for end, seen in zip(ends, counts, strict=True))]
+
+
+def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     """A picture for each combination of the other axes, unless no cell of it has the histogram: a
-    cell that sends inline has no hand-over. tail: the axis of times ends at this quantile of the
-    slowest cell; if it is below 1, points are (time, share)."""
-    shown, shares = picture.of or "latency", tail < 1
+    cell that sends inline has no hand-over."""
+    shown, shares = picture.of or "latency", picture.kind == "ecdf"
+    points_of, tail = (ecdf_points, TAIL) if shares else (percentiles_points, 1.0)
     title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
     for page in parts.pages_divide(matrix, picture, shown, inner):
         # One cell at a time, because records are large.
@@ -118,19 +143,3 @@ def distribution_draw(matrix: Matrix, picture: Picture,
         raise UsageError(f"picture: {picture.kind}: no cell has the {title} of "
                          "its requests; kind=bars draws what was measured")
     return drawings
-
-
-def percentiles_points(histogram: Histogram, scale: Scale) -> Points:
-    """(1 / (1 - q), quantile q) from q = 0 on."""
-    points = []
-    for step in count():
-        x = 10 ** (step / STEPS)
-        value = histogram.quantile(1 - 1 / x)
-        if value is None or isinstance(value, stats.Beyond):
-            break
-        points.append((x, time_in(scale, value)))
-    return points
-
-
-def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
-    return distribution_draw(matrix, picture, percentiles_points)

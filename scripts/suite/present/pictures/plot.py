@@ -14,6 +14,7 @@ from suite.present.pictures.curve import axis_make
 from suite.present.pictures.parts import Drawing, picture_metric
 from suite.scenario.scenario import PICTURES, Picture
 
+DRAWN_AS = {"counts": "bars", "ecdf": "percentiles"}  # the module of a kind without its own
 CURVE_VALUES = 4  # with so many numbers on an axis the default picture is a curve
 
 
@@ -40,7 +41,8 @@ def picture_draw(matrix: Matrix, picture: Picture) -> list[Drawing]:
     reasons = {cell.emulated for cell in matrix.cells.values() if cell.runs_ok}
     if timed and reasons and all(reasons):
         raise UsageError(f"picture: {picture.kind}: {' or '.join(sorted(reasons))}: {EXACT_ONLY}")
-    drawings: list[Drawing] = import_module(f"{__package__}.{picture.kind}").draw(matrix, picture)
+    module = import_module(f"{__package__}.{DRAWN_AS.get(picture.kind, picture.kind)}")
+    drawings: list[Drawing] = module.draw(matrix, picture)
     return drawings
 
 
