@@ -4,14 +4,14 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from suite.base.errors import Failure, UsageError
 from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
-from suite.decide.claims import ClaimVerdict, claims_decide
+from suite.decide.claims import claims_decide
 from suite.decide.comparison import build, sides
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
@@ -183,24 +183,21 @@ def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comp
     return build.compare_baseline(matrix, shown) if shown else []
 
 
-@contextmanager
-def refusal_noted(notes: list[str]) -> Iterator[None]:
-    """If the body raises UsageError, the page lacks its result, and notes get the reason."""
+def if_possible(make: Callable[[], list[Any]], notes: list[str]) -> list[Any]:
+    """What make() returns; if it raises UsageError, the page has none, and notes get the reason."""
     try:
-        yield
+        return make()
     except UsageError as error:
         notes.append(f"left out: {error}")
+        return []
 
 
 def page_of_one(matrix: Matrix) -> str:
-    notes, verdicts, comparisons = list[str](), list[ClaimVerdict](), list[Comparison]()
-    asked = matrix.result.scenario.table
+    notes, asked = list[str](), matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    with refusal_noted(notes):
-        verdicts = claims_decide(matrix)
-    with refusal_noted(notes):
-        comparisons = baseline_comparisons(matrix, summary.metrics)
+    verdicts = if_possible(lambda: claims_decide(matrix), notes)
+    comparisons = if_possible(lambda: baseline_comparisons(matrix, summary.metrics), notes)
     figures = drawings_make(matrix, refused=notes.append)
     return result_page(summary, layout, verdicts, comparisons, block.commands_of(matrix),
                        drawings_draw(figures), forest_drawn(comparisons), notes)
