@@ -34,7 +34,7 @@ from suite.present.report.page import pair_page, result_page
 from suite.present.tables import RENDERERS, document_text
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
-from suite.result.files import file_write, output_folder, result_find, writable_check
+from suite.result.files import file_write, output_path, result_find, writable_check
 from suite.scenario.scenario import Picture
 
 # ---- uncork compare ----
@@ -212,8 +212,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
 
 def uncork_report(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, pair=True)
-    path = Path(options.output) if options.output else (
-        output_folder(result_find(asked.folders[-1])) / "report.html")
+    path = output_path(options.output, result_find(asked.folders[-1]), "report.html")
     if options.output != "-":
         writable_check(path)  # before the pictures are drawn
     matrices = [matrix_narrow(matrix_load(folder), asked.words) for folder in asked.folders]
