@@ -163,8 +163,8 @@ def test_what_it_refuses(uncork: Uncork, tree: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("ends, says", [
-    (("c6", "c9"), "the gates fail at GOOD, c6: segments_per_message: 1"),
-    (("c1", "c4"), "the gates pass at BAD, c4: segments_per_message: 1.00"),
+    (("c6", "c9"), "the gates fail at GOOD: segments_per_message: 1"),
+    (("c1", "c4"), "the gates pass at BAD: segments_per_message: 1.00"),
 ])
 def test_both_ends_are_tried_first(
     uncork: Uncork, tree: Callable[..., Path], ends: tuple[str, str], says: str,

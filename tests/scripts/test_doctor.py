@@ -26,13 +26,13 @@ from hosts import namespaces_refusal
 from suite.doctor.checks import CHECKS, findings_collect, findings_make
 from suite.doctor.facts import rules_count
 from suite.doctor.finding import (
+    TEXTS,
     CellWords,
     Finding,
     Status,
     Unknown,
     findings_documents,
     findings_text,
-    texts_read,
 )
 from suite.present.heading import machine_pairs
 from suite.present.report.page import facts_table
@@ -278,7 +278,7 @@ def test_the_names_of_all_checks_are_documented_in_their_order() -> None:
                "record.md").read_text().partition("## What the doctor finds")[2].partition("\n## ")[
                    0]
     names = re.findall(r"`(\w+)`", section.partition("order of names here:")[2])
-    assert names == [check.__name__ for check in CHECKS] == list(texts_read())
+    assert names == [check.__name__ for check in CHECKS] == list(TEXTS)
 
 
 def test_on_a_quiet_machine_all_is_fine_but_that_real_time_threads_rest(tmp_path: Path) -> None:

@@ -31,8 +31,7 @@ class Failure(UncorkError):
 
 
 class Signalled(KeyboardInterrupt):
-    """A signal that ends this program as Ctrl-C does; the argument is its number. Its notes, as
-    those of Ctrl-C, say what is kept."""
+    """A signal that ends this program as Ctrl-C does: its number. Its notes say what is kept."""
 
 
 @contextlib.contextmanager

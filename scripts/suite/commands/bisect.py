@@ -8,7 +8,7 @@ import argparse
 import re
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -147,17 +147,17 @@ def step_run(work: Bisection) -> Judged:
     return verdict, why
 
 
-def bisect_run(work: Bisection, ends: Sequence[tuple[str, str]]) -> str:
-    """Judges both ends, then bisects and returns git's log of that. ends: GOOD and BAD, each as
-    (commit, as typed). Failure unless the gates pass at GOOD and fail at BAD."""
+def bisect_run(work: Bisection, ends: Mapping[str, str]) -> str:
+    """Judges both ends, GOOD and BAD with their commits, then bisects and returns git's log of
+    that. Failure unless the gates pass at GOOD and fail at BAD."""
     step = work.folder / "step"
-    for (commit, typed), wanted in zip(ends, (GOOD, BAD), strict=True):
+    for wanted, commit in ends.items():
         git(step, "checkout", "--quiet", "--detach", commit)
         verdict, why = step_run(work)
         if verdict != wanted:
             verb = {GOOD: "pass", BAD: "fail", SKIP: "decide nothing"}[verdict]
-            raise Failure(f"the gates {verb} at {wanted.upper()}, {typed}: {why}")
-    git(step, "bisect", "start", ends[1][0], ends[0][0])
+            raise Failure(f"the gates {verb} at {wanted.upper()}: {why}")
+    git(step, "bisect", "start", ends[BAD], ends[GOOD])
     while not FOUND.search(log := git(step, "bisect", "log")):
         try:
             verdict, _ = step_run(work)
@@ -195,8 +195,8 @@ def uncork_bisect(options: argparse.Namespace) -> int:
         for name in work.trees:
             git(tree, "worktree", "add", "--quiet", "--detach", str(work.folder / name), good)
         if "good" in work.trees and (why := build_make(work, "good", results / "good.log")):
-            raise Failure(f"at GOOD, {options.good}: {why}")
-        log = bisect_run(work, ((good, options.good), (bad, options.bad)))
+            raise Failure(f"at GOOD: {why}")
+        log = bisect_run(work, {GOOD: good, BAD: bad})
     finally:
         shutil.rmtree(work.folder, ignore_errors=True)
         git(tree, "worktree", "prune")

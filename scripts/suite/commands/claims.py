@@ -17,8 +17,8 @@ from suite.base.text import block, say
 from suite.base.units import counted_text
 from suite.decide import replays
 from suite.decide.expressions import claim_parse, claims_check
+from suite.measure.dry_run import time_text
 from suite.measure.plan import plan_make
-from suite.measure.progress import clock_text
 from suite.measure.resume import folder_name
 from suite.measure.runner import runs_seconds, signals_handle
 from suite.measure.schedule import round_order
@@ -34,15 +34,15 @@ ALL = "all"
 
 class Planned(NamedTuple):
     """A claim with its plan on this machine. lacking: why some of its cells cannot run, or empty.
-    plan: None if there is no such target. seconds: how long its replay takes, without this number
-    of programs of unknown time."""
+    plan: None if there is no such target. seconds: how long its replay takes, without the runs of
+    unknown time."""
 
     path: Path
     scenario: Scenario
     lacking: str
     plan: Plan | None = None
     seconds: float = 0.0
-    programs: int = 0
+    unknown: int = 0
 
     @property
     def able(self) -> bool:
@@ -52,13 +52,8 @@ class Planned(NamedTuple):
     @property
     def text(self) -> str:
         """How long its replay takes here, or why it cannot run."""
-        return time_text([self]) if self.able else f"{replays.CANNOT_RUN}: {self.lacking}"
-
-
-def time_text(claims: Sequence[Planned]) -> str:
-    programs = sum(one.programs for one in claims)
-    more = f", and {counted_text(programs, 'whole program')}" if programs else ""
-    return f"about {clock_text(sum(one.seconds for one in claims))}{more}"
+        return (time_text(self.seconds, self.unknown) if self.able else
+                f"{replays.CANNOT_RUN}: {self.lacking}")
 
 
 def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -> Planned:
@@ -71,9 +66,9 @@ def claim_plan(targets: Targets, name: str, words: Sequence[str], quick: bool) -
         return Planned(path, scenario, str(error))
     claims_check(scenario, path, plan, bool(words))
     lacking = next((cell.unsupported for cell in plan.cells if cell.unsupported), "")
-    seconds, programs = runs_seconds(round_order(plan.runnable, 0, 1))
-    return Planned(path, scenario, lacking, plan, seconds * (plan.rounds + 1),
-                   programs * (plan.rounds + 1))
+    seconds, unknown = runs_seconds(round_order(plan.runnable, 0, 1))
+    rounds = plan.rounds + 1
+    return Planned(path, scenario, lacking, plan, seconds * rounds, unknown * rounds)
 
 
 def claims_plan(names: Sequence[str], words: Sequence[str] = (), quick: bool = False
@@ -100,19 +95,18 @@ def uncork_claims_list(options: argparse.Namespace) -> None:
                 *([("lacks", one.lacking)] if one.able and one.lacking else [])]
         print(block(one.scenario.name, rows), end="\n\n")
     able = [one for one in planned if one.able]
-    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in "
-          f"{time_text(able)}")
+    time = time_text(sum(one.seconds for one in able), sum(one.unknown for one in able))
+    print(f"{len(able)} of {counted_text(len(planned), 'claim')} can run here, in {time}")
 
 
 def result_check(result: Path, planned: Planned) -> None:
     """UsageError if the stored result of a claim is of another claim or of other words."""
-    def as_published(one: Scenario) -> object:
-        """What neither words of the shell nor --quick can change."""
-        return one.name, one.origin, one.arms, one.claims
-
     if not (plan := files.plan_read(result)):
         return
-    if as_published(scenario_load(result / files.SCENARIO)) != as_published(planned.scenario):
+    # what neither words of the shell nor --quick can change
+    stored, mine = ((one.name, one.origin, one.arms, one.claims)
+                    for one in (scenario_load(result / files.SCENARIO), planned.scenario))
+    if stored != mine:
         raise UsageError(f"{planned.path} has changed since {result} was measured: choose another "
                          "folder with -o")
     if planned.plan and (other := plan.difference(planned.plan)):

@@ -4,14 +4,14 @@
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from suite.base.errors import Failure, UsageError
 from suite.base.text import say
 from suite.base.words import Arguments, arguments_sort
-from suite.decide.claims import ClaimVerdict, claims_decide
+from suite.decide.claims import claims_decide
 from suite.decide.comparison import build, sides
 from suite.decide.comparison.differences import refusals_check
 from suite.decide.comparison.model import Comparison
@@ -34,7 +34,7 @@ from suite.present.report.page import pair_page, result_page
 from suite.present.tables import RENDERERS, document_text
 from suite.present.tables.mail import block_lines
 from suite.present.tables.model import Document
-from suite.result.files import file_write, output_folder, result_find, writable_check
+from suite.result.files import file_write, output_path, result_find, writable_check
 from suite.scenario.scenario import Picture
 
 # ---- uncork compare ----
@@ -183,24 +183,21 @@ def baseline_comparisons(matrix: Matrix, metrics: Sequence[Metric]) -> list[Comp
     return build.compare_baseline(matrix, shown) if shown else []
 
 
-@contextmanager
-def refusal_noted(notes: list[str]) -> Iterator[None]:
-    """If the body raises UsageError, the page lacks its result, and notes get the reason."""
+def if_possible(make: Callable[[], list[Any]], notes: list[str]) -> list[Any]:
+    """What make() returns; if it raises UsageError, the page has none, and notes get the reason."""
     try:
-        yield
+        return make()
     except UsageError as error:
         notes.append(f"left out: {error}")
+        return []
 
 
 def page_of_one(matrix: Matrix) -> str:
-    notes, verdicts, comparisons = list[str](), list[ClaimVerdict](), list[Comparison]()
-    asked = matrix.result.scenario.table
+    notes, asked = list[str](), matrix.result.scenario.table
     layout = layout_choose(matrix, asked)
     summary = summary_build(matrix, layout.metrics, asked.gain, layout.best)
-    with refusal_noted(notes):
-        verdicts = claims_decide(matrix)
-    with refusal_noted(notes):
-        comparisons = baseline_comparisons(matrix, summary.metrics)
+    verdicts = if_possible(lambda: claims_decide(matrix), notes)
+    comparisons = if_possible(lambda: baseline_comparisons(matrix, summary.metrics), notes)
     figures = drawings_make(matrix, refused=notes.append)
     return result_page(summary, layout, verdicts, comparisons, block.commands_of(matrix),
                        drawings_draw(figures), forest_drawn(comparisons), notes)
@@ -215,8 +212,7 @@ def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
 
 def uncork_report(options: argparse.Namespace) -> None:
     asked = arguments_sort(options.results, options.words, pair=True)
-    path = Path(options.output) if options.output else (
-        output_folder(result_find(asked.folders[-1])) / "report.html")
+    path = output_path(options.output, result_find(asked.folders[-1]), "report.html")
     if options.output != "-":
         writable_check(path)  # before the pictures are drawn
     matrices = [matrix_narrow(matrix_load(folder), asked.words) for folder in asked.folders]

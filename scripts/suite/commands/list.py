@@ -188,27 +188,21 @@ def list_json(vocabulary: client.Vocabulary) -> str:
         "references": reference_names()}, indent=1, ensure_ascii=False)
 
 
-def target_refusal(target: str) -> str | None:
-    """Why cells cannot run on a target from here."""
-    try:
-        targets_require([target])
-    except Failure as error:
-        return str(error)
-    return None
-
-
 def value_rows(vocabulary: client.Vocabulary, programs: client.Client, key: str
                ) -> list[tuple[str, str]]:
     """The values of a word, each with its meaning, and why this machine does not support it."""
     word = vocabulary.words[key]
     choices, variants = word.get("choices", []), vocabulary.variants(word)
     reasons: list[str | None] = [None] * len(choices)
-    if key == TARGET:
-        reasons = [*map(target_refusal, choices)]
-    else:
+    if key != TARGET:
         with suppress(UsageError):  # a value contradicts the default of another word
             reasons = [one.unsupported or lab_refusal(one.words) for one in client.client_check(
                 programs, [f"{key}={choice}" for choice in choices])]
+    for number, target in enumerate(choices if key == TARGET else ()):
+        try:
+            targets_require([target])
+        except Failure as error:
+            reasons[number] = str(error)
     return [(choice, joined(variants.get(choice, {}).get("help"),
                             reason and f"not here: {reason.rpartition(' here: ')[2]}"))
             for choice, reason in zip(choices, reasons, strict=True)]

@@ -3,7 +3,6 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from suite.base import grouped
 from suite.base.errors import Failure, UsageError, error_in
@@ -23,7 +22,7 @@ from suite.present.pictures.plot import drawings_make
 from suite.present.show import cell_choose, cells_text, show_text
 from suite.present.table import table_document
 from suite.present.tables import document_text
-from suite.result.files import file_write, output_folder
+from suite.result.files import file_write, output_path
 from suite.scenario.scenario import HISTOGRAMS, LOOKS, PICTURES, Picture, TableLayout
 from suite.scenario.toml import choice_read
 
@@ -33,13 +32,6 @@ def matrix_asked(options: argparse.Namespace) -> tuple[Matrix, Arguments]:
     asked = arguments_sort(options.results, options.words, options.own)
     matrix = matrix_load(options.results, asked.own.get("margin"))
     return matrix_narrow(matrix, asked.words, options.own), asked
-
-
-def folder_asked(options: argparse.Namespace, name: str) -> Path:
-    """The folder of -o, else one of this name beside the result; it is made."""
-    folder = Path(options.output) if options.output else output_folder(options.results) / name
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 # ---- uncork table ----
@@ -121,7 +113,8 @@ def uncork_plot(options: argparse.Namespace) -> None:
         raise Failure("no picture of the scenario can be drawn from this result: "
                       "choose one, kind=bars")
     say(left_out_text(matrix, asked.words))
-    folder = folder_asked(options, "plots")
+    folder = output_path(options.output, options.results, "plots")
+    folder.mkdir(parents=True, exist_ok=True)
     for drawing in drawings:
         for path in drawing_write(drawing, folder):
             print(path)
@@ -175,7 +168,8 @@ def uncork_export(options: argparse.Namespace) -> None:
     histograms = histograms_find(matrix, [*matrix.cells.values()], options.of)
     say(left_out_text(matrix, asked.words))
     files = files_name(matrix, [matrix.cells[name] for name in histograms], options.of)
-    folder = folder_asked(options, "hgrm")
+    folder = output_path(options.output, options.results, "hgrm")
+    folder.mkdir(parents=True, exist_ok=True)
     for name, cell in files.items():
         file_write(folder / name, hgrm_text(histograms[cell.name], options.unit))
         print(folder / name)

@@ -181,18 +181,6 @@ def resume_command() -> str:
     return f"uncork {shlex.join(text for text in sys.argv[1:] if text != '--more')}"
 
 
-@contextlib.contextmanager
-def full_disk_explained() -> Iterator[None]:
-    """If no space is left for a file of the result, a note says how to resume."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            error.add_note("what is stored is kept; when there is space, to go on: "
-                           + resume_command())
-        raise
-
-
 def uncork_run(options: argparse.Namespace) -> None:
     if options.output == "-":
         raise UsageError("-o -: a result is a folder: give its name")
@@ -230,8 +218,7 @@ def uncork_run(options: argparse.Namespace) -> None:
         if plan.timer == TIMER:
             version_read()
         folder = given[0] if given else Path(options.output) if options.output else None
-        with full_disk_explained(), contextlib.closing(
-                journal_begin(options, folder, planned, targets)) as journal:
+        with journal_begin(options, folder, planned, targets) as journal:
             journal_run(targets, journal)
             answer_print(journal)
             outcome_check(journal)
@@ -239,23 +226,24 @@ def uncork_run(options: argparse.Namespace) -> None:
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> str:
     """A note if a target has a kernel that no session of a result had. hosts: of a new session."""
-    def kernels(machines: Mapping[str, Facts]) -> set[str]:
-        return {f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
-                for facts in machines.values() if "kernel" in facts}
-
     try:
-        before = kernels(files.machines_read(folder))
+        stored = files.machines_read(folder)
     except (OSError, Damaged):
         return ""
-    others = kernels(hosts) - before
+    before, now = ({f"{facts['kernel']} {facts.get(TARGET, '')}".strip()
+                    for facts in machines.values() if "kernel" in facts}
+                   for machines in (stored, hosts))
+    others = now - before
     return (f"another kernel: {', '.join(sorted(others))}, in sessions before "
             f"{', '.join(sorted(before))}; a table joins their rounds, -o DIR keeps them apart"
             if before and others else "")
 
 
+@contextlib.contextmanager
 def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Planned,
-                  targets: Targets) -> files.Journal:
-    """The result to write, with its first files; prints what runs where."""
+                  targets: Targets) -> Iterator[files.Journal]:
+    """The result to write, with its first files; prints what runs where. If no space is left for a
+    file of the result, a note says how to resume."""
     hosts, mine = hosts_collect(targets, planned.plan)
     programs = Programs(builds_read(targets.local, planned.plan), targets.identities(),
                         planned.vocabulary.document.get("homepage"), programs_used(
@@ -263,16 +251,18 @@ def journal_begin(options: argparse.Namespace, folder: Path | None, planned: Pla
                             if starts_from_here(cell.words)))
     start = Start(replace(planned.plan, programs=programs), {"": mine, **targets.boot_ids()},
                   options.more, intervals_are_wide, runs_stored)
-    journal = journal_open(start, folder, options.new)
-    changed = kernels_changed(journal.folder, hosts) if options.more else ""
     try:
-        seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
-        journal.begin(replace(scenario, run=scenario.run | seed), hosts)
-        header_say(planned, journal)
-        disturbed = disturbed_text(hosts[mine]["doctor"])
-        say(f"doctor: {disturbed}: see uncork doctor" if disturbed else "")
-        say(changed)
-    except BaseException:
-        journal.close()
+        with contextlib.closing(journal_open(start, folder, options.new)) as journal:
+            changed = kernels_changed(journal.folder, hosts) if options.more else ""
+            seed, scenario = {"seed": str(journal.plan.seed)}, planned.scenario
+            journal.begin(replace(scenario, run=scenario.run | seed), hosts)
+            header_say(planned, journal)
+            disturbed = disturbed_text(hosts[mine]["doctor"])
+            say(f"doctor: {disturbed}: see uncork doctor" if disturbed else "")
+            say(changed)
+            yield journal
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            error.add_note("what is stored is kept; when there is space, to go on: "
+                           + resume_command())
         raise
-    return journal

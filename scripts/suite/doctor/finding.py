@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What a check finds, as text and for JSON; the words of planned cells, which select the checks."""
 
-import functools
 import sys
 import textwrap
 import tomllib
@@ -15,6 +14,9 @@ from typing import Any
 from suite.base import grouped
 from suite.base.text import GAP, labelled_lines
 from suite.base.units import size_parse
+
+TEXTS: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
 class Status(StrEnum):
@@ -38,11 +40,6 @@ class Finding:
     remark: str = ""
 
 
-@functools.cache
-def texts_read() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
-
-
 def found(status: Status, texts: str, seen: str, *, when: bool = True, **values: object
           ) -> Finding:
     """A finding of this status when that is so, else `fine`. It has texts of texts.toml: those of a
@@ -50,7 +47,7 @@ def found(status: Status, texts: str, seen: str, *, when: bool = True, **values:
     if not when:
         return fine(seen)
     check, _, case = texts.partition(".")
-    of_check = texts_read()[check]
+    of_check = TEXTS[check]
     return Finding(status, seen, **{
         label: " ".join(text.split()).format(**values)
         for label, text in (of_check | of_check.get(case, {})).items() if isinstance(text, str)})

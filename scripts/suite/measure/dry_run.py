@@ -19,8 +19,12 @@ from suite.result.plan import Plan
 def estimate_text(plan: Plan, runs: Sequence[Run], times: int = 1) -> str:
     """The estimated time: `about 0:38`, with until= `at least 0:38`, and how much is not known."""
     seconds, unknown = runs_seconds(runs, plan.hosts is not None)
-    about = f"{'at least' if plan.until else 'about'} {clock_text(seconds * times)}"
-    return f"{about} and {unknown * times} runs of unknown time" if unknown else about
+    return time_text(seconds * times, unknown * times, "at least" if plan.until else "about")
+
+
+def time_text(seconds: float, unknown: int, about: str = "about") -> str:
+    text = f"{about} {clock_text(seconds)}"
+    return f"{text} and {unknown} runs of unknown time" if unknown else text
 
 
 def deciding_lines(plan: Plan, rounds: int) -> list[str]:
@@ -38,8 +42,7 @@ def deciding_lines(plan: Plan, rounds: int) -> list[str]:
 
 
 def plan_text(planned: Planned, targets: Targets) -> str:
-    """What `-n` prints: how much, how long, then every cell that can run as a command: cells of one
-    lab together, other targets last."""
+    """What `-n` prints: how much, how long, then every cell that can run as a command."""
     plan, client = planned.plan, targets.local
     runs, rounds = round_order(plan.runnable, 0, 1), plan.rounds + 1
     least = "at least " if plan.until else ""

@@ -16,7 +16,6 @@ from suite.base.errors import Failure, UsageError
 from suite.base.text import say
 from suite.measure.schedule import Run, round_order, seed_draw, session_schedule
 from suite.result import files
-from suite.result.files import Journal, plan_read, results_folder
 from suite.result.plan import Boots, Plan, Programs, boot_changed
 from suite.result.record import Outcomes, RunKey
 
@@ -107,17 +106,17 @@ def plan_continued(start: Start, folder: Path, plan: Plan) -> Plan:
     return plan.with_session(start.boots) if start.more else plan
 
 
-def journal_continue(start: Start, folder: Path) -> Journal:
+def journal_continue(start: Start, folder: Path) -> files.Journal:
     """Continues the result in a folder; UsageError as plan_continued()."""
     descriptor = files.records_lock(folder)
     try:
-        plan = plan_read(folder)
+        plan = files.plan_read(folder)
         if plan is None:
             raise Failure(f"{folder / files.PLAN} is gone")
         plan = plan_continued(start, folder, plan)
         done, whole = start.stored(folder)
         os.ftruncate(descriptor, whole)
-        return Journal(folder, plan, done, descriptor)
+        return files.Journal(folder, plan, done, descriptor)
     except BaseException:
         os.close(descriptor)
         raise
@@ -127,7 +126,7 @@ def folder_find(start: Start) -> Path | None:
     """The newest result that can be continued. A damaged one is skipped with a line."""
     for folder in files.results_newest():
         try:
-            plan = plan_read(folder)
+            plan = files.plan_read(folder)
             with contextlib.suppress(UsageError):  # it is finished, or of another plan
                 if plan and plan_continued(start, folder, plan):
                     return folder
@@ -143,23 +142,23 @@ def folder_name(results: Path, name: str) -> Path:
     return next(path for path in names if not path.exists())
 
 
-def journal_open(start: Start, folder: Path | None, new: bool) -> Journal:
+def journal_open(start: Start, folder: Path | None, new: bool) -> files.Journal:
     """The result to write: in folder, or one that can be continued, or a new one. new: no result is
     continued. UsageError where folder is a file, has another plan, or contradicts more or new;
     Failure where it is damaged or another run writes it."""
     if folder is None and not new:
         folder = folder_find(start)
         if folder is None and start.more:
-            raise UsageError(f"no finished result of this plan and build in {results_folder()} "
-                             "to add a session to")
+            raise UsageError("no finished result of this plan and build in "
+                             f"{files.results_folder()} to add a session to")
     if folder is not None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file: -o takes a folder")
-        if plan_read(folder) is not None:
+        if files.plan_read(folder) is not None:
             if new:
                 raise UsageError(f"{folder} has a result: --new begins another, "
                                  "choose another folder with -o")
             return journal_continue(start, folder)
     plan = start.plan if start.plan.seed is not None else replace(start.plan, seed=seed_draw())
-    return files.journal_create(folder or folder_name(results_folder(), plan.name),
+    return files.journal_create(folder or folder_name(files.results_folder(), plan.name),
                                 plan.with_session(start.boots))

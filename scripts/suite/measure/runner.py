@@ -92,8 +92,7 @@ def batch_run(targets: Targets, cells: Sequence[PlannedCell], timer: str = "clie
 
 
 def capture_file(run: Run, plan: Plan) -> str | None:
-    """The file of a run's packets in its result, named by the number of its cell in the plan; None
-    where none are stored, as on other machines."""
+    """The file of a run's packets, by the number of its cell in the plan; None: none are stored."""
     words = run.cell.words
     is_kept = (target_of(words).startswith(LOCAL) and words.get("capture") == "on"
                and run.round == CAPTURE_ROUND and run.label == LABEL)
@@ -115,13 +114,12 @@ def matrix_batches(journal: Journal, progress: MatrixProgress,
 
 def matrix_run(targets: Targets, journal: Journal, is_wide: Callable[[Path], bool]) -> None:
     """Runs what is left, and stores each record before it waits for the next."""
-    plan, number_of_round = journal.plan, None
+    plan = journal.plan
     with MatrixProgress(journal, sys.stderr) as progress:
         for batch in matrix_batches(journal, progress, is_wide):
             first = batch[0]
             target = target_of(first.cell.words)
-            if first.round != number_of_round:
-                number_of_round = first.round
+            if first.round != progress.round:
                 targets.round_begin()
             progress.begin(first)
             options = list[str]()

@@ -309,6 +309,7 @@ def members_write(archive: Path, folder: Path) -> None:
                 path.write_bytes(file.read())
 
 
-def output_folder(folder: Path) -> Path:
-    """The folder for files made from a result: its own; for a reference the working directory."""
-    return Path() if is_reference(folder) else folder
+def output_path(chosen: str | None, folder: Path, name: str) -> Path:
+    """The path of -o for what is made from a result; without -o, name in the folder of the result,
+    or of a reference in the working directory."""
+    return Path(chosen or (Path() if is_reference(folder) else folder) / name)
