@@ -6,6 +6,7 @@ leaves out the cells that match all of its words, as a scenario's `exclude` does
 set of words, overrides [fixed] and [sweep]; the shell must not contradict it.
 """
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -157,8 +158,20 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
     return [answers[number] for number in range(len(rows))]
 
 
-def unused_words_drop(rows: Sequence[dict[str, str]], checked: Sequence[Checked], words: Words,
-                      arms: Arms) -> tuple[Words, list[str]]:
+def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
+    """`: it needs lab=on`: each word with which a cell of this row would use key; may be empty."""
+    own, found = runner.words_for_client(row), list[str]()
+    for other, word in vocabulary.words.items():
+        for value in word.get("choices", ()):
+            with contextlib.suppress(UsageError):  # it contradicts another word of the row
+                (checked,) = client_check(client, [words_text(own | {other: value})])
+                found += [] if key in checked.unused else [f"{other}={value}"]
+    return f": it needs {' or '.join(found)}" if found else ""
+
+
+def unused_words_drop(client: Client, vocabulary: Vocabulary, rows: Sequence[dict[str, str]],
+                      checked: Sequence[Checked], words: Words, arms: Arms
+                      ) -> tuple[Words, list[str]]:
     """The words that some cell uses, and notes about those of the scenario that words of the shell
     make unused. UsageError for any other unused word. An arm may have unused parameters: the shell
     may have left out their program."""
@@ -172,8 +185,8 @@ def unused_words_drop(rows: Sequence[dict[str, str]], checked: Sequence[Checked]
         if not all(key in entry.unused for entry in checked):
             continue
         if not is_left(word, words):
-            raise UsageError(f"{word.where}{word.argument}: no cell uses {key} "
-                             "with these words (uncork list explains them)")
+            raise UsageError(f"{word.where}{word.argument}: no cell uses {key}"
+                             f"{needed_text(client, vocabulary, rows[0], key)}")
         notes.append(f"{used.pop(key).where}no cell uses {key} with these words: left out")
     return used, notes
 
@@ -247,7 +260,7 @@ def plan_make(targets: Targets, scenario: Scenario, path: Path | None, arguments
     arms = arms_expand(client, scenario, path, words)
     rows = rows_make(client, words, arms, excludes)
     checked = rows_check(targets, rows, path)
-    words, notes = unused_words_drop(rows, checked, words, arms)
+    words, notes = unused_words_drop(client, vocabulary, rows, checked, words, arms)
     cells = cells_merge(rows, checked)
     axes = tuple(key for key in values_of(words, "sweep")
                  if len({cell.given.get(key) for cell in cells}) > 1)
