@@ -122,8 +122,8 @@ def test_the_sentences_of_results_with_a_known_truth_are_true():
 
 def test_a_sentence_about_the_baseline_has_the_verdict_of_the_table():
     said = {Verdict.CHANGED: r"is ([12]\.\d\dx as fast|faster)",
-            Verdict.UNDECIDED: r"No difference found between w\d and w\d\. "
-                               r".*Keep what you have\.",
+            Verdict.UNDECIDED: r"No difference found between w\d and w\d; \d+ rounds "
+                               r"would (not )?tell\. .*Keep what you have\.",
             Verdict.UNKNOWN: "cannot tell",
             Verdict.WITHHELD: "is claimed: the two runs of the baselines differ"}
     seen = set()

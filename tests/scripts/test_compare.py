@@ -272,7 +272,7 @@ def test_across_the_number_of_cpus_only_force_or_the_axis_compares(capsys, folde
     sides = folders["old"], folders["new"]
     line = said(capsys, *sides, "axis=kernel")
     assert "cpu cpus_online 2 -> 4" in line and (
-        "(axis=kernel,cpu declares it); compare --force" in line)
+        "(axis=kernel,cpu declares it); --force compares nevertheless" in line)
     assert main(["compare", *map(str, sides), "axis=cpu"]) == 0
     assert "forced" not in capsys.readouterr().out
     assert main(["compare", *map(str, sides), "--force"]) == 0

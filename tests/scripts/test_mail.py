@@ -21,8 +21,8 @@ from suite.contrast.contrast import Unit, Verdict
 from suite.decide.comparison.model import Change, Comparison, Difference, Mean, Row, Side
 from suite.decide.summary import Figure
 from suite.observe.metrics import METRICS
-from suite.present.comparison.wording import mean_text
-from suite.present.mail.block import blocks_build, comparison_block, side_name
+from suite.present.comparison.wording import mean_text, side_text
+from suite.present.mail.block import blocks_build, comparison_block
 from suite.present.mail.foot import differences_text, mitigations_text, network_text
 from suite.present.mail.parse import blocks_read, deviations_find, side_words
 from suite.present.mail.rules import COLUMNS, RULES, lines_require
@@ -88,7 +88,7 @@ def test_two_builds_are_called_by_their_revisions(nodelay):
     matrix = replace(nodelay, result=replace(nodelay.result, plan=plan))
     sides = [Side(f"build={build}", matrix, {"build": build})
              for build in ("this", "../old")]
-    assert list(map(side_name, sides)) == ["0123abcd; build=this", "v1.0-3; build=../old"]
+    assert list(map(side_text, sides)) == ["0123abcd; build=this", "v1.0-3; build=../old"]
     block = comparison_block(replace(comparison_random(nodelay, 3), base=sides[0], new=sides[1]),
                              [["nodelay"]])
     posted, = blocks_read("\n".join(block_lines(block)))

@@ -41,16 +41,11 @@ HOW = {Unit.ROUND: "round by round",
        Unit.SESSION: "of session medians"}
 
 
-def has_factors(comparison: Comparison, metric: Metric) -> bool:
-    """Whether a change of the column is beyond a factor of 3: then all are printed as factors."""
-    return any(units.is_factor(*change.ratio.span) for change in comparison.changes(metric.name)
-               if change.ratio and change.verdict is not Verdict.WITHHELD)
-
-
 def change_items(change: Change | None, factors: bool, note: str) -> list[Item]:
     """A change with its mark, `+3.1%`, `+3.1%?`, `0.12x`, `~`, `mixed`; its interval, `exact` or
-    NOTHING; the MDE; the outliers, `1+0` for base and new. factors: has_factors(). note: the mark
-    of the footnote that says why a change is withheld."""
+    NOTHING; the MDE; the outliers, `1+0` for base and new. factors: all changes of the
+    column are printed as factors, because one is beyond 3x. note: the mark of the footnote that
+    says why a change is withheld."""
     if change is None:
         return [Item(wording.NOTHING)] * 2 + [Item("")] * 2
     texts = [wording.NOTHING] if change.ratio is None else units.change_texts(
@@ -67,7 +62,9 @@ def rows_items(comparison: Comparison, metric: Metric, scale: units.Scale, notes
                ) -> list[list[Item]]:
     """The items below HEADS, row by row; last those of the geometric mean, if there is one."""
     figures = [comparison.figures(row, metric) for row in comparison.rows]
-    factors, rows = has_factors(comparison, metric), []
+    rows: list[list[Item]] = []
+    factors = any(units.is_factor(*change.ratio.span) for change in comparison.changes(metric.name)
+                  if change.ratio and change.verdict is not Verdict.WITHHELD)
     unknown = ["" if any(of_side) else f"no run of {side.name} reports it"  # the other side does
                for side, of_side in zip(comparison.sides, zip(*figures, strict=True), strict=True)]
     for row, found in zip(comparison.rows, figures, strict=True):
@@ -213,11 +210,9 @@ def tables_build(comparison: Comparison, notes: Footnotes) -> list[Table]:
 
 def comparison_document(comparisons: Sequence[Comparison]) -> Document:
     notes = Footnotes()
-    heads = [sides_pairs(one) for one in comparisons]
-    heads[0] += measured_pairs(comparisons[0])
-    sections = [Section(head, tables_build(one, notes))
-                for head, one in zip(heads, comparisons, strict=True)]
-    return Document(title_of(comparisons[0]), sections, comparison_foot(comparisons, notes),
+    sections = [Section(sides_pairs(one), tables_build(one, notes)) for one in comparisons]
+    foot = [*comparison_legend(comparisons), *comparison_notes(comparisons, notes)]
+    return Document(title_of(comparisons[0]), sections, foot, end=measured_pairs(comparisons[0]),
                     records=lambda: comparison_frame(comparisons),
                     data=lambda: comparisons_json(comparisons))
 
@@ -250,7 +245,3 @@ def comparison_notes(comparisons: Sequence[Comparison], notes: Footnotes) -> lis
     remarks = [note for one in comparisons for note in one.notes]
     return [*notes.lines(),
             *(("note", note) for found in (hopeless, remarks) for note in dict.fromkeys(found))]
-
-
-def comparison_foot(comparisons: Sequence[Comparison], notes: Footnotes) -> list[Pair]:
-    return [*comparison_legend(comparisons), *comparison_notes(comparisons, notes)]

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from suite.base.runner_words import BUILD, build_of
 from suite.base.text import listed_text
 from suite.base.units import counted_text, noise_text
 from suite.base.words import words_text
@@ -23,9 +24,11 @@ def metric_title(metric: Metric, unit: str) -> str:
 
 
 def side_text(side: Side) -> str:
-    """The name of a side, without its words, and the words that select its cells."""
-    words = words_text(side.words)
-    name = " ".join(part for part in side.name.split() if part not in words.split())
+    """The name of a side without its words, of a build its revision, and the words of its cells."""
+    words, builds = words_text(side.words), side.matrix.result.plan.programs.builds
+    build = builds.get(build_of(side.words)) if BUILD in side.words else None
+    name = " ".join(part for part in (build and build.revision or side.name).split()
+                    if part not in words.split())
     return "; ".join(filter(None, (name, words)))
 
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from suite.base.client import claim_names, scenario_names, scenario_path
 from suite.base.errors import UsageError
-from suite.base.runner_words import BUILD, build_of
 from suite.base.text import say
 from suite.base.units import scale_choose
 from suite.base.words import words_split, words_text
 from suite.decide.comparison.build import compare_pair, geomeans_every
 from suite.decide.comparison.differences import refusals_check
-from suite.decide.comparison.model import Comparison, Side
+from suite.decide.comparison.model import Comparison
 from suite.decide.comparison.sides import metrics_choose, sides_chosen, words_join
 from suite.decide.replays import metrics_claimed
 from suite.decide.summary import Summary, summary_build
@@ -66,20 +65,14 @@ def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], me
                      wording.floor_text(metric, floor)])))
 
 
-def side_name(side: Side) -> str:
-    """The name of a side in a block; a build has its revision."""
-    build = side.matrix.result.plan.programs.builds.get(build_of(side.words))
-    revision = build.revision if build and BUILD in side.words else ""
-    return wording.side_text(replace(side, name=revision or side.name)) or EVERYTHING
-
-
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],
                      declared: Sequence[str] = ()) -> Document:
     """The block of two sides; UsageError without a change to show. declared: the axis."""
     cells = [cell for _, _, cell in comparison.cells()]
     in_sides = comparison.base.words.keys() & comparison.new.words.keys()  # stand in base and new
     words = words_common(cells, [*comparison.axes, *in_sides])
-    heads = [("base", side_name(comparison.base)), ("new", side_name(comparison.new))]
+    heads = [(label, wording.side_text(side) or EVERYTHING)
+             for label, side in zip(("base", "new"), comparison.sides, strict=True)]
     if not any(row.changes for row in comparison.rows):
         reason = next((f" ({cell.reasons[0]})" for cell in cells if cell.reasons), "")
         raise UsageError(f"{' and '.join(text for _, text in heads)} have no "

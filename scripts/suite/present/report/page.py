@@ -16,7 +16,6 @@ from suite.observe.results import Result
 from suite.observe.selection import Layout
 from suite.present.answers import deciding_pairs
 from suite.present.claims import OUTCOMES, outcome_texts
-from suite.present.columns import Footnotes
 from suite.present.comparison import document
 from suite.present.heading import machine_text
 from suite.present.mail.command import command_lines, word_quoted
@@ -24,7 +23,7 @@ from suite.present.report.drawings import RenderedDrawing, checkbox_rules, figur
 from suite.present.table import answers_and_opposed, answers_of, result_document
 from suite.present.tables import html
 from suite.present.tables.html import element
-from suite.present.tables.model import Document, Group, Section, Table, text_columns
+from suite.present.tables.model import Group, Table, text_columns
 from suite.result.machine import Machine, findings_last
 from suite.result.plan import folders_of
 
@@ -60,16 +59,6 @@ def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:
     facts = "what differs between them, and all other facts" if len(machines) > 1 else "all facts"
     return [*html.pairs_list(texts),
             html.details(facts, facts_table(machines), open_=len(machines) > 1)]
-
-
-def changes_elements(comparisons: Sequence[Comparison]) -> list[ET.Element]:
-    """For each comparison a table of every metric; then the meaning of the marks."""
-    notes = Footnotes()
-    sections = [Section(document.differences_pairs(one) if one.within else (),
-                        document.tables_build(one, notes),
-                        f"{one.new.name} against {one.base.name}") for one in comparisons]
-    foot = document.comparison_foot(comparisons, notes)
-    return html.document_elements(Document("", sections, foot))
 
 
 def commands_elements(measuring: Sequence[Sequence[str]], reading: Iterable[str],
@@ -117,7 +106,8 @@ def result_page(summary: Summary, layout: Layout, verdicts: Sequence[ClaimVerdic
         ("claims", "Claims", html.pairs_list(
             (OUTCOMES[one.outcome], "; ".join([one.says, one.claim.that, *outcome_texts(one)]))
             for one in verdicts)),
-        ("changes", "Changes", [*map(figure_element, changes), *changes_elements(comparisons)]),
+        ("changes", "Changes", [*map(figure_element, changes), *html.document_elements(
+            document.comparison_document(comparisons))] if comparisons else ()),
         ("table", "Table", html.document_elements(result_document(summary, layout))),
         ("pictures", "Pictures", [*map(figure_element, pictures)]),
         ("notes", "Notes", html.pairs_list(("", note) for note in notes)),
@@ -135,8 +125,8 @@ def pair_page(comparison: Comparison, measuring: Sequence[Sequence[str]],
     base, new = comparison.base.matrix.result, comparison.new.matrix.result
     machines = [machine for side in (base, new) for machine in side.machines.values()]
     sections: list[PageSection] = [
-        ("sides", "Sides", html.pairs_list(document.sides_pairs(comparison))),
-        ("changes", "Changes", [*map(figure_element, changes), *changes_elements([comparison])]),
+        ("changes", "Changes", [*html.document_elements(document.comparison_document([comparison])),
+                                *map(figure_element, changes)]),
         ("machine", "Machine", machines_elements(machines)),
         ("commands", "Commands", commands_elements(measuring, READING_TWO, base, new)),
     ]
