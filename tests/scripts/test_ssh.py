@@ -28,7 +28,7 @@ from suite.measure.runner import batch_run
 from suite.places.remote import pairs, ssh
 from suite.places.remote.hosts import HERE, checksum, definitions_name
 from suite.places.remote.pairs import Part, part_parse
-from suite.places.remote.shell import SCRIPT, Greeting, Job, exec_line, greeting_find, word_quote
+from suite.places.remote.shell import SCRIPT, Greeting, Job, exec_line, greeting_find
 from suite.places.remote.ssh import Ssh
 from suite.places.targets import Targets
 from suite.result.plan import PlannedCell
@@ -127,7 +127,7 @@ def test_every_shell_understands_what_it_is_told(shell: str):
 @pytest.mark.parametrize("word", ["it's", "a\\b", "!!", "two\nlines", "tab\there"])
 def test_what_not_every_shell_understands_is_refused(word: str):
     with pytest.raises(Failure, match="cannot be passed to the shell of another machine"):
-        word_quote(word)
+        exec_line([word])
 
 
 def test_both_ends_are_on_one_machine_and_the_words_go_by_standard_input(

@@ -112,9 +112,7 @@ def share_options(root: Path, release: str, where: str) -> tuple[str, ...]:
     texts = [(root / name).read_text(errors="replace") for name in names if (root / name).exists()]
     has = {name: re.search(rf"^{option}=[ym]|/{name}\.ko", "\n".join(texts), re.MULTILINE)
            for name, option in SHARES.items()}
-    if has["virtiofs"] and (
-        shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()
-    ):
+    if has["virtiofs"] and (shutil.which("virtiofsd") or Path("/usr/libexec/virtiofsd").exists()):
         return ()
     if has["9p"] or not texts:
         return ("--force-9p",)

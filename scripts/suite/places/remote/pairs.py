@@ -186,14 +186,6 @@ class RemoteTarget(Target):
         path = f"{self.pairs.programs(self.host(end), folder)}/{definitions_name()}"
         return ("--subjects", path) if self.pairs.needs_definitions else ()
 
-    def job(self, end: str, folder: Path, arguments: Sequence[str], given: str = "",
-            limit_s: float = 0.0) -> Job:
-        """A job that runs an end. given and limit_s: of a client."""
-        function, limit = ("client", [f"{limit_s:.0f}"]) if end == CLIENT else ("server", [])
-        return Job(function, (
-            self.pairs.run_name(self.host(end)), process_name(end, folder), *limit,
-            self.program(end, folder), *arguments), (self.pairs.key_path,), given)
-
     def addresses(self, folder: Path, ends: Iterable[str]) -> dict[str, str]:
         """The words with the addresses of these ends, whose servers run."""
         return {ADDRESS_WORDS[end]: self.pairs.servers[self.host(end), process_name(end, folder)]
@@ -245,18 +237,20 @@ class Pairs(Hosts):
         reasons = self.prepare(dict.fromkeys(
             host for pair, ends in pairs.items() for host in pair.hosts(ends)), folder)
         for end in (SERVER, PROXY):
+            process = process_name(end, folder)
             new = {pair.host(end): pair for pair, ends in pairs.items() if end in ends
-                   and (pair.host(end), process_name(end, folder)) not in self.servers
+                   and (pair.host(end), process) not in self.servers
                    and not pair.reason(ends, reasons)}
-            started = self.step({host: pair.job(end, folder, [
+            started = self.step({host: Job("server", (
+                self.run_name(host), process, pair.program(end, folder),
                 "--listen", endpoint(pair.address(end), 0), *KEYED, "--idle", f"{IDLE_S}s",
-                *pair.server_options(end), *pair.subject_options(end, folder)])
+                *pair.server_options(end), *pair.subject_options(end, folder)), (self.key_path,))
                 for host, pair in new.items()}, START_LIMIT_S)
             for host, outcome in started.items():
                 ready = [line["ready"] for line in map(line_read, outcome.lines())
                          if line and "ready" in line]
                 if ready:
-                    self.servers[host, process_name(end, folder)] = endpoint(
+                    self.servers[host, process] = endpoint(
                         new[host].address(end), ready[0]["port"])
                 else:
                     reasons[host] = outcome.reason(f"no server on {host}")
@@ -268,21 +262,22 @@ class Pairs(Hosts):
             self.step({host: Job("stop", (self.run_name(host),)) for host, _ in self.servers})
             self.servers.clear()
 
-    def clients_run(self, pairs: PairEnds, folder: Path,
-                    question: Callable[[RemoteTarget], tuple[Sequence[str], str, float]]
+    def clients_run(self, pairs: PairEnds, folder: Path, limit_s: float,
+                    question: Callable[[RemoteTarget], tuple[Sequence[str], str]]
                     ) -> dict[RemoteTarget, Outcome]:
-        """Starts what is missing of these ends, then all clients. question: the arguments of a
-        client, its standard input, and its limit in seconds."""
-        reasons = self.serve(pairs, folder)
-        asked = {pair: question(pair) for pair, ends in pairs.items()
-                 if not pair.reason(ends, reasons)}
-        outcomes = self.step({
-            pair.host(CLIENT): pair.job(
-                CLIENT, folder, [*(KEYED if pairs[pair] else ()), *arguments], given, limit_s)
-            for pair, (arguments, given, limit_s) in asked.items()},
-            END_MARGIN_S + max((limit_s for *_, limit_s in asked.values()), default=0.0))
-        return {pair: replace(outcomes[pair.host(CLIENT)], limit_s=asked[pair][2])
-                if pair in asked else Outcome(why=pair.reason(ends, reasons))
+        """Starts what is missing of these ends, then all clients, each for limit_s at most.
+        question: the arguments of a client, and its standard input."""
+        reasons, jobs = self.serve(pairs, folder), dict[str, Job]()
+        for pair, ends in pairs.items():
+            if not pair.reason(ends, reasons):
+                host, (arguments, given) = pair.host(CLIENT), question(pair)
+                jobs[host] = Job("client", (
+                    self.run_name(host), process_name(CLIENT, folder), f"{limit_s:.0f}",
+                    pair.program(CLIENT, folder), *(KEYED if ends else ()), *arguments),
+                    (self.key_path,), given)
+        outcomes = self.step(jobs, limit_s + END_MARGIN_S)
+        return {pair: replace(outcomes[pair.host(CLIENT)], limit_s=limit_s)
+                if pair.host(CLIENT) in outcomes else Outcome(why=pair.reason(ends, reasons))
                 for pair, ends in pairs.items()}
 
     def ask(self, pair: RemoteTarget, folder: Path, arguments: Sequence[str], given: str,
@@ -295,9 +290,8 @@ class Pairs(Hosts):
             for why in self.prepare([host for other in pairs for host in other.hosts()],
                                     folder).values():
                 raise Failure(f"{self.where}: {why}")
-            self.answers[key] = self.clients_run(pairs, folder, lambda other: (
-                [*arguments, *word_list(other.addresses(folder, pairs[other]))],
-                given, ASK_LIMIT_S))
+            self.answers[key] = self.clients_run(pairs, folder, ASK_LIMIT_S, lambda other: (
+                [*arguments, *word_list(other.addresses(folder, pairs[other]))], given))
             self.servers_end()
         outcome = self.answers[key][pair]
         if outcome.why:
@@ -325,15 +319,14 @@ class Pairs(Hosts):
                  for pair, batch in batches.items()}
         folder = next(iter(batches)).client(cells[0].words).folder
 
-        def question(pair: RemoteTarget) -> tuple[Sequence[str], str, float]:
+        def question(pair: RemoteTarget) -> tuple[Sequence[str], str]:
             lines = [runner_words.line_for_client(
                 cell.given, pair.addresses(folder, pair.ends_to_start(cell.words))) + "\n"
                 for cell in batches[pair]]
-            return ([*pair.subject_options(CLIENT, folder), "--batch", "-"], "".join(lines),
-                    BATCH_START_S + runs_limit(batches[pair]))
+            return [*pair.subject_options(CLIENT, folder), "--batch", "-"], "".join(lines)
 
-        records = []
-        for pair, outcome in self.clients_run(pairs, folder, question).items():
+        records, limit_s = [], BATCH_START_S + max(map(runs_limit, batches.values()))
+        for pair, outcome in self.clients_run(pairs, folder, limit_s, question).items():
             records += [(pair, numbers[pair][index], record)
                         for index, record in batch_records(outcome, batches[pair])]
         lost = self.lost_find([host for pair, _, record in records if record["status"] == "failed"

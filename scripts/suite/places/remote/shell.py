@@ -25,17 +25,13 @@ KEY_FILE = "/dev/fd/3"  # where a program reads its key
 OVERDUE_STATUS = 124  # of a client whose time was over, as from timeout(1)
 
 
-def word_quote(word: str) -> str:
-    """A quoted argument for any shell; Failure for one that some shell would misread."""
-    found = UNQUOTABLE.search(word)
-    if found:
-        raise Failure(
-            f"{word!r} cannot be passed to the shell of another machine: {found[0]!r} is in it")
-    return f"'{word}'"
-
-
 def exec_line(argv: Sequence[str]) -> str:
-    return " ".join(["exec", *map(word_quote, argv)])
+    """A command for any shell; Failure for an argument that some shell would misread."""
+    for word in argv:
+        if found := UNQUOTABLE.search(word):
+            raise Failure(
+                f"{word!r} cannot be passed to the shell of another machine: {found[0]!r} is in it")
+    return " ".join(["exec", *(f"'{word}'" for word in argv)])
 
 
 def endpoint(address: str, port: int) -> str:
