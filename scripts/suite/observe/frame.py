@@ -276,7 +276,7 @@ class Matrix:
 def splits_unknown(runs: Runs) -> dict[tuple[str, ...], set[str]]:
     """By SPLITS, the cells in whose median run their sum is below SPLIT_MIN_S. A kernel without
     CONFIG_VIRT_CPU_ACCOUNTING_GEN knows the sum and samples the parts by ticks."""
-    good, found = runs.frame[runs.gives_value], {}
+    good, found = runs.frame[runs.gives_value], dict[tuple[str, ...], set[str]]()
     for parts in SPLITS:
         spent = good[list(parts)].sum(axis=1, skipna=False).groupby(good["cell"]).median()
         found[parts] = set(spent.index[spent < SPLIT_MIN_S])
