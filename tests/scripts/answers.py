@@ -85,7 +85,7 @@ def runs_of(*records: dict[str, Any]) -> Runs:
 def remarks(*records: dict[str, Any]) -> tuple[str, ...]:
     """The notes on these good runs of a cell."""
     runs = runs_of(*records)
-    return remarks_of(runs.frame, runs.traits_counts())
+    return remarks_of(runs.frame, runs.traits_counts(runs.frame.index.to_numpy()))
 
 
 def judged_as(verdict: Verdict, ratio: stats.Estimate | None = None,

@@ -4,10 +4,8 @@
 Its ratio is that of the two figures that are printed, and its status says what the ratio is good
 for. Tables, gates, answers and claims ask it for an estimate at the confidence of their family.
 
-The unit of independent values (Unit) is a round if both sides ran in the same rounds, a boot if
-kernels were booted for each round, a session if the sides are two results. Rounds of a few sessions
-have an interval that also contains what the sessions differ by; SESSIONS_ALONE or more are the
-units themselves (docs/methodology.md).
+Rounds of a few sessions have an interval that also contains what the sessions differ by;
+SESSIONS_ALONE or more are the units themselves (docs/methodology.md).
 """
 
 import math
@@ -35,7 +33,7 @@ class Unit(Enum):
 
     ROUND = "round"      # both sides ran in each round: their values of a round are a pair
     BOOT = "boot"        # kernels of one result, booted for each round: values have no pair
-    SESSION = "session"  # a value is the median of the session's rounds
+    SESSION = "session"  # the sides are two results: a value is the median of a session's rounds
 
 
 class Status(Enum):
@@ -254,7 +252,7 @@ def same_differ(matrix: Matrix, metric: str) -> bool:
     """Whether A and A' of the baselines differ more than chance allows. Then something else than
     the words of the cells changes figures, and nothing is claimed from this metric."""
     ps = [one.p for one in same_contrasts(matrix, metric).values() if one.p is not None]
-    return METRICS[metric].timed and any(p <= SAME_ALPHA for p in stats.benjamini_hochberg(ps))
+    return METRICS[metric].timed and min(stats.benjamini_hochberg(ps), default=1) <= SAME_ALPHA
 
 
 def same_reach(matrix: Matrix, cell: Cell, metric: str) -> float | None:

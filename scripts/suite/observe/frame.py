@@ -317,12 +317,11 @@ def matrix_build(result: Result) -> Matrix:
 
 def matrix_load(folder: Path, margin: str | None = None) -> Matrix:
     """The matrix of a result. margin: as typed, `2%`; UsageError for anything else."""
-    if margin is None:
-        return matrix_build(result_load(folder))
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", margin)
-    if match is None or not float(match[1]):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)%", margin or "")
+    share = float(match[1]) / 100 if match else None
+    if margin is not None and not share:
         raise UsageError(f'"margin={margin}": the least change that matters, such as margin=2%')
-    return replace(matrix_build(result_load(folder)), margin=float(match[1]) / 100)
+    return replace(matrix_build(result_load(folder)), margin=share)
 
 
 def rounds_common(cells: Iterable[Cell]) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Loads records.jsonl as columns, by parsing it or from the user's cache; and reads single records.
+"""Loads records.jsonl as columns, by parsing it or from the user's cache.
 
 The columns of a large file are cached. They are used only if the file still begins with the same
 bytes, by a new digest of these, if the source of this program, which has the formulas, is the same,
@@ -14,7 +14,6 @@ import os
 import pickle
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -22,9 +21,8 @@ from pathlib import Path
 from suite.base import cache_place
 from suite.base.errors import Failure
 from suite.observe.runs import Runs, RunsBuilder
-from suite.result.checks import Damaged
-from suite.result.files import LINE_BYTES_MAX, RECORDS, record_parse
-from suite.result.record import Outcomes, Record
+from suite.result.files import LINE_BYTES_MAX, RECORDS
+from suite.result.record import Outcomes
 
 # fewer new bytes (some 50 records) are parsed as fast as a cached file is read
 CACHE_FROM_BYTES = 256 << 10
@@ -142,17 +140,3 @@ def stored_runs(folder: Path) -> tuple[Outcomes, int]:
     rows = runs.frame[["session", "round", "cell", "label", "status", "reason"]]
     return {(session, number, cell, label): (status, reason) for session, number, cell, label,
             status, reason in rows.itertuples(index=False, name=None)}, builder.done_bytes
-
-
-def records_read(path: Path, runs: Runs, rows: Iterable[int]) -> Iterator[Record]:
-    """The whole records of these rows, one at a time; Failure if the file changed meanwhile."""
-    with open(path, "rb") as file:
-        places = runs.frame.loc[list(rows), ["offset", "size_bytes", "cell", "label", "round"]]
-        for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
-            file.seek(offset)
-            with contextlib.suppress(Damaged):
-                record = Record(record_parse(file.read(size_bytes)))
-                if [record.cell, record.label, record.round] == planned:
-                    yield record
-                    continue
-            raise Failure(f"{path}: changed while it was read: run the command again")

@@ -24,7 +24,7 @@ def hosts_by_end(result: Result, cells: Mapping[str, str],
     another boot of its target, which may boot for each batch; without any it has none."""
     runs, found = result.runs, dict[str, dict[str, Machine]]()
     rows_of = runs.good_rows if counted else runs.rows_of
-    boots = {machine.target: machine.facts for machine in [*result.machines.values()][::-1]}
+    boots = {machine.target: machine.facts for machine in reversed([*result.machines.values()])}
     for cell, target in cells.items():
         for end in (end for one in runs.traits_counts(rows_of(cell)) for end in one.ends):
             if end.host:

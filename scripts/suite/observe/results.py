@@ -3,13 +3,14 @@
 out with a note, and the rest is shown: no figure of a cell with a damaged line is used. A folder
 without a plan or a scenario is no result."""
 
+import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from suite.base.errors import Failure, UsageError
 from suite.base.units import counted_text
-from suite.observe.load import records_read, runs_load
+from suite.observe.load import runs_load
 from suite.observe.runs import Runs
 from suite.result import files
 from suite.result.checks import Damaged
@@ -48,7 +49,18 @@ class Result:
         return f"records.jsonl is damaged: {', and '.join(follows)}" if follows else ""
 
     def records(self, rows: Iterable[int]) -> Iterator[Record]:
-        return records_read(self.folder / files.RECORDS, self.runs, rows)
+        """The whole records of these rows, one at a time; Failure if the file changed meanwhile."""
+        path = self.folder / files.RECORDS
+        places = self.runs.frame.loc[list(rows), ["offset", "size_bytes", "cell", "label", "round"]]
+        with open(path, "rb") as file:
+            for offset, size_bytes, *planned in places.itertuples(index=False, name=None):
+                file.seek(offset)
+                with contextlib.suppress(Damaged):
+                    record = Record(files.record_parse(file.read(size_bytes)))
+                    if [record.cell, record.label, record.round] == planned:
+                        yield record
+                        continue
+                raise Failure(f"{path}: changed while it was read: run the command again")
 
 
 def machines_known(folder: Path, notes: list[str]) -> dict[str, Machine]:

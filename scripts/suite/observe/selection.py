@@ -133,11 +133,6 @@ def metrics_for_replies(matrix: Matrix, names: tuple[str, ...]) -> tuple[str, ..
         (name, reply) if both or reply not in METRICS else (reply,)) if one in METRICS))
 
 
-# For a foreign server: what the client sees of it, and the CPU of a subject.
-FOREIGN_METRICS = ("latency_p50", "segments_per_reply", "records_per_reply", "reads_per_reply",
-              "server_cpu_per_message")
-
-
 def metrics_of_workload(matrix: Matrix) -> tuple[str, ...]:
     """The usual metrics for the workload of the cells: the first case that fits."""
     cells = list(matrix.whole.cells.values())
@@ -160,7 +155,9 @@ def metrics_of_workload(matrix: Matrix) -> tuple[str, ...]:
             "latency_p50", "latency_p99", "handover_p50", "handover_p99", "cpu_per_message")),
         (any(subject_of(words) or ("peer" in words and words.get("protocol", "raw") != "raw")
              for words in (cell.words for cell in cells)), (
-            "messages_per_second" if several else "time_per_message", *FOREIGN_METRICS)),
+            "messages_per_second" if several else "time_per_message", "latency_p50",
+            "segments_per_reply", "records_per_reply", "reads_per_reply",
+            "server_cpu_per_message")),  # what the client sees, and the CPU of a subject
         (several, (
             "messages_per_second", "latency_p99", "segments_per_message", "records_per_message",
             "sends_per_message", "cpu_per_message")),

@@ -17,7 +17,6 @@ from statistics import NormalDist
 
 import numpy as np
 
-from suite.stats.estimate import Interval
 from suite.stats.nulls import ALPHA, mann_whitney_null, rounds_deciding, signed_rank_null
 from suite.stats.ratio import Ratio, widening_by, widening_of
 from suite.stats.shift import ROUNDING
@@ -67,11 +66,6 @@ def width_factor(n: int, m: int | None, alpha: float = ALPHA, independent: bool 
     return float(np.quantile(-low[:half] / ((high - low)[half:] / 2), POWER))
 
 
-def half_width(interval: Interval) -> float:
-    """In logarithms."""
-    return math.log(interval.high / interval.low) / 2
-
-
 def smallest_detectable(ratio: Ratio, alpha: float = ALPHA) -> float | None:
     """The minimum detectable effect at confidence 1 - alpha, as a fraction of the base; None if
     there are too few values for an interval."""
@@ -79,7 +73,8 @@ def smallest_detectable(ratio: Ratio, alpha: float = ALPHA) -> float | None:
     if interval is None:
         return None
     sides = len(ratio.shifts.first), None if ratio.shifts.paired else len(ratio.shifts.second)
-    return math.expm1(half_width(interval) * width_factor(*sides, alpha, ratio.widening == 1))
+    half = math.log(interval.high / interval.low) / 2
+    return math.expm1(half * width_factor(*sides, alpha, ratio.widening == 1))
 
 
 def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float:
@@ -92,7 +87,8 @@ def rounds_to_find(ratio: Ratio, rows: int, shift: float | None = None) -> float
         return math.inf
     normal = quantile_of(1 - ALPHA / 2)
     longer = (quantile_of(1 - ALPHA / rows / 2) + quantile_of(POWER)) / normal
-    needed = max(math.ceil(ratio.pairs * (half_width(interval) * longer / shift) ** 2),
+    half = math.log(interval.high / interval.low) / 2
+    needed = max(math.ceil(ratio.pairs * (half * longer / shift) ** 2),
                  rounds_deciding(rows, ratio.shifts.paired))
     return needed if needed <= ROUNDS_ADVISED else math.inf
 

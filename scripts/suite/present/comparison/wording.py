@@ -114,6 +114,6 @@ def rounds_text(comparison: Comparison, metric: Metric) -> str:
     return ", ".join(filter(None, [
         *parts, f"{test} CI" if known else "no CI",
         f"{max(sessions)} sessions" if sessions else "",
-        f"as {min(independent):.0f} independent" if independent else "",
+        f"as {max(1, min(independent)):.0f} independent" if independent else "",
         f"FCR over {tested} rows" if tested > 1 else "",
         floor_text(metric, comparison.same_widest(metric.name), comparison.unit)]))
