@@ -82,9 +82,7 @@ def gates_table(gates: Gates, comparisons: Sequence[Comparison]) -> Table:
                f"{comparisons[0].unit.value}s": list(map(rounds_item, rows))}
     shown = text_columns({head: items for head, items in columns.items() if any(items)})
     verdicts = text_columns({"verdict": (row.verdict for row in rows)}, left=True)
-    breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
-    return Table(text_columns(keys, left=True), (Group("", (*shown, *verdicts)),),
-                 breaks=tuple(breaks))
+    return Table(text_columns(keys, left=True), (Group("", (*shown, *verdicts)),))
 
 
 def row_text(row: GateRow) -> str:
