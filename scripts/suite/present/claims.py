@@ -262,8 +262,9 @@ def claim_table(name: str, systems: Systems, frame: pd.DataFrame) -> Table:
     table = rows_table(frame[frame["claim"] == name], {"says": "claim", "published": "claimed"},
                        ("measured", "verdict"))
     return replace(table, title=f"{name}: {title_text(claim['origin'])}",
-                   below=". ".join(f"{label}: {text}" for label, text in texts if text),
-                   remark=disputes_text(claim, frame))
+                   below=tuple(filter(None, (
+                       ". ".join(f"{label}: {text}" for label, text in texts if text),
+                       disputes_text(claim, frame)))))
 
 
 def reasons_pairs(name: str, frame: pd.DataFrame) -> list[Pair]:

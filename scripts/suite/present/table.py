@@ -63,9 +63,7 @@ def result_table(summary: Summary, layout: Layout, notes: columns.Footnotes) -> 
                   summary, [next((cell for cell in row if cell in having), None)
                             for _, row in rows], metric,
                   " ".join(columns.axis_names(summary, across).values()), notes)]
-    outer = [list(words.values())[:-1] for words, _ in rows]
-    return Table(keys, tuple(groups), breaks=tuple(
-        row for row in range(1, len(rows)) if outer[row] != outer[row - 1]))
+    return Table(keys, tuple(groups))
 
 
 def axes_unasked(summary: Summary) -> dict[str, float]:

@@ -108,15 +108,11 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
                               if column.head in HEADS_ALWAYS or not column.is_empty))
               for part in (columns[:4], columns[4:6], columns[6:])]
     named = [row.axes for row in comparison.rows]
-    places = [tuple(axes.values())[:-1] for axes in named]
-    breaks = [index for index in range(1, len(places)) if places[index] != places[index - 1]]
     summed = metric.name in comparison.geomeans
-    if summed and breaks:
-        breaks.append(len(places))
+    below = wording.rounds_text(comparison, metric), wording.mean_text(comparison, metric)
     return Table(key_columns(comparison.axes, named, wording.MEAN if summed else ""),
                  tuple(group for group in groups if group.columns),
-                 wording.metric_title(metric, scale.unit), tuple(breaks), int(summed),
-                 wording.rounds_text(comparison, metric), wording.mean_text(comparison, metric))
+                 wording.metric_title(metric, scale.unit), int(summed), tuple(filter(None, below)))
 
 
 def side_line(comparison: Comparison, side: Side) -> str:

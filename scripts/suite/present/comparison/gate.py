@@ -77,9 +77,8 @@ def gates_table(gates: Gates, comparison: Comparison) -> Table:
                f"{comparison.unit.value}s": list(map(rounds_item, rows))}
     shown = text_columns({head: items for head, items in columns.items() if any(items)})
     verdicts = text_columns({"verdict": (row.verdict for row in rows)}, left=True)
-    breaks = [index for index in range(1, len(rows)) if rows[index].gate != rows[index - 1].gate]
     return Table(document.key_columns(["gate", *comparison.axes], names),
-                 (Group("", (*shown, *verdicts)),), breaks=tuple(breaks))
+                 (Group("", (*shown, *verdicts)),))
 
 
 def row_text(row: GateRow) -> str:

@@ -60,9 +60,9 @@ def cells_table(summary: Summary, axes: Sequence[str], cells: Sequence[Cell], me
     return Table(document.key_columns(axes, [cell.axes for cell in cells]),
                  (Group("", (medians,) if widths.is_empty else (medians, widths)),),
                  wording.metric_title(metric, scale.unit),
-                 below=", ".join(filter(None, [
+                 below=(", ".join(filter(None, [
                      f"n={rounds} round{'s' if rounds != '1' else ''}", "medians",
-                     wording.floor_text(metric, floor)])))
+                     wording.floor_text(metric, floor)])),))
 
 
 def comparison_block(comparison: Comparison, commands: Sequence[Sequence[str]],

@@ -42,11 +42,12 @@ def facts_table(machines: Iterable[Machine]) -> ET.Element:
     frame = pd.DataFrame(flat).T.fillna("")
     differing = frame.nunique(axis=1) > 1
     frame = frame.loc[differing.sort_values(ascending=False, kind="stable").index]
-    names, *facts = text_columns({"fact": frame.index} | {
+    differs, names, *facts = text_columns({
+        "differs": differing[frame.index].map({True: "yes", False: ""}), "fact": frame.index} | {
         f"machine {number}": frame.iloc[:, number - 1] for number in range(1, len(flat) + 1)},
         left=True)
-    return html.table_element(Table((names,), (Group("", tuple(facts)),),
-                                    breaks=(int(differing.sum()),)))
+    keys = (names,) if differs.is_empty else (differs, names)
+    return html.table_element(Table(keys, (Group("", tuple(facts)),)))
 
 
 def machines_elements(boots: Iterable[Machine]) -> list[ET.Element]:

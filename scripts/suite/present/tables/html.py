@@ -76,8 +76,7 @@ def section_elements(section: Section) -> list[ET.Element]:
     for table in section.tables:
         made += [element("p", table.title)] if table.title else []
         made += [table_element(table)] if table.columns else []
-        made += [element("p", text, class_="remark")
-                 for text in (table.below, table.remark) if text]
+        made += [element("p", text, class_="remark") for text in table.below]
     return made
 
 

@@ -72,11 +72,10 @@ def rows_cut(table: Table) -> list[Table]:
     labelled = replace(first, items=first.items[:end] + key.items[end:])  # the label of the sums
     whole = replace(table, keys=(labelled, *others[1:]))
     places = grouped((item.text, row) for row, item in enumerate(key.items[:end]))
+    list(places.values())[-1].extend(range(end, table.rows))  # the sums
     *parts, last = [replace(whole.take(rows), place={**table.place, key.head: value})
                     for value, rows in places.items()]
-    rows = [*list(places.values())[-1], *range(end, table.rows)]
-    return [*parts, replace(whole.take(rows), foot=table.foot, place=last.place,
-                            below=table.below, remark=table.remark)]
+    return [*parts, replace(last, foot=table.foot, below=table.below)]
 
 
 def tables_fit(table: Table, lines: Callable[[Table], list[str]]) -> list[Table]:
@@ -99,7 +98,7 @@ def part_lines(table: Table, style: Style) -> list[str]:
     place = " ".join(f"{key}={value}" for key, value in table.place.items())
     return [*style.title(table.title), *(style.labelled("at", place) if place else []),
             *style.table(table),
-            *(line for text in (table.below, table.remark) if text for line in style.below(text))]
+            *(line for text in table.below for line in style.below(text))]
 
 
 def block_lines(document: Document, style: str = "plain", utf8: bool = False) -> list[str]:

@@ -34,7 +34,7 @@ def table_lines(table: Table) -> list[str]:
 
 def titled_lines(table: Table) -> list[str]:
     title = ["", f"**{table.title}**"] if table.title else []
-    below = [line for text in (table.below, table.remark) if text for line in ("", text)]
+    below = [line for text in table.below for line in ("", text)]
     return [*title, *(["", *table_lines(table)] if table.columns else []), *below]
 
 

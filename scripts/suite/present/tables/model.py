@@ -51,18 +51,16 @@ class Group:
 class Table:
     """Key columns, which name the rows, and groups of figures. All columns have as many rows.
 
-    breaks: the rows at which a key other than the last one changes. foot: how many of the last rows
-    sum up the others. place: words that all rows share, because the table was cut by its first key.
-    below, remark: lines under the table. A table without columns is its title alone.
+    foot: how many of the last rows sum up the others. below: lines under the table. place: words
+    that all rows share, because the table was cut by its first key. A table without columns is its
+    title alone.
     """
 
     keys: tuple[Column, ...] = ()
     groups: tuple[Group, ...] = ()
     title: str = ""
-    breaks: tuple[int, ...] = ()
     foot: int = 0
-    below: str = ""
-    remark: str = ""
+    below: tuple[str, ...] = ()
     place: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -79,11 +77,17 @@ class Table:
     def rows(self) -> int:
         return len(self.columns[0].items) if self.columns else 0
 
+    @property
+    def breaks(self) -> list[int]:
+        """The rows at which a key other than the last one changes."""
+        outer = list(zip(*(key.items for key in self.keys[:-1]), strict=True))
+        return [row for row in range(1, len(outer)) if outer[row] != outer[row - 1]]
+
     def take(self, rows: Sequence[int]) -> Table:
         """Only these rows, without the lines under the table."""
         return replace(
-            self, keys=tuple(key.take(rows) for key in self.keys), breaks=(), foot=0, below="",
-            remark="", groups=tuple(Group(group.title, tuple(
+            self, keys=tuple(key.take(rows) for key in self.keys), foot=0, below=(),
+            groups=tuple(replace(group, columns=tuple(
                 column.take(rows) for column in group.columns)) for group in self.groups))
 
 

@@ -64,7 +64,7 @@ def pairs_lines(pairs: Sequence[Pair], width: int) -> list[str]:
 
 
 def titled_lines(table: Table, width: int) -> list[str]:
-    below = [line for text in (table.below, table.remark) for line in textwrap.wrap(text, width)]
+    below = [line for text in table.below for line in textwrap.wrap(text, width)]
     return [*([table.title] if table.title else []), *table_lines(table, width), *below]
 
 
