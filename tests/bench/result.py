@@ -149,14 +149,12 @@ LEFT = ("contest", "place", "against", "verdict")
 
 
 def rows_lines(rows: Sequence[Row]) -> list[str]:
-    """The table as text, families of contests apart, and why runs failed or there were none."""
+    """The table as text, contests apart, and why runs failed or there were none."""
     notes = list(dict.fromkeys(note for row in rows for note in row.notes))
     marks = ["".join(f" [{notes.index(note) + 1}]" for note in row.notes) for row in rows]
     columns = [Column(head, tuple(Item(getattr(row, key) + (mark if key == "verdict" else ""))
                                   for row, mark in zip(rows, marks, strict=True)), key in LEFT)
                for key, head in HEADS.items()]
-    families = [row.contest.partition("/")[0] for row in rows]
-    breaks = [n for n in range(1, len(rows)) if families[n] != families[n - 1]]
     groups = [Group("", (column,)) for column in columns[3:]]
-    table = table_lines(Table(tuple(columns[:3]), tuple(groups), breaks=tuple(breaks)), UNWRAPPED)
+    table = table_lines(Table(tuple(columns[:3]), tuple(groups)), UNWRAPPED)
     return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]
