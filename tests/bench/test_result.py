@@ -75,7 +75,7 @@ def test_a_contender_that_never_ran_is_not_installed_and_one_that_always_broke_f
     assert "\n[1] floor: 1 of 1 runs failed: it broke\n[2] netserver is not installed" in text
 
 
-def test_a_blank_line_parts_families_of_contests_and_not_their_members():
+def test_a_blank_line_parts_contests():
     rows = [Row(name, "apart", "floor") for name in ("a/x", "a/y", "b", "b-c")]
     assert [line.split()[0] if line else "" for line in rows_lines(rows)[2:]] == [
         "a/x", "a/y", "", "b", "", "b-c"]
