@@ -86,13 +86,11 @@ class Panel(NamedTuple):
                 if self.length(bar) <= end for value, beside in bar.dots]
 
 
-def bars_inside(matrix: Matrix, x: str | None, most: int) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The axes of the bars: x, or all but the first; and the name of each bar by its cell, of at
-    most so many characters."""
-    inner = (x,) if x else matrix.axes[1:] or matrix.axes
+def bar_names(matrix: Matrix, inner: Sequence[str], most: int) -> dict[str, str]:
+    """The name of each bar by its cell, of at most so many characters. inner: axes of the bars."""
     words = [{axis: cell.axes[axis] for axis in inner} for cell in matrix.cells.values()]
     names = [name or matrix.result.name for name in parts.words_names(words, most)]
-    return inner, dict(zip(matrix.cells, names, strict=True))
+    return dict(zip(matrix.cells, names, strict=True))
 
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
@@ -101,7 +99,8 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     metric, canvas = parts.picture_metric(matrix, picture), canvas_of(picture)
     figures = parts.figures_of(matrix, metric)
     scale = scale_choose((figure.median for figure in figures.values()), metric.unit)
-    inner, names = bars_inside(matrix, parts.picture_axis(matrix, picture), canvas.name_most)
+    inner = (picture.x,) if picture.x in matrix.axes else matrix.axes[1:] or matrix.axes
+    names = bar_names(matrix, inner, canvas.name_most)
     dots = {name: parts.dots_of(matrix, matrix.cells[name], metric, scale)
             for name, figure in figures.items()
             if not figure.exact and parts.rounds_shown(canvas, matrix, 1)}
@@ -166,11 +165,11 @@ def counts_draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
                          f"with a value: {', '.join(names)}")
     figures = {metric: parts.figures_of(matrix, metric) for metric in counted}
     drawings = []
-    x = parts.picture_axis(matrix, picture) or next(reversed(matrix.axes), None)
-    inner, bar_names = bars_inside(matrix, x, canvas_of(picture).name_most)
+    inner = parts.axes_inside(matrix, picture)
+    names_of = bar_names(matrix, inner, canvas_of(picture).name_most)
     for page in parts.pages_divide(matrix, picture, "", inner):
         panels = [Panel(metric.text, metric, Scale(1.0, ""), [
-            Bar(bar_names[cell.name], cell, found.get(cell.name)) for cell in page.cells])
+            Bar(names_of[cell.name], cell, found.get(cell.name)) for cell in page.cells])
             for metric, found in figures.items() if any(cell.name in found for cell in page.cells)]
         if panels:
             drawings.append(bars_drawing(page, "what was counted", "how many", panels))

@@ -58,7 +58,8 @@ def axes_choose(matrix: Matrix, x: str | None) -> tuple[tuple[str, ...], str]:
     rest = [axis for axis in matrix.axes if axis not in matrix.baseline]
     numbers = [axis for axis in rest if all(
         size_parse(cell.axes[axis]) for cell in matrix.cells.values())]
-    across = x or ("message" if "message" in rest else "".join([*rest, *numbers][-1:]))
+    usual = "message" if "message" in rest else "".join([*rest, *numbers][-1:])
+    across = x if x in matrix.axes else usual
     down = tuple(axis for axis in versus if axis != across)
     return down or tuple(axis for axis in rest if axis != across)[-1:], across
 
@@ -89,7 +90,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
         raise UsageError(f"picture: {picture.kind}: {parts.NO_BASELINE}")
     known = [max(tile.times, 1 / tile.times) for tile in tiles.values() if tile.times]
     darkest = min(max([DARKEST_LEAST, *known]), DARKEST_MOST)
-    down, across = axes_choose(matrix, parts.picture_axis(matrix, picture))
+    down, across = axes_choose(matrix, picture.x)
     for page in parts.pages_divide(matrix, picture, metric.name, {*down, across}):
         found = {(" ".join(cell.axes[axis] for axis in down), cell.axes.get(across, "")):
                  tiles[cell.name] for cell in page.cells if cell.name in tiles}

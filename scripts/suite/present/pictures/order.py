@@ -75,7 +75,7 @@ def ratios_range(series: Iterable[RunSeries]) -> tuple[float, float]:
 
 def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     moments, metric = moments_make(matrix), parts.picture_metric(matrix, picture)
-    inner, drawings = parts.series_axes(matrix, picture), []
+    inner, drawings = parts.axes_inside(matrix, picture), []
     for page in parts.pages_divide(matrix, picture, metric.name, inner):
         series = [series_make(matrix, moments, one, metric) for one in page.series(inner)]
         failed = sorted(at for one in series for at in one.failed)

@@ -113,15 +113,9 @@ def picture_metric(matrix: Matrix, picture: Picture) -> Metric:
     return metric_find(picture.metric or metrics_default(matrix)[0], "picture: metric")
 
 
-def picture_axis(matrix: Matrix, picture: Picture) -> str | None:
-    """The axis that a picture names; None if that word does not vary in this result."""
-    return picture.x if picture.x in matrix.axes else None
-
-
-def series_axes(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
-    """The axis whose values are the series of a picture, by default the last; () without axes."""
-    x = picture_axis(matrix, picture)
-    return (x,) if x else matrix.axes[-1:]
+def axes_inside(matrix: Matrix, picture: Picture) -> tuple[str, ...]:
+    """The axis that a picture names, if that word varies, else the last one; () without axes."""
+    return (picture.x,) if picture.x in matrix.axes else matrix.axes[-1:]
 
 
 class Series(NamedTuple):

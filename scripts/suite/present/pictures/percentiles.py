@@ -108,7 +108,7 @@ def draw(matrix: Matrix, picture: Picture) -> list[parts.Drawing]:
     cell that sends inline has no hand-over."""
     shown, shares = picture.of or "latency", picture.kind == "ecdf"
     points_of, tail = (ecdf_points, TAIL) if shares else (percentiles_points, 1.0)
-    title, inner, drawings = HISTOGRAM_TITLES[shown], parts.series_axes(matrix, picture), []
+    title, inner, drawings = HISTOGRAM_TITLES[shown], parts.axes_inside(matrix, picture), []
     for page in parts.pages_divide(matrix, picture, shown, inner):
         # One cell at a time, because records are large.
         lines = [line_make(matrix, one, shown) for one in page.series(inner)]
