@@ -34,8 +34,8 @@ NODELAY = str(ROOT / "tests/scripts/data/nodelay")
     (["frobnicate"], "unknown command"), (["rnu"], "did you mean run?"),
     (["run"], "nothing to run"), (["run", "quik"], "did you mean quick?"),
     (["run", "quick", "sizes"], 'one scenario at a time, not "quick" and "sizes"'),
-    (["run", "none.toml"], "no file of a scenario can be read: No such file"),
-    (["run", "tests/scripts"], "no file of a scenario can be read: Is a directory"),
+    (["run", "none.toml"], "no scenario can be read there: No such file"),
+    (["run", "tests/scripts"], "no scenario can be read there: Is a directory"),
     (["table"], "required: RESULTS (see uncork table --help)"),
     (["run", "quick", "wirte=cork"], "write"), (["run", "quick", "write=crok"], "cork"),
     (["run", "quick", "write=cork", "write=more"], "given twice"),
@@ -339,7 +339,7 @@ def test_list_explains_the_parts_of_a_scenario_and_its_arms_by_name(uncork, tmp_
     assert re.search(r"arm +small: sndbuf=64K\n +answer +Which\?", text)
     assert re.search(r"^arm=write\n +means +direction=send .*\n +in +unix_sndbuf$",
                      uncork.run("list", "write").stdout, re.MULTILINE)
-    assert "no file of a scenario can be read" in uncork.refused("list", f"{path}.toml")
+    assert "no scenario can be read there" in uncork.refused("list", f"{path}.toml")
 
 
 @pytest.mark.parametrize("name, says", [

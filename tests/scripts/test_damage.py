@@ -246,7 +246,7 @@ REFUSED = {  # damage: exit status, what is said
     "no whole record": (file_write("records.jsonl", b"{\n[]\n"), 1, "records.jsonl:1: not JSON"),
     "all newer": (file_write("records.jsonl", b'{"schema": 2}\n' * 9), 1,
                   "this one understands schema 1"),
-    "no scenario": (file_remove("scenario.toml"), 2, "scenario.toml: no such"),
+    "no scenario": (file_remove("scenario.toml"), 2, "scenario.toml: no scenario can be read"),
     "no plan": (file_remove("plan.json"), 2, "plan.json: no such file, so"),
     "half a plan": (file_write("plan.json", b"{"), 1, "plan.json: damaged: not JSON"),
     "a list of a plan": (file_write("plan.json", b"[]"), 1, "is a list, not an object"),

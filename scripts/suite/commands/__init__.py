@@ -53,6 +53,11 @@ class Command(NamedTuple):
     own: Mapping[str, str] = {}
     in_order: bool = False
 
+    @property
+    def exits(self) -> str:
+        """All exit statuses."""
+        return f"{EXIT}; {self.exit}" if self.exit else EXIT
+
 
 def command_read(table: Mapping[str, Any]) -> Command:
     parts = {part: command_read(one) for part, one in table.get("parts", {}).items()}
@@ -125,8 +130,7 @@ def arguments_add(parser: argparse.ArgumentParser, command: Command) -> None:
 
 def parser_make(name: str) -> Parser:
     command = COMMANDS[name]
-    exits = "\n".join(textwrap.wrap(
-        f"exit status: {EXIT}" + (f"; {command.exit}" if command.exit else ""), 78))
+    exits = "\n".join(textwrap.wrap(f"exit status: {command.exits}", 78))
     parser = Parser(prog=f"uncork {name}", description=command.help,
                     epilog=(f"\n{command.examples}\n" if command.examples else "") + exits,
                     formatter_class=argparse.RawDescriptionHelpFormatter)

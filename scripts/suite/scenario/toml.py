@@ -121,7 +121,7 @@ def document_read(path: Path, kind: str, command: str) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode())
     except OSError as error:
-        raise UsageError(f"{path}: no file of a {kind} can be read: {error.strerror} "
+        raise UsageError(f"{path}: no {kind} can be read there: {error.strerror} "
                          f"({command} shows the names of those that ship)") from None
     except ValueError as error:
         raise UsageError(f"{path}: broken TOML: {error}") from None

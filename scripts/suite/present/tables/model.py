@@ -79,9 +79,10 @@ class Table:
 
     @property
     def breaks(self) -> list[int]:
-        """The rows at which a key other than the last one changes."""
+        """The rows at which a key other than the last one changes; none if it always does."""
         outer = list(zip(*(key.items for key in self.keys[:-1]), strict=True))
-        return [row for row in range(1, len(outer)) if outer[row] != outer[row - 1]]
+        found = [row for row in range(1, len(outer)) if outer[row] != outer[row - 1]]
+        return found if len(found) < len(outer) - 1 else []
 
     def take(self, rows: Sequence[int]) -> Table:
         """Only these rows, without the lines under the table."""
