@@ -146,7 +146,7 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("duration=1.2.3s",), "duration=1.2.3s: write a time like 1s or 200ms, at least 10ms"),
     (("duration=nans",), "duration=nans: write a time like 1s or 200ms, at least 10ms"),
     (("rounds=1", "rounds=2"), "rounds is given twice"),
-    (("--fast",), "unrecognized arguments: --fast: a word has no dashes, fast=... "
+    (("--lits",), "unrecognized arguments: --lits: did you mean --list? "
                   "(see tests/bench/run --help)"),
 ])
 def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint, capsys):
