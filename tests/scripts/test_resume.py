@@ -219,7 +219,7 @@ def test_a_result_in_place_of_a_scenario_is_what_o_names(uncork: Uncork, finishe
         assert uncork.run("run", "--more", name).returncode == 0
     assert len(plan_read(finished)["sessions"]) == 3
     assert "no such folder, here or in" in uncork.refused("run", "--more", "nope")
-    assert "can be read: Is a directory" in uncork.refused("run", str(finished.parent))
+    assert "can be read there: Is a directory" in uncork.refused("run", str(finished.parent))
     path = finished / "records.jsonl"
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-2]))
     assert "has 2 runs left" in uncork.run("run", str(finished), "-n").stdout

@@ -143,13 +143,22 @@ class ProcessOutput(Output):
 
     def __init__(self, argv: Sequence[str], limit_s: float, boot_s: float = 0.0, given: str = "",
                  **options: Any) -> None:
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lines() closes it
-        self.child = process_start(argv, stderr=self.errors, bufsize=0, **options)
         super().__init__(boot_s or limit_s)
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - lines() closes it
         self.running_s = limit_s
         self.until = time.monotonic() + self.limit_s
         # a thread, because the program may print more than a pipe holds before it reads
-        threading.Thread(target=self.input_write, args=(given.encode(),), daemon=True).start()
+        writer = threading.Thread(target=self.input_write, args=(given.encode(),), daemon=True)
+        child = None
+        try:
+            with signals_blocked():
+                child = self.child = process_start(argv, stderr=self.errors, bufsize=0,
+                                                   preexec_fn=signals_unblock, **options)
+                writer.start()
+        except BaseException:  # a signal that arrived meanwhile
+            if child:
+                process_end(child)
+            raise
 
     def input_write(self, given: bytes) -> None:
         with contextlib.suppress(OSError, ValueError):  # it has ended or reads no more
