@@ -253,7 +253,7 @@ def test_rounds_in_two_modes_that_contradict_each_other_say_mixed_and_claim_noth
     matrix = matrix_simulated(first, 1e-5 * normal(chance, (1, 60)))
     text = compared_text(compare_baseline(matrix, [TIME]), 200)
     assert re.search(r"^all .* mixed \[1\] +-", text, re.M)
-    assert re.search(r"\[1\] +mixed: the ratio has 45 rounds near \S+x, 15 near \S+x", text)
+    assert re.search(r"\[1\] +mixed: the ratio has 45 of 60 rounds near \S+x, 15 near \S+x", text)
 
 
 # statistics ---------------------------------------------------------------------------------------
@@ -285,14 +285,14 @@ def test_the_mde_of_a_comparison_has_the_confidence_of_the_family():
         assert float(row["detectable"]) > stats.smallest_detectable(one.contrast.ratio)
 
 
-def test_one_zero_among_60_rounds_is_named():
+def test_one_zero_among_60_rounds_is_named_and_counted():
     first = 1e-5 * normal(np.random.default_rng(6), (1, 2, 60))
     first[0, 1, 17] = 0
     matrix = matrix_simulated(first, first[:, 0])
     layout = Layout(matrix.axes, (), (METRIC,))
     for text in (compared_text(compare_baseline(matrix, [TIME]), 200),
                  table_text(summary_build(matrix, (METRIC,)), layout, 200)):
-        assert " zero [1]" in text and "  a figure is 0 in some round, so" in text
+        assert " zero [1]" in text and "no ratio: 0 of the row in 1 of 60 rounds" in text
     assert "0 in some round" in gate_text(matrix, f"{METRIC} > +3%")
 
 

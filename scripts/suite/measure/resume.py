@@ -123,12 +123,14 @@ def journal_continue(start: Start, folder: Path) -> files.Journal:
 
 
 def folder_find(start: Start) -> Path | None:
-    """The newest result that can be continued. A damaged one is skipped with a line."""
+    """The newest result that can be continued; with more, only a finished one. A damaged one is
+    skipped with a line."""
     for folder in files.results_newest():
         try:
             plan = files.plan_read(folder)
             with contextlib.suppress(UsageError):  # it is finished, or of another plan
-                if plan and plan_continued(start, folder, plan):
+                if plan and plan_continued(start, folder, plan) and not (
+                        start.more and session_left(plan, start.stored(folder)[0])):
                     return folder
         except (Failure, UsageError) as error:
             say(f"skipped: {error}")

@@ -29,15 +29,22 @@ def judged_marked(text: str, judged: Judged) -> str:
 
 
 def withheld_note(judged: Judged, metric: Metric) -> str:
-    """Why a change is withheld, `mixed: the row has 45 rounds near 170 us, 15 near 3 ms`; empty if
-    it is not, or if the sign says enough."""
+    """Why a change is withheld, `mixed: the row has 45 of 60 rounds near 170 us, 15 near 3 ms`;
+    empty if it is not, or if the sign says enough."""
     contrast = judged.contrast
     if judged.verdict is not Verdict.WITHHELD or contrast.status is Status.ABSENT:
         return ""
+    zero = [f"{name} in {(series.values <= 0).sum()} of {len(series)} rounds"
+            for name, series in (("the baseline", contrast.base), ("the row", contrast.new))
+            if not series.positive]
+    if contrast.status is Status.ZERO and zero:
+        return f"no ratio: 0 of {' and '.join(zero)}"
     if contrast.status is not Status.MIXED or contrast.mixture is None:
         return STATUS_WHY[contrast.status]
     side, regimes = contrast.mixture
     low, high = (ratio_text(one) if side == "ratio" else value_text(one, metric.unit)
                  for one in (regimes.low, regimes.high))
     of = {"ratio": "the ratio", "new": "the row", "base": "the baseline"}[side]
-    return f"mixed: {of} has {regimes.lower} rounds near {low}, {regimes.upper} near {high}"
+    rounds = regimes.lower + regimes.upper
+    return (f"mixed: {of} has {regimes.lower} of {rounds} rounds near {low}, "
+            f"{regimes.upper} near {high}")
