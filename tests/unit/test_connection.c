@@ -14,12 +14,7 @@ static uint8_t pattern[4096];
 
 static void close_end(void)
 {
-    if (!plan.workload) /* nothing is open */
-        return;
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
-    plan = (struct plan){0};
+    unit_close(&plan, &shared, &connection);
 }
 
 static void open_end(enum end end, const char *const *words)

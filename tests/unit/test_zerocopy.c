@@ -150,12 +150,7 @@ static void append_group(uint32_t fragments, size_t longest)
 
 static void close_late(void)
 {
-    if (!plan.workload) /* nothing is open */
-        return;
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
-    plan = (struct plan){0};
+    unit_close(&plan, &shared, &connection);
 }
 
 struct unit_fixture unit_fixture = {.after = close_late};

@@ -43,9 +43,14 @@ extern struct unit_fixture unit_fixture;
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 struct plan;
+struct thread_shared;
+struct connection;
 
 /* The plan of words that must be valid. */
 void unit_parse(struct plan *plan, const char *const *words);
+
+/* Closes a connection and what it was opened with; nothing if the plan is empty. */
+void unit_close(struct plan *plan, struct thread_shared *shared, struct connection *connection);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 

@@ -204,8 +204,8 @@ def page_of_one(matrix: Matrix) -> str:
 
 
 def page_of_two(base: Matrix, new: Matrix, words: Mapping[str, str]) -> str:
-    comparison = refusals_check(build.compare_pair([base.whole, new.whole], words, words,
-                                             sides.metrics_choose(base, None)))
+    comparison = refusals_check(build.compare_pair(
+        [base.whole, new.whole], words, words, sides.metrics_choose(base, None)))
     return pair_page(comparison, [*block.commands_of(base), *block.commands_of(new)],
                      forest_drawn([comparison]))
 

@@ -100,8 +100,8 @@ def comparison_table(comparison: Comparison, metric: Metric, notes: Footnotes) -
     """The table of one metric, or the reason for its absence: no cell that is compared has it."""
     if not comparison.is_known(metric):
         return Table(title=f"{wording.metric_title(metric, '')}: no cell reports it")
-    scale = units.scale_choose((figure.median for row in comparison.rows
-                          for figure in comparison.figures(row, metric) if figure), metric.unit)
+    scale = units.scale_choose((figure.median for row in comparison.rows for figure in
+                                comparison.figures(row, metric) if figure), metric.unit)
     columns = [Column(head, items) for head, items in zip(
         HEADS, zip(*rows_items(comparison, metric, scale, notes), strict=True), strict=True)]
     groups = [Group("", tuple(column for column in part
