@@ -5,6 +5,7 @@
  * functions there. Every function returns what the call moved, or a negative errno value. */
 #pragma once
 
+#include "base/hot.h"
 #include "base/zerocopy.h"
 
 #include <errno.h>
@@ -112,11 +113,11 @@ static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
     do {                                                                                                     \
         (calls)->counts.made[kind]++;                                                                        \
         (result) = (calls)->table->call((calls)->fd, __VA_ARGS__);                                           \
-    } while ((result) < 0 && errno == EINTR)
+    } while (UNLIKELY((result) < 0) && errno == EINTR)
 
 static inline ssize_t calls_result(struct calls *calls, ssize_t result)
 {
-    if (result >= 0) {
+    if (LIKELY(result >= 0)) {
         calls_note_moved(calls, (uint64_t)result);
         return result;
     }

@@ -80,6 +80,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
         !(connection->digest = digest_library->open()))
         return -ENOMEM;
+    connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
     state = connection->role->state_size + connection->role->slot_size * plan_slots(plan);
     if (state && !(connection->role_state = calloc(1, state)))
         return -ENOMEM;
@@ -125,7 +126,7 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
     loans_release(loans, &connection->queue);
 }
 
-static int check_content(struct connection *connection, const uint8_t *data, size_t size)
+int connection_examine(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct arrivals *arrivals = &connection->arrivals;
 
@@ -150,78 +151,30 @@ void connection_restart_loans(struct connection *connection)
         *connection->loans = (struct loans){0};
 }
 
-void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages)
-{
-    struct arrivals *arrivals = &connection->arrivals;
-    const struct thread_shared *shared = connection->shared;
-
-    arrivals->bytes += size;
-    arrivals->messages += messages;
-    samples_count(&connection->shared->samples, messages, size);
-    if (!connection->role->clocks || (!messages && arrivals->first_ns))
-        return;
-    if (!arrivals->first_ns) {
-        arrivals->first_ns = shared->now_ns;
-        arrivals->first_bytes = size;
-    }
-    arrivals->last_ns = shared->now_ns;
-    if (messages)
-        samples_reached(&connection->shared->samples, shared->now_ns);
-}
-
-int64_t connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size)
-{
-    struct arrivals *arrivals = &connection->arrivals;
-    struct thread_shared *shared = connection->shared;
-    uint64_t whole = 0;
-
-    if (data && check_content(connection, data, size) < 0)
-        return -EBADMSG;
-    arrivals->partial += size;
-    if (arrivals->partial >= connection->incoming->bytes) {
-        whole = arrivals->partial / connection->incoming->bytes;
-        arrivals->partial %= connection->incoming->bytes;
-    }
-    if (connection->role->clocks && (whole || !arrivals->first_ns))
-        shared->now_ns = clock_now_ns();
-    connection_count_bytes(connection, size, whole);
-    return (int64_t)whole;
-}
-
-uint64_t connection_room(const struct connection *connection)
+uint64_t connection_room_of_window(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t window = connection->window, count = connection->outgoing->span_count, room;
+    uint64_t room =
+        (queue->mask + 1 - (queue->appended - queue->released)) / connection->outgoing->span_count;
 
-    if (window == 1)
-        return queue_has_room(queue, count);
-    room = (queue->mask + 1 - (queue->appended - queue->released)) / count;
-    return room < window ? room : window;
+    return room < connection->window ? room : connection->window;
 }
 
-void connection_append(struct connection *connection, uint64_t messages)
+void connection_append_all(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
-    const struct source *source = &connection->shared->source;
 
-    while (messages--) {
+    while (messages--)
         for (uint32_t i = 0; i < shape->span_count; i++) {
             const struct shape_span *part = &shape->spans[i];
-            struct span *span = queue_append(&connection->queue);
             bool joined = messages && part->marks & FRAGMENT_ENDS_MESSAGE;
 
-            span->data = source_take(source, &connection->source_position, part->bytes);
-            span->size = part->bytes;
-            span->marks = joined ? part->marks & ~(uint32_t)FRAGMENT_ENDS_GROUP : part->marks;
-            if (part->marks & SPAN_OF_MANY) {
-                span->fragment = part->size;
-                span->repeats = !source->period;
-            }
+            connection_append_span(connection, part,
+                                   part->marks & ~(uint32_t)(joined ? FRAGMENT_ENDS_GROUP : 0));
         }
-    }
 }
 
-static void update_clock(struct thread_shared *shared)
+void connection_update_clock(struct thread_shared *shared)
 {
     uint64_t now = clock_now_ns(), passed = now - shared->now_ns;
 
@@ -231,18 +184,4 @@ static void update_clock(struct thread_shared *shared)
         shared->stride = 1;
     shared->unchecked = 0;
     shared->now_ns = now;
-}
-
-bool connection_may_begin(struct connection *connection, bool read_clock)
-{
-    struct thread_shared *shared = connection->shared;
-
-    if (!connection->messages_left)
-        return false;
-    if (read_clock && shared->deadline_ns != UINT64_MAX && ++shared->unchecked >= shared->stride)
-        update_clock(shared);
-    if (shared->now_ns >= shared->deadline_ns)
-        return false;
-    connection->messages_left--;
-    return true;
 }

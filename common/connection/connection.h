@@ -74,6 +74,7 @@ struct connection {
     uint64_t window;             /* plan_window() of its end */
     bool rearms_quickack;        /* quickack=rearm */
     struct digest *digest;       /* touch=checksum: of all that arrived; else NULL */
+    bool examines;               /* the bytes that arrive, by connection_examine() */
 
     struct send_queue queue;
     struct request request;
@@ -95,13 +96,9 @@ struct connection {
 int connection_open(struct connection *connection, struct thread_shared *shared);
 void connection_close(struct connection *connection);
 
-/* Counts `size` received bytes; verifies and touches them as the plan says. `data` is NULL if the
- * reading discards them. Reads the clock if a message is complete. Returns the number of messages
- * that these bytes complete, or -EBADMSG with the problem of the thread. */
-int64_t connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size);
-
-/* Counts `size` received bytes and the messages that they complete, at shared->now_ns. */
-void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages);
+/* Verifies and touches received bytes, as the plan says. 0, or -EBADMSG with the problem of the
+ * thread. */
+int connection_examine(struct connection *connection, const uint8_t *data, size_t size);
 
 /* The kernel has returned the memory of the sends `first` to `last`. The 32-bit numbers wrap, so
  * `last` may be less than `first`. `copied`: the kernel copied the memory after all. */
@@ -111,17 +108,63 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
  * zero-copy sends of each socket from 0 on. */
 void connection_restart_loans(struct connection *connection);
 
+/* The rare parts of the functions below: a window of several messages, messages of several spans, a
+ * clock that must be read again. */
+uint64_t connection_room_of_window(const struct connection *connection);
+void connection_append_all(struct connection *connection, uint64_t messages);
+void connection_update_clock(struct thread_shared *shared);
+
 /* The messages that may be appended at once: `window`, or fewer if the queue has less room. */
-uint64_t connection_room(const struct connection *connection);
+static inline uint64_t connection_room(const struct connection *connection)
+{
+    return connection->window == 1 ? queue_has_room(&connection->queue, connection->outgoing->span_count)
+                                   : connection_room_of_window(connection);
+}
+
+/* For connection_append(): the next bytes of the source, as `part` of a message, with `marks`. */
+static inline void connection_append_span(struct connection *connection, const struct shape_span *part,
+                                          uint32_t marks)
+{
+    const struct source *source = &connection->shared->source;
+    struct span *span = queue_append(&connection->queue);
+
+    span->data = source_take(source, &connection->source_position, part->bytes);
+    span->size = part->bytes;
+    span->marks = marks;
+    if (UNLIKELY(marks & SPAN_OF_MANY)) {
+        span->fragment = part->size;
+        span->repeats = !source->period;
+    }
+}
 
 /* Appends messages of the outgoing shape from the source, at most connection_room(). They are due
  * together: the last group of one message and the first of the next become one group. */
-void connection_append(struct connection *connection, uint64_t messages);
+static inline void connection_append(struct connection *connection, uint64_t messages)
+{
+    const struct shape *shape = connection->outgoing;
+
+    if (LIKELY(messages == 1 && shape->span_count == 1))
+        connection_append_span(connection, shape->spans, shape->spans->marks);
+    else
+        connection_append_all(connection, messages);
+}
 
 /* Returns true while a driver may begin another message in this phase, and counts it as begun. With
  * `read_clock` it reads the clock only once for several messages, the more the faster they are.
  * Without, the time is shared->now_ns. */
-bool connection_may_begin(struct connection *connection, bool read_clock);
+static inline bool connection_may_begin(struct connection *connection, bool read_clock)
+{
+    struct thread_shared *shared = connection->shared;
+
+    if (!connection->messages_left)
+        return false;
+    if (read_clock && shared->deadline_ns != UINT64_MAX && ++shared->unchecked >= shared->stride)
+        connection_update_clock(shared);
+    if (shared->now_ns >= shared->deadline_ns)
+        return false;
+    connection->messages_left--;
+    return true;
+}
 
 /* Returns true if the handshake is done and the connection has not failed. */
 static inline bool connection_is_open(const struct connection *connection)

@@ -16,9 +16,8 @@ ssize_t socket_send(struct connection *connection, const void *data, size_t size
 
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
-    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
-
-    return calls_sendmsg(&connection->calls, &message, flags);
+    return calls_sendmsg(&connection->calls,
+                         &(struct msghdr){.msg_iov = vectors, .msg_iovlen = (size_t)count}, flags);
 }
 
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags)
@@ -26,7 +25,7 @@ ssize_t socket_receive(struct connection *connection, void *data, size_t size, i
     return calls_recv(&connection->calls, data, size, flags);
 }
 
-int socket_hold(struct connection *connection, bool on)
+HOT int socket_hold(struct connection *connection, bool on)
 {
     return options_set_cork(&connection->calls, on);
 }

@@ -62,6 +62,29 @@ ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int c
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
 int socket_hold(struct connection *connection, bool on);
 
+/* What the top of the stack does. A socket is the most frequent top, and is called directly. */
+static inline ssize_t layer_send(struct connection *connection, const void *data, size_t size, int flags)
+{
+    if (connection->top == &layer_socket)
+        return calls_send(&connection->calls, data, size, flags);
+    return connection->top->send(connection, data, size, flags);
+}
+
+static inline ssize_t layer_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
+{
+    if (connection->top == &layer_socket)
+        return calls_sendmsg(&connection->calls,
+                             &(struct msghdr){.msg_iov = vectors, .msg_iovlen = (size_t)count}, flags);
+    return connection->top->sendv(connection, vectors, count, flags);
+}
+
+static inline ssize_t layer_receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    if (connection->top == &layer_socket)
+        return calls_recv(&connection->calls, data, size, flags);
+    return connection->top->receive(connection, data, size, flags);
+}
+
 /* Reads the zero-copy notifications of a socket, and calls connection_returned() for each. Returns
  * 1 if lent memory came back, 0 if none did. */
 int socket_reclaim(struct connection *connection);

@@ -28,7 +28,7 @@ void queue_release_to(struct send_queue *queue, uint64_t span)
     queue->released = span;
 }
 
-struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit)
+HOT struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit)
 {
     struct queue_cursor cursor = queue_begin(queue);
     struct queue_group group = {0};

@@ -24,7 +24,7 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
 }
 
 /* Sends that copy release their memory at once. Lent memory waits until the kernel returns it. */
-int strategy_push(struct connection *connection)
+HOT int strategy_push(struct connection *connection)
 {
     const struct strategy *strategy = connection->strategy;
     struct send_queue *queue = &connection->queue;
@@ -32,15 +32,15 @@ int strategy_push(struct connection *connection)
     while (!queue_is_idle(queue)) {
         int result = 0;
 
-        if (!connection->request.in_flight && !queue_at_group_end(queue))
+        if (LIKELY(!connection->request.in_flight && !queue_at_group_end(queue)))
             result = strategy->send_group(connection);
-        if (result == 0 && connection->request.in_flight)
+        if (UNLIKELY(result == 0 && connection->request.in_flight))
             return -EINPROGRESS;
-        if (!connection->loans)
+        if (LIKELY(!connection->loans))
             queue_release(queue);
         if (result == 0 && strategy->finish_group)
             result = strategy->finish_group(connection);
-        if (result < 0)
+        if (UNLIKELY(result < 0))
             return result;
         queue_flush(queue);
     }

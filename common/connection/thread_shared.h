@@ -41,14 +41,14 @@ struct thread_shared {
     uint32_t unchecked;   /* messages begun since the clock was last compared with the deadline */
     uint32_t stride;      /* messages to begin between two comparisons */
 
+    struct samples samples;
     struct histogram latency;             /* from send; in an open loop from intended start */
     struct histogram handover;            /* from posting a request to the wake-up of the sender */
     struct histogram handshake;           /* of connections that a driver makes */
     struct histogram service, late_start; /* open loop: from send; from intended start to send */
     uint64_t due;                         /* open loop: requests begun */
-    struct samples samples;
-    struct call_counts waits; /* system calls that belong to no connection */
-    unsigned uncounted;       /* paths whose calls only libuv makes: bits 1 << enum call_path */
+    struct call_counts waits;             /* system calls that belong to no connection */
+    unsigned uncounted;                   /* paths whose calls only libuv makes: bits 1 << enum call_path */
 
     struct problem problem;     /* why a connection broke */
     bool handshake_failed;      /* the connection broke in its handshake */

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/axis.h"
+#include "base/clock.h"
 #include "connection/connection.h"
 
 enum role_index { ROLE_DRIVER, ROLE_FOLLOWER, ROLE_BOTH, ROLE_TAKER, ROLE_PROXY, ROLE_COUNT };
@@ -82,8 +83,53 @@ struct workload {
 
 extern const struct axis workload_axis; /* workload/list.def */
 
+/* Counts `size` received bytes and the messages that they complete, at shared->now_ns. */
+static inline void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages)
+{
+    struct arrivals *arrivals = &connection->arrivals;
+    struct thread_shared *shared = connection->shared;
+
+    arrivals->bytes += size;
+    arrivals->messages += messages;
+    samples_count(&shared->samples, messages, size);
+    if (!connection->role->clocks || (!messages && arrivals->first_ns))
+        return;
+    if (UNLIKELY(!arrivals->first_ns)) {
+        arrivals->first_ns = shared->now_ns;
+        arrivals->first_bytes = size;
+    }
+    arrivals->last_ns = shared->now_ns;
+    if (messages)
+        samples_reached(&shared->samples, shared->now_ns);
+}
+
+/* Counts `size` received bytes; examines them as the plan says. `data` is NULL if the reading
+ * discards them. Reads the clock if a message is complete. Returns the number of messages that
+ * these bytes complete, or -EBADMSG with the problem of the thread. */
+static inline int64_t connection_process_bytes(struct connection *connection, const uint8_t *data,
+                                               size_t size)
+{
+    struct arrivals *arrivals = &connection->arrivals;
+    uint64_t bytes = connection->incoming->bytes, whole = 0;
+
+    if (UNLIKELY(connection->examines) && data && connection_examine(connection, data, size) < 0)
+        return -EBADMSG;
+    arrivals->partial += size;
+    if (LIKELY(arrivals->partial == bytes)) { /* most often, and without a division */
+        whole = 1;
+        arrivals->partial = 0;
+    } else if (arrivals->partial > bytes) {
+        whole = arrivals->partial / bytes;
+        arrivals->partial %= bytes;
+    }
+    if (connection->role->clocks && (whole || !arrivals->first_ns))
+        connection->shared->now_ns = clock_now_ns();
+    connection_count_bytes(connection, size, whole);
+    return (int64_t)whole;
+}
+
 /* wants() of a role that receives until its peer has half-closed, or until its stop. */
-static inline size_t role_wants_all(const struct connection *connection)
+HOT static inline size_t role_wants_all(const struct connection *connection)
 {
     bool over = connection_has_ended(connection) || connection_at_stop(connection);
 

@@ -2,7 +2,6 @@
 #include "engine/engine.h"
 
 #include "base/clock.h"
-#include "transport/transport.h"
 
 #include <string.h>
 
@@ -140,7 +139,7 @@ static int on_end(struct connection *connection)
     return -EPIPE;
 }
 
-int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size)
+int engine_on_no_data(struct connection *connection, ssize_t size)
 {
     if (size == -EAGAIN)
         return -EAGAIN;
@@ -148,28 +147,17 @@ int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t s
         return engine_fail(connection, "receive from", (int)size);
     if (size == 0)
         return on_end(connection);
-    if (connection->follows || !connection->shared->finishing)
-        return connection->role->arrived(connection, data, (size_t)size);
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     problem_failure(&connection->shared->problem, "the %s sent %zd bytes that were not due",
                     plan_name_of(connection->plan, connection->peer), size);
     return -EBADMSG;
 }
 
-int engine_receive(struct connection *connection, size_t wanted)
+int engine_receive_byte(struct connection *connection)
 {
     uint8_t byte;
-    const uint8_t *data = &byte;
-    ssize_t size = connection->state == STATE_HANDSHAKING ? engine_handshake(connection) : 0;
 
-    if (size < 0)
-        return size == -EINPROGRESS ? -EAGAIN : (int)size;
-    size = connection->reading ? connection->reading->read(connection, wanted, &data)
-                               : connection->top->receive(connection, &byte, 1, 0);
-    if (connection->rearms_quickack && size > 0)
-        options_set_quickack(&connection->calls, true);
-    engine_take_buffer(connection, size);
-    return engine_on_data(connection, data, size);
+    return engine_on_data(connection, &byte, connection->top->receive(connection, &byte, 1, 0));
 }
 
 /* Stops after a short read, which has emptied the socket buffer (epoll(7)). That saves a call. */

@@ -14,6 +14,7 @@
 #include "connection/workload.h"
 #include "engine/dial.h"
 #include "engine/handover.h"
+#include "transport/transport.h"
 
 /* What the engine of one thread runs. */
 struct engine_job {
@@ -100,22 +101,20 @@ static inline bool engine_has_pending(const struct connection *connection)
            connection->role->wants(connection);
 }
 
+/* The rare parts of the functions below: a receive without bytes or of bytes that were not due, and
+ * a receive of an end that only sends. */
+int engine_on_no_data(struct connection *connection, ssize_t size);
+int engine_receive_byte(struct connection *connection);
+
 /* Handles the result of a receive. Passes `size` bytes to the workload; `size` 0: the peer has
  * half-closed; below 0: a negative errno value. An end that only drives gets no bytes after its
  * half-close: they are an error. Returns 0, -EAGAIN, or an error as engine_run(). */
-int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size);
-
-/* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
- * comes first. Returns as engine_on_data(). */
-int engine_receive(struct connection *connection, size_t wanted);
-
-/* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
- * bytes. Returns as engine_on_data(). */
-int engine_receive_ready(struct connection *connection);
-
-/* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
- * engine_on_data(). */
-int engine_receive_chunks(struct connection *connection, uint64_t chunks);
+static inline int engine_on_data(struct connection *connection, const uint8_t *data, ssize_t size)
+{
+    if (LIKELY(size > 0 && (connection->follows || !connection->shared->finishing)))
+        return connection->role->arrived(connection, data, (size_t)size);
+    return engine_on_no_data(connection, size);
+}
 
 /* Call before engine_on_data(). `size` bytes arrived in the next buffer of the pool; a relay owns
  * it until release. */
@@ -124,6 +123,32 @@ static inline void engine_take_buffer(struct connection *connection, ssize_t siz
     if (size > 0 && connection->role->relay_buffers)
         pool_take(&connection->shared->pool);
 }
+
+/* Receives at most `wanted` bytes (one byte on an end that only sends). An unfinished handshake
+ * comes first. Returns as engine_on_data(). */
+static inline int engine_receive(struct connection *connection, size_t wanted)
+{
+    const uint8_t *data = NULL;
+    ssize_t size;
+
+    if (UNLIKELY(connection->state == STATE_HANDSHAKING) && (size = engine_handshake(connection)) < 0)
+        return size == -EINPROGRESS ? -EAGAIN : (int)size;
+    if (UNLIKELY(!connection->reading))
+        return engine_receive_byte(connection);
+    size = connection->reading->read(connection, wanted, &data);
+    if (UNLIKELY(connection->rearms_quickack) && size > 0)
+        options_set_quickack(&connection->calls, true);
+    engine_take_buffer(connection, size);
+    return engine_on_data(connection, data, size);
+}
+
+/* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
+ * bytes. Returns as engine_on_data(). */
+int engine_receive_ready(struct connection *connection);
+
+/* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
+ * engine_on_data(). */
+int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
 /* Returns true if the kernel has lent memory, which it returns by the error queue of the
  * descriptor. */

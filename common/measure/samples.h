@@ -13,8 +13,8 @@
 #define SAMPLES_INTERVAL_NS (100 * NS_PER_MS)
 
 struct samples {
-    uint64_t start_ns, next_ns, interval_ns;
     uint64_t messages, bytes; /* since the start */
+    uint64_t start_ns, next_ns, interval_ns;
     uint32_t count;
     struct sample {
         uint64_t ns, messages, bytes;

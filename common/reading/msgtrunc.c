@@ -2,13 +2,12 @@
 #include "connection/reading.h"
 
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream: tcp(7). */
-static ssize_t discard(struct connection *connection, size_t limit, const uint8_t **data)
+HOT static ssize_t discard(struct connection *connection, size_t limit, const uint8_t **data)
 {
     const struct pool *pool = &connection->shared->pool;
 
     *data = NULL;
-    return connection->top->receive(connection, pool_next(pool), limit < pool->size ? limit : pool->size,
-                                    MSG_TRUNC);
+    return layer_receive(connection, pool_next(pool), limit < pool->size ? limit : pool->size, MSG_TRUNC);
 }
 
 const struct reading reading_msgtrunc = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/reading.h"
 
-static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
+HOT static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {
     const struct pool *pool = &connection->shared->pool;
     uint8_t *buffer = pool_next(pool);
 
     *data = buffer;
-    return connection->top->receive(connection, buffer, limit < pool->size ? limit : pool->size, 0);
+    return layer_receive(connection, buffer, limit < pool->size ? limit : pool->size, 0);
 }
 
 const struct reading reading_recv = {

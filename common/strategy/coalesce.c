@@ -14,7 +14,7 @@ static size_t copy_size(size_t longest_group)
     return longest_group;
 }
 
-static void copy_group(struct send_queue *queue, struct copy *copy)
+HOT static void copy_group(struct send_queue *queue, struct copy *copy)
 {
     struct queue_cursor cursor = queue_begin(queue);
     struct fragment fragment = {0};
@@ -28,13 +28,12 @@ static void copy_group(struct send_queue *queue, struct copy *copy)
     queue_accept(queue, copy->size);
 }
 
-static int send_copy(struct connection *connection)
+HOT static int send_copy(struct connection *connection)
 {
     struct copy *copy = connection->strategy_state;
 
     while (copy->sent < copy->size) {
-        ssize_t sent =
-            connection->top->send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
+        ssize_t sent = layer_send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
 
         if (sent < 0)
             return (int)sent;
@@ -45,7 +44,7 @@ static int send_copy(struct connection *connection)
 
 /* Sends a group that is too long to copy from its fragments: by sendv() if the layer has it, else
  * one by one. */
-static int send_group(struct connection *connection)
+HOT static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
 

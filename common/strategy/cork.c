@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "strategy/strategy.h"
 
-static int send_group(struct connection *connection)
+HOT static int send_group(struct connection *connection)
 {
     uint64_t limit = connection->strategy_parameter;
     bool corks = limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;

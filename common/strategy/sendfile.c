@@ -10,7 +10,7 @@
 #include "strategy/strategy.h"
 #include "transport/transport.h"
 
-static bool corks(const struct connection *connection)
+HOT static bool corks(const struct connection *connection)
 {
     const struct transport *transport = connection->plan->transport;
     struct queue_cursor cursor = queue_begin(&connection->queue);
@@ -21,7 +21,7 @@ static bool corks(const struct connection *connection)
     return transport->is_tcp || !transport->has_other_end; /* null: as TCP */
 }
 
-static int send_group(struct connection *connection)
+HOT static int send_group(struct connection *connection)
 {
     const struct memory *memory = &connection->shared->source.memory;
     struct send_queue *queue = &connection->queue;
@@ -35,7 +35,7 @@ static int send_group(struct connection *connection)
         bool first = queue->accepted == queue->flushed && !cursor.before;
         struct fragment rest = queue_next(queue, &cursor);
         bool last = rest.marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent = first && !last ? connection->top->send(connection, rest.data, rest.size, MSG_MORE)
+        ssize_t sent = first && !last ? layer_send(connection, rest.data, rest.size, MSG_MORE)
                                       : calls_sendfile(&connection->calls, memory->file,
                                                        rest.data - memory->bytes, rest.size);
 

@@ -8,29 +8,59 @@
 #define AXIS_LIST "strategy/list.def"
 #include "base/axis.def"
 
-int strategy_send_group(struct connection *connection)
+/* Sends the fragments of the span at the head, until it is accepted or a send takes less. */
+HOT NOT_INLINE static ssize_t send_fragments(struct connection *connection, int flags)
+{
+    struct send_queue *queue = &connection->queue;
+    struct queue_cursor cursor = queue_begin(queue);
+    struct fragment fragment;
+    ssize_t sent;
+
+    do {
+        fragment = queue_next(queue, &cursor);
+        sent = connection->top->send(connection, fragment.data, fragment.size,
+                                     fragment.marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
+        if (sent > 0)
+            queue_accept(queue, (size_t)sent);
+    } while (sent == fragment.size && cursor.before);
+    return sent;
+}
+
+/* Sends the span at the head, which is one fragment. */
+static ssize_t send_fragment(struct connection *connection, const struct span *head, int flags)
+{
+    struct send_queue *queue = &connection->queue;
+    size_t rest = head->size - queue->offset;
+    ssize_t sent = layer_send(connection, head->data + queue->offset, rest,
+                              head->marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
+
+    if (LIKELY((size_t)sent == rest))
+        queue_accept_head(queue, rest);
+    else if (sent > 0)
+        queue_accept(queue, (size_t)sent);
+    return sent;
+}
+
+HOT int strategy_send_group(struct connection *connection)
 {
     int flags = connection->strategy->flags;
     struct send_queue *queue = &connection->queue;
-    struct queue_cursor cursor = queue_begin(queue);
 
     while (!queue_is_accepted(queue)) {
-        struct fragment fragment = queue_next(queue, &cursor);
-        bool last = fragment.marks & FRAGMENT_ENDS_GROUP;
-        ssize_t sent = connection->top->send(connection, fragment.data, fragment.size, last ? 0 : flags);
+        uint64_t number = queue->accepted;
+        const struct span *head = &queue->ring[number & queue->mask];
+        ssize_t sent = head->marks & SPAN_OF_MANY ? send_fragments(connection, flags)
+                                                  : send_fragment(connection, head, flags);
 
         if (sent < 0)
             return (int)sent;
-        queue_accept(queue, (size_t)sent);
-        if ((size_t)sent < fragment.size)
-            cursor = queue_begin(queue);
-        else if (last)
+        if (LIKELY(queue->accepted != number) && head->marks & FRAGMENT_ENDS_GROUP)
             return 0;
     }
     return 0;
 }
 
-int strategy_send_vector(struct connection *connection)
+HOT int strategy_send_vector(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
     struct iovec vectors[IOV_MAX];
@@ -38,8 +68,7 @@ int strategy_send_vector(struct connection *connection)
 
     while (!done) {
         struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
-        ssize_t sent =
-            connection->top->sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
+        ssize_t sent = layer_sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
 
         if (sent < 0)
             return (int)sent;
@@ -49,7 +78,7 @@ int strategy_send_vector(struct connection *connection)
     return 0;
 }
 
-static int set_cork(struct connection *connection, bool on)
+HOT static int set_cork(struct connection *connection, bool on)
 {
     const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
     bool *corked = connection->strategy_state;
@@ -60,12 +89,12 @@ static int set_cork(struct connection *connection, bool on)
     return result;
 }
 
-int group_cork(struct connection *connection)
+HOT int group_cork(struct connection *connection)
 {
     return queue_at_group_begin(&connection->queue) ? set_cork(connection, true) : 0;
 }
 
-int group_uncork(struct connection *connection)
+HOT int group_uncork(struct connection *connection)
 {
     return set_cork(connection, false);
 }

@@ -10,7 +10,7 @@
 
 #include <limits.h>
 
-static int send_group(struct connection *connection)
+HOT static int send_group(struct connection *connection)
 {
     struct loans *loans = connection->loans;
     struct send_queue *queue = &connection->queue;
@@ -21,8 +21,8 @@ static int send_group(struct connection *connection)
         ssize_t sent = -ENOBUFS;
 
         if (!loans_full(loans))
-            sent = connection->top->sendv(connection, vectors, group.count,
-                                          zerocopy_flag | (group.complete ? 0 : MSG_MORE));
+            sent = layer_sendv(connection, vectors, group.count,
+                               zerocopy_flag | (group.complete ? 0 : MSG_MORE));
         if (sent == -ENOBUFS && loans_outstanding(loans))
             return -EINPROGRESS;
         if (sent < 0)

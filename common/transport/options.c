@@ -374,7 +374,7 @@ int options_set_quickack(struct calls *calls, bool on)
     return calls_set_option(calls, CALL_QUICKACK, IPPROTO_TCP, TCP_QUICKACK, on);
 }
 
-int options_set_cork(struct calls *calls, bool on)
+HOT int options_set_cork(struct calls *calls, bool on)
 {
     return CORK == MISSING ? -ENOTSUP : calls_set_option(calls, CALL_SETSOCKOPT, IPPROTO_TCP, CORK, on);
 }

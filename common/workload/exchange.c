@@ -16,15 +16,9 @@ static uint64_t due_ns(const struct thread_shared *shared, const struct requeste
     return shared->start_ns + requester->schedule.due_ns;
 }
 
-/* Closed loop: a request is due when the previous one was answered, at shared->now_ns. */
-void requester_note_begun(struct thread_shared *shared, struct requester *requester, uint64_t slot)
+COLD static void note_paced(struct thread_shared *shared, struct requester *requester,
+                            struct request_times *times)
 {
-    struct request_times *times = &requester->in_flight[slot];
-
-    requester->begun++;
-    times->intended_ns = times->sent_ns = shared->now_ns;
-    if (!shared->paced)
-        return;
     times->intended_ns = due_ns(shared, requester);
     times->sent_ns = shared->now_ns = clock_now_ns();
     histogram_record(&shared->late_start, times->sent_ns - times->intended_ns);
@@ -32,15 +26,26 @@ void requester_note_begun(struct thread_shared *shared, struct requester *reques
     schedule_advance(&requester->schedule);
 }
 
-bool requester_is_due(const struct connection *connection, const struct requester *requester)
+/* Closed loop: a request is due when the previous one was answered, at shared->now_ns. */
+HOT void requester_note_begun(struct thread_shared *shared, struct requester *requester, uint64_t slot)
+{
+    struct request_times *times = &requester->in_flight[slot];
+
+    requester->begun++;
+    times->intended_ns = times->sent_ns = shared->now_ns;
+    if (UNLIKELY(shared->paced))
+        note_paced(shared, requester, times);
+}
+
+HOT bool requester_is_due(const struct connection *connection, const struct requester *requester)
 {
     const struct thread_shared *shared = connection->shared;
 
     return requester->begun - requester->answered < connection->plan->depth &&
-           (!shared->paced || due_ns(shared, requester) <= shared->now_ns);
+           (!UNLIKELY(shared->paced) || due_ns(shared, requester) <= shared->now_ns);
 }
 
-static void requester_fill(struct connection *connection)
+HOT static void requester_fill(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
     struct thread_shared *shared = connection->shared;
@@ -55,7 +60,7 @@ static void requester_fill(struct connection *connection)
         connection_append(connection, count);
 }
 
-static size_t requester_wants(const struct connection *connection)
+HOT static size_t requester_wants(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
 
@@ -63,31 +68,35 @@ static size_t requester_wants(const struct connection *connection)
            connection->arrivals.partial;
 }
 
-void requester_note_reply(struct thread_shared *shared, struct requester *requester, uint64_t slot)
+HOT void requester_note_reply(struct thread_shared *shared, struct requester *requester, uint64_t slot)
 {
     const struct request_times *times = &requester->in_flight[slot];
 
     requester->answered++;
     histogram_record(&shared->latency, shared->now_ns - times->intended_ns);
-    if (shared->paced)
+    if (UNLIKELY(shared->paced))
         histogram_record(&shared->service, shared->now_ns - times->sent_ns);
 }
 
-static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
+COLD static int refuse(struct connection *connection, size_t size, size_t wanted)
+{
+    problem_failure(&connection->shared->problem, "%zu bytes of replies came, and only %zu were due", size,
+                    wanted);
+    return -EBADMSG;
+}
+
+HOT static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct requester *requester = connection->role_state;
     size_t wanted = requester_wants(connection);
     int64_t whole;
 
-    if (size > wanted) {
-        problem_failure(&connection->shared->problem, "%zu bytes of replies came, and only %zu were due",
-                        size, wanted);
-        return -EBADMSG;
-    }
+    if (UNLIKELY(size > wanted))
+        return refuse(connection, size, wanted);
     whole = connection_process_bytes(connection, data, size);
-    if (whole < 0)
+    if (UNLIKELY(whole < 0))
         return (int)whole;
-    while (whole--)
+    for (; whole; whole--)
         requester_note_reply(connection->shared, requester, requester->answered & requester->mask);
     return 0;
 }
@@ -151,7 +160,7 @@ void responder_spin(const struct thread_shared *shared, uint64_t replies)
         ;
 }
 
-static void responder_fill(struct connection *connection)
+HOT static void responder_fill(struct connection *connection)
 {
     struct responder *responder = connection->role_state;
     uint64_t room = connection_room(connection);
@@ -159,17 +168,18 @@ static void responder_fill(struct connection *connection)
 
     if (!count)
         return;
-    responder_spin(connection->shared, count);
+    if (UNLIKELY(connection->shared->plan->spin_ns))
+        responder_spin(connection->shared, count);
     connection_append(connection, count);
     responder->replies_due -= count;
 }
 
-static int responder_arrived(struct connection *connection, const uint8_t *data, size_t size)
+HOT static int responder_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct responder *responder = connection->role_state;
     int64_t whole = connection_process_bytes(connection, data, size);
 
-    if (whole < 0)
+    if (UNLIKELY(whole < 0))
         return (int)whole;
     responder->replies_due += (uint64_t)whole;
     return 0;

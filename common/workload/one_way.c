@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/one_way.h"
 
-static void send_messages(struct connection *connection)
+HOT static void send_messages(struct connection *connection)
 {
     struct samples *samples = &connection->shared->samples;
     uint64_t room = connection_room(connection), count = 0;
@@ -35,7 +35,7 @@ static uint64_t next_message(const struct connection *connection)
     return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
 }
 
-static int arrived(struct connection *connection, const uint8_t *data, size_t size)
+HOT static int arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     int64_t whole = connection_process_bytes(connection, data, size);
 
