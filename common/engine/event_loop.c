@@ -203,6 +203,17 @@ static int push_once(struct task *task)
     return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(task->connection);
 }
 
+bool task_pushed(struct task *task, int result)
+{
+    struct connection *connection = task->connection;
+
+    if (result == -EAGAIN || result == -EINPROGRESS)
+        connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
+    else if (result < 0)
+        task->loop->result = engine_fail(connection, "send to", result);
+    return result == 0;
+}
+
 static void push(struct task *task)
 {
     struct connection *connection = task->connection;
@@ -219,14 +230,8 @@ static void push(struct task *task)
         result = push_once(task);
         if (result == -EAGAIN && connection->state == STATE_UNOPENED)
             break; /* without a descriptor, no event would follow */
-        if (result == -EAGAIN || result == -EINPROGRESS) {
-            connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
+        if (!task_pushed(task, result))
             return;
-        }
-        if (result < 0) {
-            task->loop->result = engine_fail(connection, "send to", result);
-            return;
-        }
     }
     make_ready(task);
 }

@@ -100,6 +100,10 @@ void task_received_in_batch(struct task *task, int result);
 /* As engine_reclaim(), and ends a wait for lent memory. */
 int task_reclaim(struct task *task);
 
+/* Handles the result of strategy_push(): notes what the connection awaits, or that it has failed.
+ * Returns true if the next message may follow. */
+bool task_pushed(struct task *task, int result);
+
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void task_continue(struct task *task, int result);
 
