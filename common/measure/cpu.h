@@ -36,6 +36,8 @@ struct cpu_meter {
     int fds[CPU_EVENT_COUNT]; /* of perf_event_open(2); -1: not permitted or not wanted */
 };
 
+#define CPU_METER_CLOSED ((struct cpu_meter){{-1, -1}})
+
 /* `events`: opens the counters. They are optional because the kernel saves and restores them at
  * every thread switch: request and reply were up to 12 % slower. */
 void cpu_meter_open(struct cpu_meter *meter, bool events);

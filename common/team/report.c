@@ -213,6 +213,7 @@ static json_t *report_thread(const struct worker *worker)
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));
     put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
+    json_object_set_new(thread, "own_descriptors", json_boolean(worker->owns_descriptors));
     json_object_set_new(thread, "samples", samples_to_json(&worker->shared.samples));
     return thread;
 }

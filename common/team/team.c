@@ -56,11 +56,15 @@ const char *team_phase(const struct team *team)
 
 /* ---- threads have reported ---- */
 
-static void on_wake(uv_async_t *wake)
+static void on_wake(uv_poll_t *wake, int status, int events)
 {
     struct team *team = wake->data;
     size_t reports[PHASE_COUNT];
+    char bytes[PHASE_COUNT];
 
+    (void)status, (void)events;
+    while (read(team->wake_pipe[0], bytes, sizeof bytes) > 0)
+        ;
     uv_mutex_lock(&team->mutex);
     memcpy(reports, team->reports, sizeof reports);
     uv_mutex_unlock(&team->mutex);
@@ -128,6 +132,7 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     size_t first = first_number(team, index), next = first_number(team, index + 1);
 
     worker->team = team;
+    worker->own.meter = worker->sender.own.meter = CPU_METER_CLOSED;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
     if (allocate_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
@@ -150,6 +155,19 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     return 0;
 }
 
+static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem)
+{
+    int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
+
+    if (result < 0)
+        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    uv_poll_init(loop, &team->wake, team->wake_pipe[0]);
+    uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    team->wake.data = team;
+    team->open_handles++;
+    return 0;
+}
+
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
@@ -169,11 +187,10 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
                           .owner = owner};
     uv_mutex_init(&team->mutex);
     uv_cond_init(&team->released);
-    uv_async_init(loop, &team->wake, on_wake);
     uv_timer_init(loop, &team->watch);
-    team->wake.data = team->watch.data = team;
-    team->open_handles = 2;
-    if (plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
+    team->watch.data = team;
+    team->open_handles = 1;
+    if (open_wake(team, loop, problem) < 0 || plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
@@ -213,7 +230,7 @@ void team_report_phase(struct team *team, enum phase phase)
     uv_mutex_lock(&team->mutex);
     assert(phases[phase].reported_by & 1u << team->part);
     if (++team->reports[phase] == team->worker_count) {
-        uv_async_send(&team->wake);
+        (void)!write(team->wake_pipe[1], "", 1); /* if the pipe is full, the loop is awake */
         uv_cond_broadcast(&team->released);
     }
     uv_mutex_unlock(&team->mutex);
@@ -337,6 +354,10 @@ static void on_closed(uv_handle_t *handle)
 
     if (--team->open_handles > 0)
         return;
+    if (team->wake.data) {
+        close(team->wake_pipe[0]);
+        close(team->wake_pipe[1]);
+    }
     uv_cond_destroy(&team->released);
     uv_mutex_destroy(&team->mutex);
     team->events->closed(team->owner);
@@ -346,7 +367,7 @@ void team_close(struct team *team)
 {
     static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
 
-    if (uv_is_closing((uv_handle_t *)&team->wake))
+    if (uv_is_closing((uv_handle_t *)&team->watch))
         return;
     team_cancel(team, "finish", &closed);
     for (size_t i = 0; i < team->worker_count; i++)
@@ -373,6 +394,7 @@ void team_close(struct team *team)
     free(team->workers);
     team->connection_count = team->worker_count = 0;
     secret_wipe(team->keys, sizeof team->keys);
-    uv_close((uv_handle_t *)&team->wake, on_closed);
+    if (team->wake.data)
+        uv_close((uv_handle_t *)&team->wake, on_closed);
     uv_close((uv_handle_t *)&team->watch, on_closed);
 }

@@ -70,9 +70,10 @@ struct worker {
     struct engine_job job;
 
     struct team_thread own;
-    struct sender sender; /* for handoff=thread; job.handover points into it */
-    bool can_wake;        /* the engine is open until all threads are joined; under team->mutex */
-    const char *phase;    /* name of the phase in a record, if the thread fails */
+    struct sender sender;  /* for handoff=thread; job.handover points into it */
+    bool can_wake;         /* the engine is open until all threads are joined; under team->mutex */
+    bool owns_descriptors; /* descriptors_own() */
+    const char *phase;     /* name of the phase in a record, if the thread fails */
     struct figures before, after;
     size_t tcp_count;            /* number of connections with TCP figures */
     uint64_t begun_ns, ended_ns; /* the measured interval */
@@ -116,7 +117,8 @@ struct team {
     struct problem problem; /* the first one */
     char failed_phase[32];
 
-    uv_async_t wake;
+    uv_poll_t wake;
+    int wake_pipe[2]; /* a thread writes to [1]; uv_async_t has a descriptor that it does not name */
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;

@@ -10,7 +10,6 @@ int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct
 {
     int result = 0;
 
-    cpu_meter_open(&thread->meter, own->perf);
     if (thread->pinned_to >= 0)
         result = cores_pin_thread(thread->pinned_to);
     if (result < 0)
@@ -35,10 +34,11 @@ static void sender_main(void *argument)
     struct sender *sender = argument;
     struct handover *handover = &sender->handover;
     const struct connection *connection = handover->connection;
+    const struct end_plan *own = &connection->plan->ends[connection->end];
     enum handover_order order;
 
-    handover->result =
-        thread_set_up(&sender->own, &connection->plan->ends[connection->end], &sender->problem);
+    handover->result = thread_set_up(&sender->own, own, &sender->problem);
+    cpu_meter_open(&sender->own.meter, own->perf);
     uv_sem_post(&handover->done);
     while ((order = handover_serve(handover)) != HANDOVER_END) {
         if (order == HANDOVER_END_TIME)

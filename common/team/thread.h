@@ -22,8 +22,8 @@ struct thread_reading {
     struct scheduling scheduling;
 };
 
-/* Called by the thread: opens its counters, pins it to its CPU, sets its scheduling class. Returns
- * 0, or -1 with an unsupported problem; call cpu_meter_close() in both cases. */
+/* Called by the thread: pins it to its CPU, sets its scheduling class. Returns 0, or -1 with an
+ * unsupported problem. */
 int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
 
 /* Called by the thread: reads where and how it runs. Call it outside of the interval, because it

@@ -3,6 +3,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "base/descriptors.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
 #include "transport/transport.h"
@@ -113,6 +114,31 @@ static int open_sender(struct worker *worker, struct problem *problem)
     return sender_start(&worker->sender, worker->connections, cpu, problem);
 }
 
+/* The descriptors that the thread of a connection uses; the engine of such a thread has none. */
+#define OWN_MAX 4
+
+/* Gives the thread a table of descriptors of its own, if no other thread gives it new ones or takes
+ * part in its work. Control keeps its descriptors of the sockets, and closes them after the join. */
+static void own_descriptors(struct worker *worker)
+{
+    const struct team *team = worker->team;
+    int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file};
+
+    if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial)
+        return;
+    for (size_t i = 0; i < worker->count; i++)
+        kept[2 + i] = worker->connections[i].calls.fd;
+    worker->owns_descriptors = descriptors_own(kept, 2 + worker->count);
+}
+
+/* So that control closes the sockets when it closes its own descriptors. */
+static void close_descriptors(struct worker *worker)
+{
+    cpu_meter_close(&worker->own.meter);
+    if (worker->owns_descriptors)
+        descriptors_own(&worker->team->wake_pipe[1], 1);
+}
+
 static int start(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -128,6 +154,8 @@ static int start(struct worker *worker, struct problem *problem)
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
     worker->can_wake = team->engine->wake;
     uv_mutex_unlock(&team->mutex);
+    own_descriptors(worker);
+    cpu_meter_open(&worker->own.meter, team->plan->ends[team->end].perf);
     return 0;
 }
 
@@ -386,6 +414,6 @@ void worker_main(void *argument)
     if (run_phases(worker, &problem) < 0)
         team_cancel(team, worker->phase, &problem);
     sender_end(&worker->sender);
-    cpu_meter_close(&worker->own.meter);
+    close_descriptors(worker);
     team_report_phase(team, PHASE_REPORT);
 }

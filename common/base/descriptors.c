@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/descriptors.h"
+
+#ifdef __linux__
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define UNSHARE 2u /* CLOSE_RANGE_UNSHARE of linux/close_range.h */
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static bool close_between(unsigned first, unsigned last, unsigned flags)
+{
+    return first > last || syscall(SYS_close_range, first, last, flags) == 0;
+}
+
+/* Begins above the largest: the kernel then copies no descriptor that is closed again. */
+bool descriptors_own(int *kept, size_t count)
+{
+    unsigned last = ~0u;
+
+    qsort(kept, count, sizeof *kept, compare);
+    while (count && kept[count - 1] > STDERR_FILENO) {
+        unsigned next = (unsigned)kept[--count];
+
+        if (!close_between(next + 1, last, last == ~0u ? UNSHARE : 0))
+            return false;
+        last = next - 1;
+    }
+    return close_between(STDERR_FILENO + 1, last, last == ~0u ? UNSHARE : 0);
+}
+#else
+bool descriptors_own(int *kept, size_t count)
+{
+    (void)kept, (void)count;
+    return false;
+}
+#endif

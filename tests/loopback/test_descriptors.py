@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Descriptors: each is closed in time, also those that a data thread has in a table of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pytest
+
+from control import connect
+from programs import (
+    CLIENT,
+    TRACED,
+    Server,
+    busy,
+    client_json,
+    client_start,
+    open_files,
+    server_started,
+    settled,
+    strace_trouble,
+)
+
+SHORT = ["messages=50", "warmup=0s", "place=free"]
+OWNING = ["workload=request", "engine=block", "server.engine=block"]
+KINDS = {
+    "a thread for each connection": [*OWNING, "connections=3"],
+    "counters and a file": [*OWNING, "perf=on", "write=sendfile", "message=8+4K"],
+    "a stream with a warm-up": ["workload=stream", "engine=block", "warmup=20ms"],
+    "a sender thread": [*OWNING, "handoff=thread"],
+    "an event loop": ["workload=request", "engine=poll", "connections=3"],
+    "a connection for each request": ["workload=connect", "engine=poll"],
+    "a Unix socket": [*OWNING, "transport=unix"],
+}
+
+
+def words(kind: list[str]) -> list[str]:
+    """Short; a word of the kind counts, not the one that is here for all."""
+    keys = {word.split("=")[0] for word in kind}
+    return [*(word for word in SHORT if word.split("=")[0] not in keys), *kind]
+
+
+def files_after_a_run(server: Server) -> int:
+    """The first run may leave descriptors that are kept for later ones."""
+    client_json("--json", f"server={server.address}", *words(KINDS["an event loop"]))
+    return open_files(server.pid)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_a_server_has_as_many_descriptors_after_a_run_as_before(kind: list[str]) -> None:
+    with server_started() as server:
+        before = files_after_a_run(server)
+        for _ in range(3):
+            client_json("--json", f"server={server.address}", *words(kind))
+        settled(server.pid, before)
+
+
+def test_a_server_closes_what_a_failed_run_had() -> None:
+    with server_started() as server:
+        before = files_after_a_run(server)
+        client = client_start("--json", f"server={server.address}", *OWNING, "duration=60s")
+        busy(server.pid)
+        client.kill()
+        client.communicate()
+        settled(server.pid, before)
+
+
+def test_a_refused_connection_is_closed_while_a_run_with_tables_of_their_own_lasts() -> None:
+    with server_started() as server:
+        strangers = [connect(server.address) for _ in range(3)]
+        client = client_start("--json", f"server={server.address}", *OWNING, "duration=60s",
+                              "connections=2")
+        busy(server.pid)
+        for stranger in strangers:
+            stranger.settimeout(5)
+            stranger.sendall(b"no such protocol\n" * 100)
+            while stranger.recv(4096):
+                pass
+        client.kill()
+        client.communicate()
+
+
+@pytest.mark.parametrize(("kind", "own"), [
+    (OWNING, True), ([*OWNING, "handoff=thread"], False),
+    (["workload=request", "engine=poll", "server.engine=poll"], False)])
+def test_a_record_says_whether_a_thread_has_its_own_table(kind: list[str], own: bool) -> None:
+    [record] = client_json("--json", *words(kind))
+    assert record["client"]["threads"][0]["own_descriptors"] is own
+
+
+def test_without_a_table_of_its_own_a_run_is_the_same() -> None:
+    """As under a filter that forbids close_range(2): strace answers in place of the kernel."""
+    if why := strace_trouble():
+        pytest.skip(why)
+    done = subprocess.run(
+        ["strace", "--follow-forks", "--quiet=all", "--trace=close_range", "--output=/dev/null",
+         "--inject=close_range:error=EPERM", str(CLIENT), "--json", *words(OWNING)],
+        capture_output=True, text=True, timeout=120, env=TRACED)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["status"] == "ok"
+    assert record["server"]["threads"][0]["own_descriptors"] is False
