@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/run` as a whole, and the loops that it compiles. No figure is judged."""
+"""`bench/run` as a whole, and the loops that it compiles. No figure is judged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from bench.contenders import CONTENDERS, libnbd, liburing
 from bench.contenders.compiled import FOLDER, OPTIONS, compiled
 from bench.contenders.contender import ADDRESS, Job, ports_free, server_started
 from bench.contests import CONTESTS
+from suite.base.client import ROOT
 
-RUN = Path(__file__).parent / "run"
+RUN = ROOT / "bench" / "run"
 DATA = Path(__file__).parent / "data"
 CPU = str(min(os.sched_getaffinity(0)))
 SHORT = ("rounds=1", "duration=20ms", "warmup=10ms")
@@ -147,7 +148,7 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("duration=nans",), "duration=nans: write a time like 1s or 200ms, at least 10ms"),
     (("rounds=1", "rounds=2"), "rounds is given twice"),
     (("--lits",), "unrecognized arguments: --lits: did you mean --list? "
-                  "(see tests/bench/run --help)"),
+                  "(see bench/run --help)"),
 ])
 def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint, capsys):
     assert (main(words), *capsys.readouterr()) == (2, "", f"uncork: {complaint}\n")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -40,10 +41,9 @@ def verdict_text(interval: Interval | None, low: float | None, high: float | Non
         return ""
     if interval is None or interval.level is None:
         return UNDECIDED_FEW
-    if low is not None:
-        inside, outside = interval.low >= low, interval.high < low
-    else:
-        inside, outside = interval.high <= high, interval.low > high
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    inside = low <= interval.low and interval.high <= high
+    outside = interval.high < low or high < interval.low
     return "reached" if inside else "not reached" if outside else "undecided"
 
 

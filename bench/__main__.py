@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/run [CONTEST...] [word=value...]`: runs the contests and prints their ratios.
+"""`bench/run [CONTEST...] [word=value...]`: runs the contests and prints their ratios.
 
 Exit status: 0 also where a budget is not reached, for it is a benchmark and no test; 1 where
 nothing can be run; 2 for words that are wrong.
@@ -76,7 +76,7 @@ def seconds_parse(word: str, text: str, minimum: float) -> float:
 
 def options_parse(arguments: Sequence[str]) -> Options | None:
     """The options; None after --list."""
-    parser = Parser(prog="tests/bench/run", description=(
+    parser = Parser(prog="bench/run", description=(
         "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
         "duration=1s, warmup=200ms, seed=N"))
     parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",

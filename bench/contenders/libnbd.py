@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libnbd, the client library of the NBD project: tests/bench/libnbd.c, a loop of reads.
+"""libnbd, the client library of the NBD project: bench/libnbd.c, a loop of reads.
 
 Its server is a real one: nbdkit, which serves its memory. uncork asks the same nbdkit.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The floor: tests/bench/floor.c, compiled when it is needed.
+"""The floor: bench/floor.c, compiled when it is needed.
 
 Its stream is also the source and the sink of every proxy, ours included.
 """
