@@ -10,7 +10,7 @@ from typing import Any
 
 from bench import ours
 from bench.contenders import CONTENDERS
-from bench.contenders.contender import CONGESTION, Broken, Job, ports_free
+from bench.contenders.contender import CONGESTION, Broken, Job, ports_free, whole_seconds
 from bench.contests import Contest
 from suite.base.client import Client
 
@@ -41,8 +41,10 @@ class Sample:
     failed: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """As it is kept; what is not there is left out."""
-        return {key: value for key, value in asdict(self).items() if value not in (None, {})}
+        """As it is kept, figures to six digits; what is not there is left out."""
+        short = {name: float(f"{value:.6g}") for name, value in self.figures.items()}
+        return {key: value for key, value in (asdict(self) | {"figures": short}).items()
+                if value not in (None, {})}
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,26 @@ def round_order(entries: Sequence[Entry], seed: int, number: int) -> list[Entry]
     return [entries[index] for _, index in draws]
 
 
+def due(contest: Contest, number: int) -> bool:
+    """Whether a contest runs in a round; all do in the first."""
+    return (number - 1) % contest.every == 0
+
+
+def seconds_of(contest: Contest, seconds: float) -> float:
+    """How long each run of a contest measures: the same for all, so whole seconds where one of the
+    contenders counts those."""
+    whole = any(CONTENDERS[one.contender].whole for one in contest.against if not one.words)
+    return float(whole_seconds(seconds)) if whole else seconds
+
+
 def figures_take(setting: Setting, contest: Contest, entry: Entry) -> dict[str, float]:
     """One run; Broken where it gives no figures."""
     cpus = setting.cpus[entry.place]
     if isinstance(cpus, str):
         raise Broken(cpus)
     load = contest.loads.get(entry.who, contest.load)
-    job = Job(load, contest.metric, *cpus, setting.seconds, setting.warmup, ports_free())
+    job = Job(load, contest.metric, *cpus, seconds_of(contest, setting.seconds),
+              setting.warmup if contest.warms else 0.0, ports_free())
     if entry.who == OURS or entry.who in contest.loads:
         return ours.run(setting.client, job, entry.place)
     contender = CONTENDERS[FLOOR if entry.who == FLOOR_AGAIN else entry.who]
@@ -95,7 +110,8 @@ def rounds_run(setting: Setting, contests: Mapping[str, Contest], entries: Seque
     """Every sample as it comes; `begins` is told each round's number."""
     for number in range(1, rounds + 1):
         begins(number)
-        for position, entry in enumerate(round_order(entries, seed, number)):
+        these = [entry for entry in entries if due(contests[entry.contest], number)]
+        for position, entry in enumerate(round_order(these, seed, number)):
             place = (number, position, entry.contest, entry.place, entry.who)
             try:
                 yield Sample(*place, figures_take(setting, contests[entry.contest], entry))

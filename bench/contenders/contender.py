@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ ADDRESS = "127.0.0.1"
 CONGESTION = "cubic"
 READY_SECONDS = 5
 SPARE_SECONDS = 20  # beyond the measured time, before a client is called stuck
+VERSION = re.compile(r"\d+(?:\.\d+)+")
 TCP_LISTEN = "0A"  # the state in /proc/net/tcp, proc_net_tcp.txt of the kernel
 
 
@@ -51,6 +53,7 @@ class Contender:
 
     The rate comes in the unit of the job's metric: messages per second or bits per second. `pins`:
     it can set its own congestion control; the others take what the system gives a connection.
+    `whole`: it measures whole seconds. `version`: the command that prints its version.
     """
 
     name: str
@@ -60,12 +63,21 @@ class Contender:
     rate: Callable[[str, Job], float]
     server: Callable[[Job], list[str]] | None = None
     prepare: Callable[[], None] = lambda: None
-    takes_seconds: float = 0.0  # however long the job is
+    whole: bool = False
+    version: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """Which program is not on PATH; None if all are."""
         absent = [name for name in self.programs if shutil.which(name) is None]
         return f"{absent[0]} is not installed" if absent else None
+
+    def named(self) -> str:
+        """Its name with its version, `iperf3 3.12`; the name alone where it tells none."""
+        if not self.version:
+            return self.name
+        done = subprocess.run(self.version, capture_output=True, text=True, errors="replace")
+        found = VERSION.search(done.stdout + done.stderr)
+        return f"{self.name} {found[0]}" if found else self.name
 
     def run(self, job: Job) -> float:
         """The rate of one run; Broken where there is none."""
@@ -73,8 +85,7 @@ class Contender:
             if self.server is not None:
                 server = self.server(job)
                 stack.enter_context(server_started(server, job.server_cpu, job.ports[0]))
-            output = client_run(self.client(job), job, job.client_cpu, takes=self.takes_seconds)
-            return self.rate(output, job)
+            return self.rate(client_run(self.client(job), job, job.client_cpu), job)
 
 
 def ports_free() -> tuple[int, int]:
@@ -128,9 +139,9 @@ def server_started(command: Sequence[str], cpu: int, where: int | Path) -> Itera
 
 
 def client_run(command: Sequence[str], job: Job, cpu: int | None,
-               descriptors: Sequence[int] = (), takes: float = 0.0) -> str:
+               descriptors: Sequence[int] = ()) -> str:
     """The standard output of a client that ended well; cpu None: it pins itself."""
-    seconds = 2 * (job.seconds + job.warmup + takes) + SPARE_SECONDS
+    seconds = 2 * (job.seconds + job.warmup) + SPARE_SECONDS
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=seconds, process_group=0,

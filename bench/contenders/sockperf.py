@@ -31,4 +31,5 @@ def rate(output: str, job: Job) -> float:
     return int(found[3]) / float(found[1])
 
 
-CONTENDER = Contender("sockperf", ("sockperf",), False, client, rate, server)
+CONTENDER = Contender("sockperf", ("sockperf",), False, client, rate, server,
+                      version=("sockperf", "--version"))
