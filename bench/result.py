@@ -15,7 +15,6 @@ from suite.present.tables import markdown, terminal
 from suite.present.tables.model import Column, Group, Item, Table
 from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_make
 
-AGAIN = f"{FLOOR} / {FLOOR}"
 UNDECIDED_FEW = f"undecided: fewer than {ROUNDS_NEEDED} rounds"
 
 
@@ -30,6 +29,7 @@ class Row:
     other: str = ""
     ratio: str = ""
     interval: str = ""
+    again: str = ""  # the interval of the floor next to itself
     budget: str = ""
     verdict: str = ""
     notes: tuple[str, ...] = ()  # what differs, why runs failed or there were none
@@ -107,22 +107,23 @@ def ratio_row(figures: Figures, contest: Contest, place: str, first: str, agains
         notes = (against.differs, *notes)
     return Row(contest.name, place, name, value_text(median(pairs[0]), unit),
                value_text(median(pairs[1]), unit), f"{ratio.value:.3f}",
-               interval_text(ratio.interval, "{:.3f}".format), budget_text(against),
-               verdict_text(ratio.interval, against.reach, None, ratio.value, against.estimate),
-               notes)
+               interval_text(ratio.interval, "{:.3f}".format), budget=budget_text(against),
+               verdict=verdict_text(ratio.interval, against.reach, None, ratio.value,
+                                    against.estimate), notes=notes)
 
 
 def against_rows(figures: Figures, contest: Contest, place: str, against: Against,
                  absent: Mapping[str, str]) -> list[Row]:
-    """uncork by one contender; for the floor also the A/A pair."""
+    """uncork by one contender, beside the floor's A/A pair; and what stands next to that one."""
     if not figures.ran(against.contender):
         reason = absent.get(against.contender)
         return [Row(contest.name, place, against.contender, verdict="not installed",
                     notes=(reason,) if reason else ())]
     rows = [ratio_row(figures, contest, place, OURS, against)]
     if against.contender == FLOOR:
-        again = ratio_row(figures, contest, place, FLOOR_AGAIN, Against(FLOOR))
-        rows.append(replace(again, against=AGAIN, verdict=again.verdict or "A/A"))
+        again = ratio_row(figures, contest, place, FLOOR_AGAIN, against)
+        rows[0] = replace(rows[0], again=again.interval, notes=tuple(
+            dict.fromkeys([*rows[0].notes, *again.notes])))
     rows += [ratio_row(figures, contest, place, first, Against(second))
              for first, second in contest.pairs if first == against.contender]
     return rows
@@ -158,7 +159,7 @@ def rows_make(contests: Mapping[str, Contest], samples: Sequence[Sample],
 
 
 HEADS = {"contest": "contest", "place": "place", "against": "against", "ours": OURS,
-         "other": "other", "ratio": "ratio", "interval": "95 %", "budget": "budget",
+         "other": "other", "ratio": "ratio", "interval": "95 %", "again": "A/A", "budget": "budget",
          "verdict": "verdict"}
 UNWRAPPED = 10_000  # columns
 LEFT = ("contest", "place", "against", "verdict")

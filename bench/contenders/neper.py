@@ -34,4 +34,4 @@ def rate(output: str, job: Job) -> float:
 
 
 CONTENDER = Contender("neper", ("tcp_rr",), True, client, rate, server, whole=True,
-                      version=("tcp_rr", "--version"))
+                      version=("tcp_rr", "--nolog", "--version"))

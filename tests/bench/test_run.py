@@ -17,6 +17,7 @@ from bench.contenders import CONTENDERS, libnbd, liburing, nbdkit
 from bench.contenders.compiled import FOLDER, OPTIONS, compiled
 from bench.contenders.contender import ADDRESS, Broken, Job, ports_free
 from bench.contests import CONTESTS
+from bench.stored import SCHEMA
 from suite.base.client import ROOT
 
 RUN = ROOT / "bench" / "run"
@@ -53,8 +54,11 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     assert done.returncode == 0, done.stderr
     rows = {(row[0], row[1]) for row in table_of(done.stdout)}
     assert rows == {(c.name, place) for c in CONTESTS.values() for place in c.places}
-    head, *samples = [json.loads(line) for line in keep.read_text().splitlines()]
-    assert head["bench"] == 1 and head["network"].split(";")[-1].startswith(" TCP connects with ")
+    head, *samples, foot = [json.loads(line) for line in keep.read_text().splitlines()]
+    assert head["bench"] == SCHEMA and "; TCP connects with " in head["head"]["network"]
+    again = bench("--read", str(keep))
+    assert again.stdout.partition("\ncontest ")[2] == done.stdout.partition("\ncontest ")[2]
+    assert " after, " in foot["load"] and foot["load"] in " ".join(again.stdout.split())
     ran = {(sample["contest"], sample["who"]) for sample in samples if "figures" in sample}
     assert {("request", "uncork"), ("request", "floor"), ("request", "floor again"),
             ("stream-64K", "floor"), ("null-stream", "uncork")} <= ran
@@ -103,7 +107,7 @@ def test_another_proxy_is_run_between_the_same_source_and_sink(then, row, told, 
     (found,) = table_of(done.stdout)
     assert found[:3] == ["proxy/bundle/4K", "apart", "liburing"]
     assert row in found and told in done.stdout
-    samples = [json.loads(line) for line in keep.read_text().splitlines()[1:]]
+    samples = [json.loads(line) for line in keep.read_text().splitlines()[1:-1]]
     theirs = [sample.get("figures", {}) for sample in samples if sample["who"] == "liburing"]
     assert [figures.get("bandwidth", 0) > 0 for figures in theirs] == [not told]
 
@@ -133,6 +137,8 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("duration=1.2.3s",), "duration=1.2.3s: write a time like 1s or 200ms, at least 10ms"),
     (("duration=nans",), "duration=nans: write a time like 1s or 200ms, at least 10ms"),
     (("rounds=1", "rounds=2"), "rounds is given twice"),
+    (("--read", "/nowhere"), "/nowhere: cannot be read: No such file or directory"),
+    (("--read", "/dev/null"), "/dev/null: bench/run --json wrote no such file"),
     (("--lits",), "unrecognized arguments: --lits: did you mean --list? "
                   "(see bench/run --help)"),
 ])
