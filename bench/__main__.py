@@ -85,7 +85,8 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
     parser.add_argument("--read", metavar="FILE", type=Path, dest="stored",
                         help="runs nothing: prints what --json kept, packed by xz or not")
     parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
-    parser.add_argument("--list", action="store_true", help="the contests and who is installed")
+    parser.add_argument("--list", action="store_true",
+                        help="the contests, and which tools are installed")
     given = parser.parse_intermixed_args(arguments)
     if given.list:
         return None

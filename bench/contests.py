@@ -78,7 +78,7 @@ BOTH = (TOGETHER, APART)
 BLOCK = "uncork, block"  # the same work in the engine with the fewest calls
 SELDOM = 2  # what needs no narrow interval runs in every second round
 
-# By name: write and read of a proxy on a ring, where somebody else's proxy can do the same.
+# By name: write and read of a proxy on a ring, where the proxy of liburing does the same.
 PROXIES = {
     "send": ("uring-send", "uring-multishot"),
     "sendmsg": ("uring-sendmsg", "uring-multishot"),
@@ -90,7 +90,7 @@ PROXIES = {
 
 
 def proxy_contest(name: str, chunk: str) -> Contest:
-    """256 buffers, a window. Nagle's algorithm is on, as it is where nobody asks."""
+    """256 buffers, a window. Nagle's algorithm is on, as it is unless it is turned off."""
     write, read = PROXIES[name]
     return Contest(f"proxy/{name}/{chunk}", f"a proxy on a ring in chunks of {chunk}",
                    f"workload=proxy engine=ring read={read} write={write} chunk={chunk} window=256 "
@@ -116,9 +116,9 @@ def libnbd_contest(depth: str) -> Contest:
 
 SERVED = {
     "copy": ("nbdcopy of 256 MiB", "load=nbdcopy", BANDWIDTH),
-    "read-4k": ("reads of 4 KiB by fio, 16 under way",
+    "read-4k": ("reads of 4 KiB by fio, 16 in flight",
                 "load=fio fio.rw=randread fio.bs=4k fio.iodepth=16", RATE),
-    "read-64k": ("reads of 64 KiB by fio, 16 under way",
+    "read-64k": ("reads of 64 KiB by fio, 16 in flight",
                  "load=fio fio.rw=read fio.bs=64k fio.iodepth=16", RATE),
 }
 

@@ -28,7 +28,7 @@ from suite.result.record import Record
 
 TRIAL = ("message=1", "reply=1", "duration=10ms", "warmup=0s")
 PING_SECONDS = 1.0
-TOKEN = bytes(range(16))  # of the sink; nobody else connects to it
+TOKEN = bytes(range(16))  # of the sink; no other program connects to it
 
 
 def words(job: Job, place: str) -> list[str]:

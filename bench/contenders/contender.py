@@ -100,7 +100,7 @@ def pinned(cpu: int | None) -> Callable[[], None] | None:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody listens on the port: asked of the system, for a connection would count."""
+    """Whether a program listens on the port: asked of the system, for a connection would count."""
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(FileNotFoundError):
             for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
@@ -111,7 +111,7 @@ def listens(port: int) -> bool:
 
 
 def is_ready(where: int | Path) -> bool:
-    """Whether somebody listens on a port, or on a Unix socket, where a connection may come."""
+    """Whether a program listens on a port, or on a Unix socket, where a connection may come."""
     if isinstance(where, int):
         return listens(where)
     with socket.socket(socket.AF_UNIX) as client:
@@ -121,15 +121,16 @@ def is_ready(where: int | Path) -> bool:
 @contextlib.contextmanager
 def server_started(command: Sequence[str], cpu: int, where: int | Path) -> Iterator[None]:
     """A server that listens; ended, with the children it has, when it is no longer needed."""
+    name = Path(command[0]).name
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, process_group=0, preexec_fn=pinned(cpu))
     try:
         until = time.monotonic() + READY_SECONDS
         while not is_ready(where):
             if child.poll() is not None:
-                raise Broken(f"the server {command[0]} {exit_text(child.returncode)}")
+                raise Broken(f"the server {name} {exit_text(child.returncode)}")
             if time.monotonic() > until:
-                raise Broken(f"the server {command[0]} did not listen within {READY_SECONDS} s")
+                raise Broken(f"the server {name} did not listen within {READY_SECONDS} s")
             time.sleep(0.01)
         yield
     finally:
@@ -147,9 +148,9 @@ def client_run(command: Sequence[str], job: Job, cpu: int | None,
                               errors="replace", timeout=seconds, process_group=0,
                               pass_fds=descriptors, preexec_fn=pinned(cpu))
     except subprocess.TimeoutExpired:
-        raise Broken(f"{command[0]} did not end within {seconds:.0f} s") from None
+        raise Broken(f"{Path(command[0]).name} did not end within {seconds:.0f} s") from None
     except OSError as error:
-        raise Broken(f"{command[0]} does not start: {error.strerror}") from None
+        raise Broken(f"{Path(command[0]).name} does not start: {error.strerror}") from None
     if done.returncode != 0:
         told = complaint_text(done.stderr) or complaint_text(done.stdout)
         raise Broken(f"{Path(command[0]).name} {exit_text(done.returncode)}: {told or 'no output'}")
