@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run gave: figures by metric, or why there are none."""
+    """What one run gave: figures by metric to six digits, or why there are none."""
 
     round: int
     position: int
@@ -41,10 +41,8 @@ class Sample:
     failed: str | None = None
 
     def document(self) -> dict[str, Any]:
-        """As it is kept, figures to six digits; what is not there is left out."""
-        short = {name: float(f"{value:.6g}") for name, value in self.figures.items()}
-        return {key: value for key, value in (asdict(self) | {"figures": short}).items()
-                if value not in (None, {})}
+        """As it is kept; what is not there is left out."""
+        return {key: value for key, value in asdict(self).items() if value not in (None, {})}
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,8 @@ def rounds_run(setting: Setting, contests: Mapping[str, Contest], entries: Seque
         for position, entry in enumerate(round_order(these, seed, number)):
             place = (number, position, entry.contest, entry.place, entry.who)
             try:
-                yield Sample(*place, figures_take(setting, contests[entry.contest], entry))
+                figures = figures_take(setting, contests[entry.contest], entry)
+                yield Sample(*place, {name: float(f"{value:.6g}")
+                                      for name, value in figures.items()})
             except Broken as broken:
                 yield Sample(*place, {}, str(broken))
