@@ -10,7 +10,7 @@ from typing import Any
 
 from bench import ours
 from bench.contenders import CONTENDERS
-from bench.contenders.contender import CONGESTION, Broken, Job, ports_free, whole_seconds
+from bench.contenders.contender import CONGESTION, Broken, Job, ports_free
 from bench.contests import Contest
 from suite.base.client import Client
 
@@ -81,10 +81,10 @@ def due(contest: Contest, number: int) -> bool:
 
 
 def seconds_of(contest: Contest, seconds: float) -> float:
-    """How long each run of a contest measures: the same for all, so whole seconds where one of the
-    contenders counts those."""
-    whole = any(CONTENDERS[one.contender].whole for one in contest.against if not one.words)
-    return float(whole_seconds(seconds)) if whole else seconds
+    """How long each run of a contest measures: the same for all, so the longest that one of the
+    contenders makes of it."""
+    return max([seconds, *(CONTENDERS[one.contender].measures(seconds) for one in contest.against
+                           if not one.words)])
 
 
 def figures_take(setting: Setting, contest: Contest, entry: Entry) -> dict[str, float]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -53,7 +54,8 @@ class Contender:
 
     The rate comes in the unit of the job's metric: messages per second or bits per second. `pins`:
     it can set its own congestion control; the others take what the system gives a connection.
-    `whole`: it measures whole seconds. `version`: the command that prints its version.
+    `measures`: how many seconds it measures where so many are asked for. `version`: the command
+    that prints its version.
     """
 
     name: str
@@ -63,7 +65,7 @@ class Contender:
     rate: Callable[[str, Job], float]
     server: Callable[[Job], list[str]] | None = None
     prepare: Callable[[], None] = lambda: None
-    whole: bool = False
+    measures: Callable[[float], float] = float
     version: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
@@ -159,4 +161,4 @@ def client_run(command: Sequence[str], job: Job, cpu: int | None,
 
 def whole_seconds(seconds: float) -> int:
     """For tools that count whole seconds: rounded up."""
-    return max(1, -int(-seconds // 1))
+    return max(1, math.ceil(round(seconds, 6)))

@@ -34,5 +34,5 @@ def rate(output: str, job: Job) -> float:
     return bits
 
 
-CONTENDER = Contender("iperf3", ("iperf3",), True, client, rate, server, whole=True,
+CONTENDER = Contender("iperf3", ("iperf3",), True, client, rate, server, measures=whole_seconds,
                       version=("iperf3", "--version"))

@@ -36,4 +36,4 @@ def rate(output: str, job: Job) -> float:
 
 
 CONTENDER = Contender("netperf", ("netperf", "netserver"), False, client, rate, server,
-                      whole=True, version=("netperf", "-V"))
+                      measures=whole_seconds, version=("netperf", "-V"))

@@ -173,6 +173,8 @@ def test_the_proxy_of_liburing_is_there_where_its_path_is_given(monkeypatch, tmp
 def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():
     assert [whole_seconds(s) for s in (0.01, 1.0, 1.2, 2.0)] == [1, 1, 2, 2]
     assert value_after(CONTENDERS["sockperf"].client(JOB), "-t") == "2"  # it leaves out 0.45 s
+    asked = replace(JOB, seconds=CONTENDERS["sockperf"].measures(0.4))
+    assert value_after(CONTENDERS["sockperf"].client(asked), "-t") == "1"
 
 
 def test_every_contender_of_a_contest_is_in_the_list():

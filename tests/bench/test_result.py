@@ -72,6 +72,7 @@ def test_a_contest_may_run_in_one_of_several_rounds_and_all_its_runs_measure_the
     assert [number for number in range(1, 6) if due(replace(CONTEST, every=2), number)] == [1, 3, 5]
     assert seconds_of(CONTEST, 0.4) == 1.0  # netperf counts whole seconds
     assert seconds_of(replace(CONTEST, against=(Against("floor"),)), 0.4) == 0.4
+    assert seconds_of(replace(CONTEST, against=(Against("sockperf"),)), 0.4) == 0.55
 
 
 @pytest.mark.parametrize("low, high, least, most, verdict", [
