@@ -4,7 +4,8 @@
 scripts/readme [--check] [PAGE...]. An example is a block: its first line is a command on a
 reference result, and the output of the command follows. A picture of docs/pictures is an example
 too, if a comment above it has the command that draws it. The data beside a picture (.dat) are
-compared. --check changes nothing: it prints all differences, and exits with 1 if there are any.
+compared. A table of the bench stands between a comment with its command and `<!-- end -->`. --check
+changes nothing: it prints all differences, and exits with 1 if there are any.
 
 The exit status is also 1 if a sentence of README.md has a figure that none of its examples has.
 """
@@ -23,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```\n\$ (uncork \w+ reference/(?:.*\\\n)?.*)\n(?:.*\n)*?```$",
                    re.MULTILINE)
+BENCH = re.compile(r"^<!-- (bench/run --read .*) -->\n(?:.*\n)*?<!-- end -->$", re.MULTILINE)
 PICTURE = re.compile(
     r"^<!-- (uncork plot reference/.*) -->\n!\[[^]]*\]\((?:\.\./docs/|docs/)?"
     r"(pictures/[\w-]+)\.png\)$", re.MULTILINE)
@@ -78,6 +80,8 @@ def page_render(path: Path, check: bool) -> str:
         folder = Path(name)
         fresh = BLOCK.sub(lambda block: f"```\n$ {block[1]}\n{output_of(block[1], folder)}```",
                           page)
+        fresh = BENCH.sub(lambda table: f"<!-- {table[1]} -->\n{output_of(table[1], folder)}"
+                                        "<!-- end -->", fresh)
         pictures = "".join(picture_draw(picture[1], ROOT / "docs" / picture[2],
                                         folder / str(number), check)
                            for number, picture in enumerate(PICTURE.finditer(page)))

@@ -24,7 +24,7 @@ STREAM = Job({"workload": "stream", "message": "64", "chunk": "64K"}, "bandwidth
              (7001, 7002))
 PROXY = replace(STREAM, words={"workload": "proxy", "read": "uring-bundle", "chunk": "4K",
                                "write": "uring-bundle", "window": "256"})
-WITHOUT_NETWORK = ("openssl-speed", "gnutls-cli")
+WITHOUT_NETWORK = ("openssl-speed",)
 NBD = replace(JOB, words={"workload": "request", "protocol": "nbd", "op": "read:4K", "depth": "64",
                           "subject": "nbdkit"})
 SERVED = replace(JOB, words={"workload": "command", "load": "fio", "fio.rw": "randread",
@@ -54,8 +54,6 @@ def value_after(command: list[str], flag: str) -> str:
     ("netperf", JOB, 73399.80),
     ("neper", JOB, 64582.53),  # of its own end
     ("openssl-speed", CIPHER, 8 * 3791950769.23),  # records of 16 KiB
-    ("gnutls-cli", CIPHER, 8 * 243.57e6),  # the same, in TLS 1.3
-    ("gnutls-cli", replace(CIPHER, words={"cipher": "aes-128-gcm"}), 8 * 1.80e9),
     ("libnbd", NBD, 10726 / 0.500103079),
     ("nbdkit", JOB, 62169.435216),
 ])
@@ -74,7 +72,7 @@ def test_both_servers_of_a_real_client_have_the_same_size_and_place():
         export = nbdkit.Export(Path(where) if transport == "unix" else None, 7001)
         job = replace(SERVED, words=SERVED.words | {"transport": transport})
         theirs, us = nbdkit.server(job, export), serving(client, job, export)
-        assert theirs[-1] == us[-1] == "256M"
+        assert "256M" in theirs and us[-1] == "256M"
         assert any(where in word for word in theirs) and any(where in word for word in us)
         assert where in export.uri
 
@@ -127,6 +125,21 @@ def test_every_contender_gets_the_sizes_of_the_contest():
         "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300"]
 
 
+def test_the_floor_waits_as_uncork_does_and_no_warm_up_is_none():
+    polls = replace(STREAM, words=STREAM.words | {"server.engine": "poll"}, warmup=0.0)
+    assert CONTENDERS["floor"].client(polls)[1] == "stream-poll"
+    assert value_after(CONTENDERS["iperf3"].client(polls), "--omit") == "0"
+    assert value_after(CONTENDERS["iperf3"].client(STREAM), "--omit") == "1"
+
+
+def test_a_contender_is_named_with_its_version(monkeypatch, tmp_path):
+    (tmp_path / "netperf").write_text("#!/bin/sh\necho Netperf version 2.7.1 >&2\n")
+    (tmp_path / "netperf").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert CONTENDERS["netperf"].named() == "netperf 2.7.1"
+    assert CONTENDERS["liburing"].named() == "liburing"
+
+
 def test_the_proxy_of_liburing_does_what_the_contest_says_of_ours(monkeypatch):
     monkeypatch.setenv(liburing.NAMED_BY, "/somewhere/proxy")
     program, *words = liburing.command(PROXY)
@@ -160,20 +173,26 @@ def test_the_proxy_of_liburing_is_there_where_its_path_is_given(monkeypatch, tmp
 def test_tools_that_count_whole_seconds_measure_no_less_than_was_asked():
     assert [whole_seconds(s) for s in (0.01, 1.0, 1.2, 2.0)] == [1, 1, 2, 2]
     assert value_after(CONTENDERS["sockperf"].client(JOB), "-t") == "2"  # it leaves out 0.45 s
+    asked = replace(JOB, seconds=CONTENDERS["sockperf"].measures(0.4))
+    assert value_after(CONTENDERS["sockperf"].client(asked), "-t") == "1"
 
 
 def test_every_contender_of_a_contest_is_in_the_list():
     named = {against.contender for contest in CONTESTS.values() for against in contest.against
              if not against.words}
     assert named == set(CONTENDERS)
+    for contest in CONTESTS.values():
+        assert {one for pair in contest.pairs for one in pair} <= {
+            against.contender for against in contest.against}
 
 
 @pytest.mark.parametrize("name", contests_named("nbd/raw"))
 def test_raw_moves_the_bytes_of_its_protocol(name):
     contest = CONTESTS[name]
-    assert contest.load.items() - contest.loads["raw"].items() == {
+    raw = contest.loads["uncork, raw"]
+    assert contest.load.items() - raw.items() == {
         ("protocol", "nbd"), ("op", "read:4K")}
-    assert contest.loads["raw"].items() - contest.load.items() == {
+    assert raw.items() - contest.load.items() == {
         ("message", "28"), ("reply", "16+4K")}
 
 

@@ -3,20 +3,30 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 from bench.contests import CONTESTS, Against, Contest, Figure
 from bench.result import UNDECIDED_FEW, Row, rows_lines, rows_make, verdict_text
-from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Entry, Sample, entries_make, round_order
+from bench.rounds import (
+    FLOOR,
+    FLOOR_AGAIN,
+    OURS,
+    Entry,
+    Sample,
+    due,
+    entries_make,
+    round_order,
+    seconds_of,
+)
 from suite.observe.metrics import METRICS
 from suite.stats import Interval
 
 RATE = "messages_per_second"
 CONTEST = Contest("race", "a race", "workload=request message=1 reply=1", RATE,
                   (Against("floor", 0.97), Against("netperf", 1.0)),
-                  (Figure("syscalls_per_message", 2.1),), ("together",))
+                  (Figure("syscalls_per_message", 2.1),), pairs=(("netperf", "floor"),))
 ABSENT = {"netperf": "netserver is not installed", "iperf3": "iperf3 is not installed"}
 
 
@@ -37,7 +47,32 @@ def test_ratios_are_paired_by_round():
                    samples_of(FLOOR, drifting), samples_of(FLOOR_AGAIN, drifting))
     assert (rows["floor"].ratio, rows["floor"].interval) == ("0.980", "0.980..0.980")
     assert (rows["floor"].budget, rows["floor"].verdict) == (">= 0.97", "reached")
-    assert (rows["floor / floor"].ratio, rows["floor / floor"].verdict) == ("1.000", "A/A")
+    assert rows["floor"].again == "1.000..1.000"
+
+
+def test_a_contender_stands_next_to_another_and_what_differs_is_a_note():
+    contest = replace(CONTEST, against=(Against("floor", 0.97, 0.975),
+                                        Against("netperf", differs="It has no warm-up.")))
+    samples = [one for who, rate in (("netperf", 99.0), (FLOOR, 100.0), (OURS, 97.2))
+               for one in samples_of(who, [rate] * 6)]
+    rows = {row.against: row for row in rows_make({"race": contest}, samples, {})}
+    assert rows["netperf / floor"].ratio == "0.990" and not rows["netperf / floor"].verdict
+    assert rows["netperf"].notes == ("It has no warm-up.",)
+    assert (rows["floor"].budget, rows["floor"].verdict) == (">= 0.975 (0.97)", "not reached")
+    assert "[1] It has no warm-up." in rows_lines([*rows.values()])
+
+
+@pytest.mark.parametrize("low, value, verdict", [
+    (0.97, 0.975, "reached"), (0.97, 0.974, "undecided"), (0.969, 0.98, "undecided")])
+def test_a_ratio_may_have_to_reach_more_than_its_interval(low, value, verdict):
+    assert verdict_text(Interval(low, 0.99, 0.96), 0.97, None, value, 0.975) == verdict
+
+
+def test_a_contest_may_run_in_one_of_several_rounds_and_all_its_runs_measure_the_same_time():
+    assert [number for number in range(1, 6) if due(replace(CONTEST, every=2), number)] == [1, 3, 5]
+    assert seconds_of(CONTEST, 0.4) == 1.0  # netperf counts whole seconds
+    assert seconds_of(replace(CONTEST, against=(Against("floor"),)), 0.4) == 0.4
+    assert seconds_of(replace(CONTEST, against=(Against("sockperf"),)), 0.4) == 0.55
 
 
 @pytest.mark.parametrize("low, high, least, most, verdict", [

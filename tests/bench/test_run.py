@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/run` as a whole, and the loops that it compiles. No figure is judged."""
+"""`bench/run` as a whole, and the loops that it compiles. No figure is judged."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ import shutil
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from bench.__main__ import main
-from bench.contenders import CONTENDERS, libnbd, liburing
+from bench.contenders import CONTENDERS, libnbd, liburing, nbdkit
 from bench.contenders.compiled import FOLDER, OPTIONS, compiled
-from bench.contenders.contender import ADDRESS, Job, ports_free, server_started
+from bench.contenders.contender import ADDRESS, Broken, Job, ports_free
 from bench.contests import CONTESTS
+from bench.stored import SCHEMA
+from suite.base.client import ROOT
 
-RUN = Path(__file__).parent / "run"
-DATA = Path(__file__).parent / "data"
+RUN = ROOT / "bench" / "run"
 CPU = str(min(os.sched_getaffinity(0)))
 SHORT = ("rounds=1", "duration=20ms", "warmup=10ms")
 
@@ -48,44 +48,35 @@ def loop_run(name: str, *words: str, descriptors: tuple[int, ...] = (),
                           capture_output=True, text=True, timeout=60, pass_fds=descriptors)
 
 
-def ciphers_stand_in(folder: Path) -> str:
-    """A PATH on which the benchmarks of ciphers, which take a minute, say what they once said."""
-    said = {"gnutls-cli": "cat {}/gnutls-cli.txt",
-            "openssl": "sed s/ChaCha20-Poly1305/$5/ {}/openssl-speed.txt"}
-    for name, command in said.items():
-        (folder / name).write_text(f"#!/bin/sh\n{command.format(DATA)}\n")
-        (folder / name).chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
-
-
 def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
     keep = tmp_path / "figures.jsonl"
-    done = bench(*SHORT, "--json", str(keep), PATH=ciphers_stand_in(tmp_path))
+    done = bench(*SHORT, "--json", str(keep))
     assert done.returncode == 0, done.stderr
     rows = {(row[0], row[1]) for row in table_of(done.stdout)}
     assert rows == {(c.name, place) for c in CONTESTS.values() for place in c.places}
-    head, *samples = [json.loads(line) for line in keep.read_text().splitlines()]
-    assert head["bench"] == 1 and head["network"].split(";")[-1].startswith(" TCP connects with ")
+    head, *samples, foot = [json.loads(line) for line in keep.read_text().splitlines()]
+    assert head["bench"] == SCHEMA and "; TCP connects with " in head["head"]["network"]
+    again = bench("--read", str(keep))
+    assert again.stdout.partition("\ncontest ")[2] == done.stdout.partition("\ncontest ")[2]
+    assert " after, " in foot["load"] and foot["load"] in " ".join(again.stdout.split())
     ran = {(sample["contest"], sample["who"]) for sample in samples if "figures" in sample}
     assert {("request", "uncork"), ("request", "floor"), ("request", "floor again"),
             ("stream-64K", "floor"), ("null-stream", "uncork")} <= ran
     rings = {"proxy/bundle-bundle/32", "proxy/ring/4K"}
     broken = {sample["contest"]: sample["failed"] for sample in samples if "failed" in sample}
     assert all((name, "uncork") in ran or "io_uring" in broken[name] for name in rings), broken
-    installed = {c.name for c in CONTENDERS.values() if c.missing() is None} | {
-        "gnutls-cli",
-        "openssl-speed",
-    }
-    assert {sample["who"] for sample in samples} == installed | {"uncork", "floor again", "raw"}
+    installed = {c.name for c in CONTENDERS.values() if c.missing() is None}
+    assert {sample["who"] for sample in samples} == installed | {
+        "uncork", "floor again", "uncork, block", "uncork, raw"}
 
 
 def test_a_contender_that_breaks_is_shown_with_its_reason(tmp_path):
     fake = tmp_path / "iperf3"
     fake.write_text('#!/bin/sh\ncase "$1" in --server) exit 3 ;; esac\n')
     fake.chmod(0o755)
-    done = bench(*SHORT, "stream-64K", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    done = bench(*SHORT, "stream-64K-poll", PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert done.returncode == 0, done.stderr
-    assert ["stream-64K", "together", "iperf3", "failed", "[1]"] in table_of(done.stdout)
+    assert ["stream-64K-poll", "together", "iperf3", "failed", "[1]"] in table_of(done.stdout)
     assert "iperf3: 1 of 1 runs failed: the server iperf3 ended with status 3" in done.stdout
 
 
@@ -116,7 +107,7 @@ def test_another_proxy_is_run_between_the_same_source_and_sink(then, row, told, 
     (found,) = table_of(done.stdout)
     assert found[:3] == ["proxy/bundle/4K", "apart", "liburing"]
     assert row in found and told in done.stdout
-    samples = [json.loads(line) for line in keep.read_text().splitlines()[1:]]
+    samples = [json.loads(line) for line in keep.read_text().splitlines()[1:-1]]
     theirs = [sample.get("figures", {}) for sample in samples if sample["who"] == "liburing"]
     assert [figures.get("bandwidth", 0) > 0 for figures in theirs] == [not told]
 
@@ -146,8 +137,10 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("duration=1.2.3s",), "duration=1.2.3s: write a time like 1s or 200ms, at least 10ms"),
     (("duration=nans",), "duration=nans: write a time like 1s or 200ms, at least 10ms"),
     (("rounds=1", "rounds=2"), "rounds is given twice"),
+    (("--read", "/nowhere"), "/nowhere: cannot be read: No such file or directory"),
+    (("--read", "/dev/null"), "/dev/null: bench/run --json wrote no such file"),
     (("--lits",), "unrecognized arguments: --lits: did you mean --list? "
-                  "(see tests/bench/run --help)"),
+                  "(see bench/run --help)"),
 ])
 def test_what_was_typed_wrong_is_one_line_and_exit_2(words, complaint, capsys):
     assert (main(words), *capsys.readouterr()) == (2, "", f"uncork: {complaint}\n")
@@ -176,11 +169,20 @@ def test_the_loop_over_libnbd_reads_what_it_counts(depth):
     if why := libnbd.absent():
         pytest.skip(why)
     job = Job({}, "", int(CPU), int(CPU), 0, 0, ports_free())
-    with server_started(libnbd.server(job), job.server_cpu, job.ports[0]):
+    with nbdkit.served(job, nbdkit.server):
         done = loop_run("libnbd", ADDRESS, str(job.ports[0]), depth, "4096", "5", "20")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["bytes"] == 4096 * told["messages"] > 0 and told["elapsed_ns"] >= 20_000_000
+
+
+def test_a_server_whose_bytes_are_others_at_the_end_gives_no_figure():
+    if why := nbdkit.CONTENDER.missing():
+        pytest.skip(why)
+    job = Job({}, "", int(CPU), int(CPU), 0, 0, ports_free())
+    with pytest.raises(Broken, match="differ: byte 1,"), nbdkit.served(
+            job, nbdkit.server) as export:
+        subprocess.run(["nbdcopy", "/dev/stdin", export.uri], input=bytes(1 << 20), check=True)
 
 
 def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_it(tmp_path):
@@ -199,7 +201,7 @@ def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_
 @pytest.mark.parametrize("message, reply, chunk", [(1, 1, 65536), (3, 70000, 64), (200000, 5, 100)])
 def test_the_floor_moves_whole_messages(message, reply, chunk):
     sizes = [str(size) for size in (message, reply, chunk)]
-    for workload in ("request", "stream"):
+    for workload in ("request", "stream", "request-poll", "stream-poll"):
         done = loop_run("floor", workload, *sizes, "0", CPU, CPU, "reno", "5", "20")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
@@ -225,7 +227,7 @@ def test_the_floor_takes_at_the_sink_what_its_source_sent():
     ("floor", ""), ("floor", "other 1 1 1 0 0 0 reno 5 20"),
     ("floor", "request 0 1 1 0 0 0 reno 5 20"), ("floor", "request 1 1 -1 0 0 0 reno 5 20"),
     ("floor", "stream 1 1 1 0 0 x reno 5 20"), ("floor", "stream 1 1 1 0 0 0 reno 5 20 3"),
-    ("floor", "request 1 1 1 0 0 0 reno 5 20 3 4"),
+    ("floor", "request 1 1 1 0 0 0 reno 5 20 3 4"), ("floor", "request- 1 1 1 0 0 0 reno 5 20"),
     ("libnbd", ""), ("libnbd", f"{ADDRESS} 1 0 4096 5 20"), ("libnbd", f"{ADDRESS} 1 1 4K 5 20"),
     ("libnbd", f"{ADDRESS} 1 1 4096 5"),
 ])

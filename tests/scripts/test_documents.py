@@ -28,7 +28,8 @@ ELSEWHERE = ("http://", "https://", "mailto:")
 SUFFIXES = "c|h|py|sh|toml|def|md|cmake|gp|in|j2"
 # A name in backticks that has a folder or is a file of a kind that the tree has.
 NAMED = re.compile(rf"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:{SUFFIXES}))`")
-TOPS = ("client", "server", "common", "scripts", "scenarios", "plots", "tests", "docs", "cmake")
+TOPS = ("bench", "client", "server", "common", "scripts", "scenarios", "plots", "tests", "docs",
+        "cmake")
 # Names of files that a user, another program or the program makes.
 MADE = {"io_uring/poll.c", "common/strategy/pairs.c", "common/security/xor.c",
         "common/protocol/tiny.c", "mine.toml", "rpc.toml", "scenarios/subjects/walk.toml"}

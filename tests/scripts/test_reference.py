@@ -135,6 +135,18 @@ def test_the_check_fails_where_a_figure_a_word_or_the_shape_of_an_example_differ
         assert new.strip("\n`") in shown.partition("\n---")[0]
 
 
+def test_a_table_of_the_bench_is_rendered_from_its_samples(tmp_path):
+    samples = ROOT / "results" / "reference" / "bench.jsonl.xz"
+    command = f"bench/run --read {samples} --markdown null-request"
+    path = page_write(tmp_path / "page.md", f"<!-- {command} -->\n<!-- end -->\n")
+    assert subprocess.run([README, path], timeout=60, stdout=subprocess.DEVNULL).returncode == 0
+    page = path.read_text()
+    assert "| null-request | together | time_per_message |" in page and "| machine | " in page
+    assert readme_check(path).returncode == 0
+    done = readme_check(page_write(path, page.replace("time_per_message", "time")))
+    assert done.returncode == 1 and "+| null-request | together | time_per_message |" in done.stdout
+
+
 def test_the_check_fails_where_the_data_of_a_picture_differ(tmp_path):
     command = "uncork plot reference/nodelay kind=bars metric=time_per_message"
     drawn = tmp_path / "drawn"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: ruff (lint, import order, width of lines) and mypy (types of the suite)
+# does: ruff (lint, import order, width of lines) and mypy (types of the suite and the bench)
 
 # lint_check NAME [ARGUMENT...]: runs one check and counts it; skipped if the program is missing.
 lint_check() {

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: MIT
 """nbdkit with its memory plugin, next to `uncork-server --serve nbd`, under the same real clients.
 
-Both get the same random content first: memory in which nothing was written is the same few pages of
-zeros again and again, which cost less to send.
+A client first fills either server with the same random bytes: memory in which nothing was written
+is the same few pages of zeros again and again, which cost less to send. At the end it reads them
+back, and a run with other bytes gives no figure. nbdkit has what uncork's server has: a thread for
+a connection, one block of memory, simple replies, and no list of holes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import random
 import tempfile
@@ -15,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from bench.contenders.contender import ADDRESS, Broken, Contender, Job, client_run, server_started
 
@@ -38,20 +42,34 @@ class Export:
 
 
 Command = Callable[[Job, Export], list[str]]
+COPY = ("nbdcopy", "--no-extents")
+EQUAL = 'nbdcopy --no-extents "$1" - | cmp - "$2"'
+
+
+@functools.cache
+def content() -> IO[bytes]:
+    """The random bytes, in a file that goes with this process."""
+    file = tempfile.NamedTemporaryFile(prefix="unk-")  # noqa: SIM115
+    generator = random.Random(SIZE_MIB)
+    for _ in range(SIZE_MIB):
+        file.write(generator.randbytes(MIB))
+    file.flush()
+    return file
 
 
 def server(job: Job, export: Export) -> list[str]:
     """nbdkit: `-f` keeps it in the foreground."""
     where = (["-U", str(export.socket)] if export.socket is not None
              else ["-i", ADDRESS, "-p", str(job.ports[0])])
-    return ["nbdkit", "-f", *where, "memory", f"{SIZE_MIB}M"]
+    return ["nbdkit", "-f", "--threads", "1", "--no-sr", *where, "memory", f"{SIZE_MIB}M",
+            "allocator=malloc"]
 
 
 def client(job: Job, export: Export) -> list[str]:
     """What the words of a load mean to its program. A job of fio that is a process makes a session
     of its own, which the scheduler of Linux weighs apart from that of its server: so a thread."""
     if job.words["load"] == "nbdcopy":
-        return ["nbdcopy", export.uri, "null:"]
+        return [*COPY, export.uri, "null:"]
     keys = (word for word in job.words if word.startswith("fio."))
     return ["fio", "--name=bench", "--ioengine=nbd", f"--uri={export.uri}",
             *(f"--{key.removeprefix('fio.')}={job.words[key]}" for key in keys),
@@ -82,15 +100,14 @@ def copies_rate(job: Job, export: Export) -> float:
 
 @contextlib.contextmanager
 def served(job: Job, command: Command) -> Iterator[Export]:
-    """A server whose export is filled."""
+    """A server whose export is filled; Broken where it has other bytes at the end."""
     with tempfile.TemporaryDirectory(prefix="unk-") as folder:
-        socket = Path(folder) / "socket" if job.words["transport"] == "unix" else None
-        export, content = Export(socket, job.ports[0]), Path(folder) / "content"
-        content.write_bytes(random.Random(SIZE_MIB).randbytes(MIB) * SIZE_MIB)
+        socket = Path(folder) / "socket" if job.words.get("transport") == "unix" else None
+        export = Export(socket, job.ports[0])
         with server_started(command(job, export), job.server_cpu, socket or job.ports[0]):
-            client_run(["nbdcopy", str(content), export.uri], job, None)
-            content.unlink()
+            client_run([*COPY, content().name, export.uri], job, None)
             yield export
+            client_run(["sh", "-c", EQUAL, "sh", export.uri, content().name], job, None)
 
 
 def served_rate(job: Job, command: Command) -> float:
@@ -113,4 +130,5 @@ class Served(Contender):
 
 
 CONTENDER = Served("nbdkit", ("nbdkit", "nbdcopy", "fio"), False,
-                   lambda job: client(job, Export(None, job.ports[0])), fio_rate)
+                   lambda job: client(job, Export(None, job.ports[0])), fio_rate,
+                   version=("nbdkit", "--version"))

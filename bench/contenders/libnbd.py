@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""libnbd, the client library of the NBD project: tests/bench/libnbd.c, a loop of reads.
+"""libnbd, the client library of the NBD project: bench/libnbd.c, a loop of reads.
 
-Its server is a real one: nbdkit, which serves its memory. uncork asks the same nbdkit.
+Its server is a real one: nbdkit, which serves its memory (nbdkit.py). uncork asks the same nbdkit.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from bench.contenders import floor
+from bench.contenders import floor, nbdkit
 from bench.contenders.compiled import compile_if_newer, compiled, compiler
-from bench.contenders.contender import ADDRESS, Contender, Job
+from bench.contenders.contender import ADDRESS, Contender, Job, client_run
 from suite.base.units import size_parse
 
 NAME = "libnbd"
@@ -26,6 +26,8 @@ def absent() -> str | None:
     """What is missing, of nbdkit too, and how to have it."""
     if shutil.which("nbdkit") is None:
         return "nbdkit is not installed: scripts/uncork setup nbdkit"
+    if shutil.which("nbdcopy") is None:
+        return "nbdcopy is not installed: it fills the export"
     with contextlib.suppress(OSError):
         if subprocess.run([*compiler(), *HEADER], capture_output=True).returncode == 0:
             return None
@@ -36,11 +38,6 @@ def prepare() -> None:
     """Compiles the loop where there is a libnbd."""
     if absent() is None:
         compile_if_newer(NAME, ["-lnbd"])
-
-
-def server(job: Job) -> list[str]:
-    """nbdkit: `-f` keeps it in the foreground."""
-    return ["nbdkit", "-f", "-i", ADDRESS, "-p", str(job.ports[0]), "memory", "64M"]
 
 
 def client(job: Job) -> list[str]:
@@ -56,5 +53,11 @@ class Loop(Contender):
     def missing(self) -> str | None:
         return absent()
 
+    def run(self, job: Job) -> float:
+        """The rate of one run; Broken where there is none."""
+        with nbdkit.served(job, nbdkit.server):
+            return self.rate(client_run(self.client(job), job, job.client_cpu), job)
 
-CONTENDER = Loop(NAME, (), False, client, floor.rate, server, prepare=prepare)
+
+CONTENDER = Loop(NAME, (), False, client, floor.rate, prepare=prepare,
+                 version=("nbdcopy", "--version"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/run [CONTEST...] [word=value...]`: runs the contests and prints their ratios.
+"""`bench/run [CONTEST...] [word=value...]`: runs the contests and prints their ratios; with
+`--read FILE` those of a run that is in a file.
 
 Exit status: 0 also where a budget is not reached, for it is a benchmark and no test; 1 where
 nothing can be run; 2 for words that are wrong.
@@ -7,23 +8,23 @@ nothing can be run; 2 for words that are wrong.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
 
 from bench import ours
 from bench.contenders import CONTENDERS
 from bench.contenders.contender import Broken
 from bench.contests import CONTESTS, Contest, contests_named
 from bench.loopback import congestion_probe, namespace_enter
-from bench.result import rows_lines, rows_make
-from bench.rounds import Sample, Setting, entries_make, rounds_run
+from bench.rounds import FLOOR, Sample, Setting, entries_make, rounds_run
+from bench.stored import Run, head_lines, line_keep, page_lines, run_read, table_lines
 from suite.__main__ import errors_print
+from suite.base import grouped
 from suite.base.client import Client, build_digest, client_facts, client_list, client_open
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.text import labelled_lines
@@ -33,14 +34,7 @@ from suite.present.heading import machine_text
 from suite.result.machine import Machine
 from suite.stats import ROUNDS_NEEDED
 
-SCHEMA = 1
 WIDTH = 100
-LEGEND = (
-    ("ratio", "uncork by other, paired round by round (Hodges-Lehmann), 95 % interval (signed "
-              "ranks); of a figure without a ratio: the median and its interval"),
-    ("A/A", "the floor ran twice in every round: so far it differs from itself"),
-    ("budget", "reached or not reached where the whole interval lies on one side"),
-)
 TIME_UNITS = {"ms": 1e-3, "s": 1.0}  # the longer spelling first
 
 
@@ -54,6 +48,8 @@ class Options:
     seconds: float
     warmup: float
     keep: Path | None
+    stored: Path | None
+    markdown: bool
 
 
 def count_parse(word: str, text: str, minimum: int) -> int:
@@ -76,7 +72,7 @@ def seconds_parse(word: str, text: str, minimum: float) -> float:
 
 def options_parse(arguments: Sequence[str]) -> Options | None:
     """The options; None after --list."""
-    parser = Parser(prog="tests/bench/run", description=(
+    parser = Parser(prog="bench/run", description=(
         "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
         "duration=1s, warmup=200ms, seed=N"))
     parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",
@@ -86,7 +82,11 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
                         help=f"rounds={ROUNDS_NEEDED} duration=300ms warmup=100ms; words override")
     parser.add_argument("--json", metavar="FILE", type=Path, dest="keep",
                         help="keeps the figures of every run, one JSON object a line")
-    parser.add_argument("--list", action="store_true", help="the contests and who is installed")
+    parser.add_argument("--read", metavar="FILE", type=Path, dest="stored",
+                        help="runs nothing: prints what --json kept, packed by xz or not")
+    parser.add_argument("--markdown", action="store_true", help="the table as Markdown")
+    parser.add_argument("--list", action="store_true",
+                        help="the contests, and which tools are installed")
     given = parser.parse_intermixed_args(arguments)
     if given.list:
         return None
@@ -102,7 +102,8 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
     return Options({name: CONTESTS[name] for name in CONTESTS if name in chosen},
                    count_parse("rounds", words["rounds"], 1), count_parse("seed", words["seed"], 0),
                    seconds_parse("duration", words["duration"], 0.01),
-                   seconds_parse("warmup", words["warmup"], 0.0), given.keep)
+                   seconds_parse("warmup", words["warmup"], 0.0), given.keep, given.stored,
+                   given.markdown)
 
 
 def words_split(given: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
@@ -151,22 +152,34 @@ def cpus_find(client: Client, contests: Mapping[str, Contest]) -> dict[str, tupl
     return cpus
 
 
-def header_pairs(options: Options, setting: Setting, network: str) -> list[tuple[str, str]]:
+def head_make(options: Options, setting: Setting, network: str) -> dict[str, str]:
     """What must be known before a figure is read."""
     client = setting.client
     places = [f"{place}: client on CPU {cpus[0]}, server on CPU {cpus[1]}"
               if isinstance(cpus, tuple) else f"{place}: {cpus}"
               for place, cpus in setting.cpus.items()]
-    revision = client_list(client).document["revision"]
-    return [
-        ("machine", machine_text(Machine(("here",), client_facts(client, [])["client"]))),
-        ("uncork", f"{revision}, binaries {build_digest(client.folder)}"),
-        ("network", f"{network}; TCP connects with {setting.congestion}"),
-        ("place", "; ".join(places)),
-        ("rounds", f"{options.rounds}, every run once in each, in fresh random order, "
-                   f"seed {options.seed}; {options.seconds:g} s after {options.warmup:g} s"),
-        ("load", f"{load_text()} before"),
-    ]
+    used = {one.contender for c in options.contests.values() for one in c.against}
+    tools = [one.named() for name, one in CONTENDERS.items()
+             if name in used - {FLOOR} and one.missing() is None]
+    return {
+        "machine": machine_text(Machine(("here",), client_facts(client, [])["client"])),
+        "uncork": f"{client_list(client).document['revision']}, "
+                  f"binaries {build_digest(client.folder)}",
+        "others": ", ".join(tools) or "none",
+        "network": f"{network}; TCP connects with {setting.congestion}",
+        "place": "; ".join(places),
+        "rounds": f"{options.rounds}, each run once in a round, in fresh random order, seed "
+                  f"{options.seed}{seldom_text(options.contests)}; {options.seconds:g} s after "
+                  f"{options.warmup:g} s, whole seconds where a tool counts those",
+        "load": f"{load_text()} before, {time.strftime('%Y-%m-%d %H:%M')}",
+    }
+
+
+def seldom_text(contests: Mapping[str, Contest]) -> str:
+    """Which contests do not run in every round."""
+    every = grouped((one.every, name.partition("/")[0]) for name, one in contests.items())
+    return "".join(f"; {', '.join(dict.fromkeys(names))}: in one of {number} rounds"
+                   for number, names in every.items() if number > 1)
 
 
 def load_text() -> str:
@@ -181,17 +194,11 @@ def begins_teller(options: Options) -> Callable[[int], None]:
 
     def begins(number: int) -> None:
         done = number - 1
-        left = (time.monotonic() - began) / done * (options.rounds - done) if done else 0
-        about = f", about {left // 60:.0f}:{left % 60:02.0f} left" if done else ""
+        left = round((time.monotonic() - began) / max(done, 1) * (options.rounds - done))
+        about = f", about {left // 60}:{left % 60:02} left" if done else ""
         print(f"uncork: round {number} of {options.rounds}{about}", file=sys.stderr)
 
     return begins
-
-
-def line_keep(file: TextIO | None, document: Mapping[str, Any]) -> None:
-    """One line, there whatever comes next."""
-    if file is not None:
-        print(json.dumps(document), file=file, flush=True)
 
 
 def bench_run(options: Options, network: str) -> None:
@@ -200,20 +207,29 @@ def bench_run(options: Options, network: str) -> None:
         contender.prepare()
     setting = Setting(client, options.seconds, options.warmup, cpus_find(client, options.contests),
                       congestion_probe())
-    pairs = header_pairs(options, setting, network)
-    print("\n".join(labelled_lines(pairs, WIDTH)), flush=True)
-    samples: list[Sample] = []
     absent = {name: why for name, one in CONTENDERS.items() if (why := one.missing()) is not None}
-    keep = options.keep.open("w") if options.keep else None
-    line_keep(keep, {"bench": SCHEMA, **dict(pairs)})
-    for sample in rounds_run(setting, options.contests, entries_make([*options.contests.values()]),
-                             options.rounds, options.seed, begins_teller(options)):
-        samples.append(sample)
-        line_keep(keep, sample.document())
-    print("\n".join(labelled_lines([("load".ljust(7), f"{load_text()} after")], WIDTH)))
-    print()
-    print("\n".join(rows_lines(rows_make(options.contests, samples, absent))))
-    print("\n" + "\n".join(labelled_lines(LEGEND, WIDTH)))
+    run = Run(head_make(options, setting, network), options.contests, absent)
+    if not options.markdown:
+        print("\n".join(head_lines(run.head)), flush=True)
+    samples: list[Sample] = []
+    with options.keep.open("w") if options.keep else nullcontext() as file:
+        line_keep(file, run.document())
+        for sample in rounds_run(setting, run.contests, entries_make([*run.contests.values()]),
+                                 options.rounds, options.seed, begins_teller(options)):
+            samples.append(sample)
+            line_keep(file, sample.document())
+        foot = {"load": f"{run.head['load']}; {load_text()} after, {time.strftime('%H:%M')}"}
+        line_keep(file, foot)
+    run_print(replace(run, samples=samples, foot=foot), options.markdown, head=False)
+
+
+def run_print(run: Run, markdown: bool, head: bool = True) -> None:
+    """A run that is complete; head: with its heading, which may stand there already."""
+    if markdown:
+        print("\n".join(page_lines(run)))
+    else:
+        pairs = run.head | run.foot if head else run.foot
+        print("\n".join([*head_lines(pairs), "", *table_lines(run)]))
 
 
 def bench_answer(arguments: Sequence[str]) -> int:
@@ -221,6 +237,8 @@ def bench_answer(arguments: Sequence[str]) -> int:
     options = options_parse(arguments)
     if options is None:
         contests_list()
+    elif options.stored is not None:
+        run_print(run_read(options.stored, options.contests), options.markdown)
     else:
         bench_run(options, namespace_enter(arguments))
     return 0

@@ -30,7 +30,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run gave: figures by metric, or why there are none."""
+    """What one run gave: figures by metric to six digits, or why there are none."""
 
     round: int
     position: int
@@ -75,13 +75,26 @@ def round_order(entries: Sequence[Entry], seed: int, number: int) -> list[Entry]
     return [entries[index] for _, index in draws]
 
 
+def due(contest: Contest, number: int) -> bool:
+    """Whether a contest runs in a round; all do in the first."""
+    return (number - 1) % contest.every == 0
+
+
+def seconds_of(contest: Contest, seconds: float) -> float:
+    """How long each run of a contest measures: the same for all, so the longest that one of the
+    contenders makes of it."""
+    return max([seconds, *(CONTENDERS[one.contender].measures(seconds) for one in contest.against
+                           if not one.words)])
+
+
 def figures_take(setting: Setting, contest: Contest, entry: Entry) -> dict[str, float]:
     """One run; Broken where it gives no figures."""
     cpus = setting.cpus[entry.place]
     if isinstance(cpus, str):
         raise Broken(cpus)
     load = contest.loads.get(entry.who, contest.load)
-    job = Job(load, contest.metric, *cpus, setting.seconds, setting.warmup, ports_free())
+    job = Job(load, contest.metric, *cpus, seconds_of(contest, setting.seconds),
+              setting.warmup if contest.warms else 0.0, ports_free())
     if entry.who == OURS or entry.who in contest.loads:
         return ours.run(setting.client, job, entry.place)
     contender = CONTENDERS[FLOOR if entry.who == FLOOR_AGAIN else entry.who]
@@ -95,9 +108,12 @@ def rounds_run(setting: Setting, contests: Mapping[str, Contest], entries: Seque
     """Every sample as it comes; `begins` is told each round's number."""
     for number in range(1, rounds + 1):
         begins(number)
-        for position, entry in enumerate(round_order(entries, seed, number)):
+        these = [entry for entry in entries if due(contests[entry.contest], number)]
+        for position, entry in enumerate(round_order(these, seed, number)):
             place = (number, position, entry.contest, entry.place, entry.who)
             try:
-                yield Sample(*place, figures_take(setting, contests[entry.contest], entry))
+                figures = figures_take(setting, contests[entry.contest], entry)
+                yield Sample(*place, {name: float(f"{value:.6g}")
+                                      for name, value in figures.items()})
             except Broken as broken:
                 yield Sample(*place, {}, str(broken))

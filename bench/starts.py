@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/start [rounds=N]`: how long uncork takes to answer, as ratios to what Python itself
+"""`bench/start [rounds=N]`: how long uncork takes to answer, as ratios to what Python itself
 takes, round by round.
 
-Exit status as tests/bench/run: no figure is judged.
+Exit status as bench/run: no figure is judged.
 """
 
 from __future__ import annotations

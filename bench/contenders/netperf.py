@@ -35,4 +35,5 @@ def rate(output: str, job: Job) -> float:
     return rate
 
 
-CONTENDER = Contender("netperf", ("netperf", "netserver"), False, client, rate, server)
+CONTENDER = Contender("netperf", ("netperf", "netserver"), False, client, rate, server,
+                      measures=whole_seconds, version=("netperf", "-V"))

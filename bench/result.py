@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,11 +11,10 @@ from bench.contests import Against, Contest, Figure
 from bench.rounds import FLOOR, FLOOR_AGAIN, OURS, Sample
 from suite.base.units import number_text, scale_choose, value_text
 from suite.observe.metrics import METRICS
+from suite.present.tables import markdown, terminal
 from suite.present.tables.model import Column, Group, Item, Table
-from suite.present.tables.terminal import table_lines
 from suite.stats import ROUNDS_NEEDED, Interval, median, median_interval, ratio_make
 
-AGAIN = f"{FLOOR} / {FLOOR}"
 UNDECIDED_FEW = f"undecided: fewer than {ROUNDS_NEEDED} rounds"
 
 
@@ -29,21 +29,23 @@ class Row:
     other: str = ""
     ratio: str = ""
     interval: str = ""
+    again: str = ""  # the interval of the floor next to itself
     budget: str = ""
     verdict: str = ""
-    notes: tuple[str, ...] = ()  # why runs failed or there were none
+    notes: tuple[str, ...] = ()  # what differs, why runs failed or there were none
 
 
-def verdict_text(interval: Interval | None, low: float | None, high: float | None) -> str:
-    """Whether a figure is at least low or at most high, by its interval; empty without a budget."""
+def verdict_text(interval: Interval | None, low: float | None, high: float | None,
+                 value: float = 0.0, least: float = -math.inf) -> str:
+    """Whether a figure is at least low or at most high, by its interval, and its value at least
+    `least`; empty without a budget."""
     if low is None and high is None:
         return ""
     if interval is None or interval.level is None:
         return UNDECIDED_FEW
-    if low is not None:
-        inside, outside = interval.low >= low, interval.high < low
-    else:
-        inside, outside = interval.high <= high, interval.low > high
+    low, high = -math.inf if low is None else low, math.inf if high is None else high
+    inside = low <= interval.low and interval.high <= high and least <= value
+    outside = interval.high < max(low, least) or high < interval.low
     return "reached" if inside else "not reached" if outside else "undecided"
 
 
@@ -81,35 +83,49 @@ class Figures:
         return tuple(notes)
 
 
-def ratio_row(figures: Figures, contest: Contest, place: str, first: str, second: str,
-              reach: float | None) -> Row:
-    """first by second, paired by round."""
+def budget_text(against: Against) -> str:
+    """What the interval must reach; where the estimate must reach more, that in front."""
+    if against.reach is None:
+        return ""
+    all_of_it = f" ({against.reach:g})" if against.estimate > against.reach else ""
+    return f">= {max(against.reach, against.estimate):g}{all_of_it}"
+
+
+def ratio_row(figures: Figures, contest: Contest, place: str, first: str, against: Against) -> Row:
+    """first by the contender, paired by round."""
+    second = against.contender
     one, other = figures.of(first, contest.metric), figures.of(second, contest.metric)
     shared = sorted(one.keys() & other.keys())
-    failed = figures.failures(first, second)
+    name = second if first == OURS else f"{first} / {second}"
+    notes = figures.failures(first, second)
     if not shared:
-        return Row(contest.name, place, second, verdict="failed", notes=failed)
+        return Row(contest.name, place, name, verdict="failed", notes=notes)
     pairs = [one[n] for n in shared], [other[n] for n in shared]
     ratio = ratio_make(*pairs, paired=True).estimate()
     unit = METRICS[contest.metric].unit
-    return Row(contest.name, place, second, value_text(median(pairs[0]), unit),
+    if against.differs:
+        notes = (against.differs, *notes)
+    return Row(contest.name, place, name, value_text(median(pairs[0]), unit),
                value_text(median(pairs[1]), unit), f"{ratio.value:.3f}",
-               interval_text(ratio.interval, "{:.3f}".format),
-               f">= {reach:g}" if reach is not None else "",
-               verdict_text(ratio.interval, reach, None), failed)
+               interval_text(ratio.interval, "{:.3f}".format), budget=budget_text(against),
+               verdict=verdict_text(ratio.interval, against.reach, None, ratio.value,
+                                    against.estimate), notes=notes)
 
 
 def against_rows(figures: Figures, contest: Contest, place: str, against: Against,
                  absent: Mapping[str, str]) -> list[Row]:
-    """uncork by one contender; for the floor also the A/A pair."""
+    """uncork by one contender, beside the floor's A/A pair; and what stands next to that one."""
     if not figures.ran(against.contender):
         reason = absent.get(against.contender)
         return [Row(contest.name, place, against.contender, verdict="not installed",
                     notes=(reason,) if reason else ())]
-    rows = [ratio_row(figures, contest, place, OURS, against.contender, against.reach)]
+    rows = [ratio_row(figures, contest, place, OURS, against)]
     if against.contender == FLOOR:
-        again = ratio_row(figures, contest, place, FLOOR_AGAIN, FLOOR, None)
-        rows.append(replace(again, against=AGAIN, verdict=again.verdict or "A/A"))
+        again = ratio_row(figures, contest, place, FLOOR_AGAIN, against)
+        rows[0] = replace(rows[0], again=again.interval, notes=tuple(
+            dict.fromkeys([*rows[0].notes, *again.notes])))
+    rows += [ratio_row(figures, contest, place, first, Against(second))
+             for first, second in contest.pairs if first == against.contender]
     return rows
 
 
@@ -121,10 +137,11 @@ def figure_row(figures: Figures, contest: Contest, place: str, figure: Figure) -
         return Row(contest.name, place, figure.metric, verdict="failed", notes=failed)
     middle, interval, unit = median(values), median_interval(values), METRICS[figure.metric].unit
     scale = scale_choose([middle], unit)
+    limit = "" if figure.limit is None else f"{scale.apply(figure.limit):g}"
     return Row(contest.name, place, figure.metric,
                f"{number_text(scale.apply(middle))} {scale.unit}".strip(),
                interval=interval_text(interval, lambda value: number_text(scale.apply(value))),
-               budget=f"<= {figure.limit:g}" if figure.limit is not None else "",
+               budget=f"<= {limit} {scale.unit}".strip() if limit else "",
                verdict=verdict_text(interval, None, figure.limit), notes=failed)
 
 
@@ -142,19 +159,40 @@ def rows_make(contests: Mapping[str, Contest], samples: Sequence[Sample],
 
 
 HEADS = {"contest": "contest", "place": "place", "against": "against", "ours": OURS,
-         "other": "other", "ratio": "ratio", "interval": "95 %", "budget": "budget",
+         "other": "other", "ratio": "ratio", "interval": "95 %", "again": "A/A", "budget": "budget",
          "verdict": "verdict"}
 UNWRAPPED = 10_000  # columns
 LEFT = ("contest", "place", "against", "verdict")
 
 
-def rows_lines(rows: Sequence[Row]) -> list[str]:
-    """The table as text, contests apart, and why runs failed or there were none."""
+def table_make(rows: Sequence[Row]) -> tuple[Table, list[tuple[str, str]]]:
+    """The table, and its notes with their marks."""
     notes = list(dict.fromkeys(note for row in rows for note in row.notes))
     marks = ["".join(f" [{notes.index(note) + 1}]" for note in row.notes) for row in rows]
-    columns = [Column(head, tuple(Item(getattr(row, key) + (mark if key == "verdict" else ""))
-                                  for row, mark in zip(rows, marks, strict=True)), key in LEFT)
-               for key, head in HEADS.items()]
+    columns = [Column(head, tuple(Item((getattr(row, key) + (mark if key == "verdict" else ""))
+                                       .strip()) for row, mark in zip(rows, marks, strict=True)),
+                      key in LEFT) for key, head in HEADS.items()]
     groups = [Group("", (column,)) for column in columns[3:]]
-    table = table_lines(Table(tuple(columns[:3]), tuple(groups)), UNWRAPPED)
-    return [*table, *([""] if notes else []), *(f"[{n}] {text}" for n, text in enumerate(notes, 1))]
+    return Table(tuple(columns[:3]), tuple(groups)), [
+        (f"[{number}]", note) for number, note in enumerate(notes, 1)]
+
+
+def rows_lines(rows: Sequence[Row]) -> list[str]:
+    """The table as text, contests apart, and its notes."""
+    table, notes = table_make(rows)
+    return [*terminal.table_lines(table, UNWRAPPED), *([""] if notes else []),
+            *(f"{mark} {note}" for mark, note in notes)]
+
+
+def rows_markdown(rows: Sequence[Row], head: Sequence[tuple[str, str]],
+                  foot: Sequence[tuple[str, str]]) -> list[str]:
+    """The heading as a table, the table, and its foot with the notes as another."""
+    table, notes = table_make(rows)
+    return [*pairs_markdown(head), "", *markdown.table_lines(table), "",
+            *pairs_markdown([*foot, *notes])]
+
+
+def pairs_markdown(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """A table of two columns, without a head."""
+    return ["| | |", "| --- | --- |",
+            *(f"| {label} | {markdown.escape(text)} |" for label, text in pairs)]

@@ -7,6 +7,8 @@
  * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
  * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
  *
+ * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does.
+ *
  * With two descriptors a stream goes through a proxy: source and sink on connections that are there already.
  */
 #define _GNU_SOURCE
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -35,7 +38,7 @@
 #define SIZE_LIMIT (UINT64_C(1) << 30)
 
 struct plan {
-    bool stream;
+    bool stream, polls;
     size_t message, reply, chunk;
     int rcvbuf; /* asked for; 0 leaves the system's */
     int client_cpu, server_cpu;
@@ -108,30 +111,43 @@ static inline void send_all(int fd, const char *data, size_t size)
     }
 }
 
-/* false: the other end has ended its stream, before the first of these bytes. */
-static inline bool recv_all(int fd, char *data, size_t size)
-{
-    for (size_t left = size; left;) {
-        ssize_t got = recv(fd, data, left, 0);
+static int epoll_fd = -1; /* -1: receives block */
 
-        if (got < 0)
-            die("recv");
-        if (got == 0 && left == size)
-            return false;
-        if (got == 0)
-            die_ended();
-        left -= (size_t)got;
-    }
-    return true;
+static void epoll_open(int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_fd < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
+        die("epoll");
 }
 
 static inline size_t recv_some(int fd, char *data, size_t size)
 {
-    ssize_t got = recv(fd, data, size, 0);
+    struct epoll_event event;
+    ssize_t got;
 
+    if (epoll_fd >= 0 && epoll_wait(epoll_fd, &event, 1, -1) < 0)
+        die("epoll_wait");
+    got = recv(fd, data, size, 0);
     if (got < 0)
         die("recv");
     return (size_t)got;
+}
+
+/* false: the other end has ended its stream, before the first of these bytes. */
+static inline bool recv_all(int fd, char *data, size_t size)
+{
+    for (size_t left = size; left;) {
+        size_t got = recv_some(fd, data, left);
+
+        if (got == 0 && left == size)
+            return false;
+        if (got == 0)
+            die_ended();
+        left -= got;
+    }
+    return true;
 }
 
 /*
@@ -214,11 +230,14 @@ static uint64_t send_until(int fd, const struct plan *plan, const char *message,
 static void stream_out(int fd, const struct plan *plan, struct shared *shared, int drained)
 {
     const char *message = buffer_make(plan->message);
-    uint64_t sent = send_until(fd, plan, message, clock_now_ns() + plan->warmup_ns);
     char byte;
 
-    atomic_store(&shared->mark, (sent + 1) * plan->message);
-    send_all(fd, message, plan->message);
+    if (plan->warmup_ns) {
+        uint64_t sent = send_until(fd, plan, message, clock_now_ns() + plan->warmup_ns);
+
+        atomic_store(&shared->mark, (sent + 1) * plan->message);
+        send_all(fd, message, plan->message);
+    }
     if (read(drained, &byte, 1) != 1)
         die_ended();
     send_until(fd, plan, message, clock_now_ns() + plan->duration_ns);
@@ -286,6 +305,8 @@ _Noreturn static void server_main(const struct plan *plan, int listener, struct 
         die("accept");
     options_set(fd, plan);
     token_recv(fd);
+    if (plan->polls)
+        epoll_open(fd);
     if (plan->stream)
         stream_in(fd, plan, shared, drained);
     else
@@ -328,7 +349,7 @@ static void run_alone(const struct plan *plan)
 
     if (shared == MAP_FAILED || pipe(drained) < 0)
         die("mmap, pipe");
-    atomic_store(&shared->mark, UINT64_MAX);
+    atomic_store(&shared->mark, plan->warmup_ns ? UINT64_MAX : 0);
     listener = listener_open(plan, &address);
     server = fork();
     if (server < 0)
@@ -342,6 +363,8 @@ static void run_alone(const struct plan *plan)
     pin(plan->client_cpu);
     fd = connection_open(plan, &address);
     token_send(fd);
+    if (plan->polls)
+        epoll_open(fd);
     if (plan->stream)
         stream_out(fd, plan, shared, drained[0]);
     else
@@ -416,10 +439,10 @@ static void run_through(const struct plan *plan)
 
 _Noreturn static void usage(void)
 {
-    fprintf(
-        stderr,
-        "usage: floor request|stream MESSAGE REPLY CHUNK RCVBUF CLIENT_CPU SERVER_CPU CONGESTION WARMUP_MS "
-        "DURATION_MS [SOURCE_FD SINK_FD] (sizes in bytes; a stream through a proxy has descriptors)\n");
+    fprintf(stderr,
+            "usage: floor request|stream[-poll] MESSAGE REPLY CHUNK RCVBUF CLIENT_CPU SERVER_CPU CONGESTION "
+            "WARMUP_MS DURATION_MS [SOURCE_FD SINK_FD] (sizes in bytes; a stream through a proxy has "
+            "descriptors)\n");
     exit(2);
 }
 
@@ -437,13 +460,20 @@ static uint64_t number(const char *text, uint64_t minimum, uint64_t maximum)
 
 int main(int argc, char **argv)
 {
-    bool stream = argc > 1 && strcmp(argv[1], "stream") == 0, through = stream && argc == 13;
+    static const char *const works[] = {"request", "stream", "request-poll", "stream-poll"};
+    unsigned work = 0;
+    bool stream, through;
     struct plan plan;
 
-    if ((argc != 11 && !through) || (!stream && strcmp(argv[1], "request") != 0))
+    while (argc > 1 && work < 4 && strcmp(argv[1], works[work]) != 0)
+        work++;
+    stream = work % 2;
+    through = work == 1 && argc == 13;
+    if ((argc != 11 && !through) || work == 4)
         usage();
     plan = (struct plan){
         .stream = stream,
+        .polls = work >= 2,
         .message = number(argv[2], 1, SIZE_LIMIT),
         .reply = number(argv[3], 1, SIZE_LIMIT),
         .chunk = number(argv[4], 1, SIZE_LIMIT),

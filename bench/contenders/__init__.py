@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bench.contenders import (
     floor,
-    gnutls,
     iperf3,
     libnbd,
     liburing,
@@ -26,5 +25,4 @@ CONTENDERS = {contender.name: contender for contender in (
     libnbd.CONTENDER,
     nbdkit.CONTENDER,
     openssl.CONTENDER,
-    gnutls.CONTENDER,
 )}

@@ -26,7 +26,7 @@ struct work {
     char *buffers;
     uint64_t depth, bytes, size; /* of a read and of the export */
     uint64_t offset, done;
-    uint64_t *spare, idle; /* a stack of the buffers that no read under way has, and its height */
+    uint64_t *spare, idle; /* a stack of the buffers that no read in flight has, and its height */
 };
 
 struct completion {

@@ -33,4 +33,5 @@ def rate(output: str, job: Job) -> float:
     return float(found[1])
 
 
-CONTENDER = Contender("neper", ("tcp_rr",), True, client, rate, server)
+CONTENDER = Contender("neper", ("tcp_rr",), True, client, rate, server, measures=whole_seconds,
+                      version=("tcp_rr", "--nolog", "--version"))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""`tests/bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their
+"""`bench/table [records=N] [folder=DIR]`: what a table of so many records costs when their
 columns are made and when they are kept (docs/design/suite.md, "Columns").
 
-Exit status as tests/bench/run: no figure is judged.
+Exit status as bench/run: no figure is judged.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ def client(job: Job) -> list[str]:
     """--length is the size of a send and, on the other end, of a receive."""
     return ["iperf3", "--client", ADDRESS, "--port", str(job.ports[0]), "--json",
             "--length", str(job.number("message", "64")), "--no-delay",
-            "--congestion", CONGESTION, "--omit", str(whole_seconds(job.warmup)),
+            "--congestion", CONGESTION,
+            "--omit", str(whole_seconds(job.warmup) if job.warmup else 0),
             "--time", str(whole_seconds(job.seconds))]
 
 
@@ -33,4 +34,5 @@ def rate(output: str, job: Job) -> float:
     return bits
 
 
-CONTENDER = Contender("iperf3", ("iperf3",), True, client, rate, server)
+CONTENDER = Contender("iperf3", ("iperf3",), True, client, rate, server, measures=whole_seconds,
+                      version=("iperf3", "--version"))

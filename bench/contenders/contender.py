@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +23,7 @@ ADDRESS = "127.0.0.1"
 CONGESTION = "cubic"
 READY_SECONDS = 5
 SPARE_SECONDS = 20  # beyond the measured time, before a client is called stuck
+VERSION = re.compile(r"\d+(?:\.\d+)+")
 TCP_LISTEN = "0A"  # the state in /proc/net/tcp, proc_net_tcp.txt of the kernel
 
 
@@ -51,6 +54,8 @@ class Contender:
 
     The rate comes in the unit of the job's metric: messages per second or bits per second. `pins`:
     it can set its own congestion control; the others take what the system gives a connection.
+    `measures`: how many seconds it measures where so many are asked for. `version`: the command
+    that prints its version.
     """
 
     name: str
@@ -60,12 +65,21 @@ class Contender:
     rate: Callable[[str, Job], float]
     server: Callable[[Job], list[str]] | None = None
     prepare: Callable[[], None] = lambda: None
-    takes_seconds: float = 0.0  # however long the job is
+    measures: Callable[[float], float] = float
+    version: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """Which program is not on PATH; None if all are."""
         absent = [name for name in self.programs if shutil.which(name) is None]
         return f"{absent[0]} is not installed" if absent else None
+
+    def named(self) -> str:
+        """Its name with its version, `iperf3 3.12`; the name alone where it tells none."""
+        if not self.version:
+            return self.name
+        done = subprocess.run(self.version, capture_output=True, text=True, errors="replace")
+        found = VERSION.search(done.stdout + done.stderr)
+        return f"{self.name} {found[0]}" if found else self.name
 
     def run(self, job: Job) -> float:
         """The rate of one run; Broken where there is none."""
@@ -73,8 +87,7 @@ class Contender:
             if self.server is not None:
                 server = self.server(job)
                 stack.enter_context(server_started(server, job.server_cpu, job.ports[0]))
-            output = client_run(self.client(job), job, job.client_cpu, takes=self.takes_seconds)
-            return self.rate(output, job)
+            return self.rate(client_run(self.client(job), job, job.client_cpu), job)
 
 
 def ports_free() -> tuple[int, int]:
@@ -89,7 +102,7 @@ def pinned(cpu: int | None) -> Callable[[], None] | None:
 
 
 def listens(port: int) -> bool:
-    """Whether somebody listens on the port: asked of the system, for a connection would count."""
+    """Whether a program listens on the port: asked of the system, for a connection would count."""
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(FileNotFoundError):
             for line in Path(f"/proc/self/net/{table}").read_text().splitlines()[1:]:
@@ -100,7 +113,7 @@ def listens(port: int) -> bool:
 
 
 def is_ready(where: int | Path) -> bool:
-    """Whether somebody listens on a port, or on a Unix socket, where a connection may come."""
+    """Whether a program listens on a port, or on a Unix socket, where a connection may come."""
     if isinstance(where, int):
         return listens(where)
     with socket.socket(socket.AF_UNIX) as client:
@@ -110,15 +123,16 @@ def is_ready(where: int | Path) -> bool:
 @contextlib.contextmanager
 def server_started(command: Sequence[str], cpu: int, where: int | Path) -> Iterator[None]:
     """A server that listens; ended, with the children it has, when it is no longer needed."""
+    name = Path(command[0]).name
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, process_group=0, preexec_fn=pinned(cpu))
     try:
         until = time.monotonic() + READY_SECONDS
         while not is_ready(where):
             if child.poll() is not None:
-                raise Broken(f"the server {command[0]} {exit_text(child.returncode)}")
+                raise Broken(f"the server {name} {exit_text(child.returncode)}")
             if time.monotonic() > until:
-                raise Broken(f"the server {command[0]} did not listen within {READY_SECONDS} s")
+                raise Broken(f"the server {name} did not listen within {READY_SECONDS} s")
             time.sleep(0.01)
         yield
     finally:
@@ -128,17 +142,17 @@ def server_started(command: Sequence[str], cpu: int, where: int | Path) -> Itera
 
 
 def client_run(command: Sequence[str], job: Job, cpu: int | None,
-               descriptors: Sequence[int] = (), takes: float = 0.0) -> str:
+               descriptors: Sequence[int] = ()) -> str:
     """The standard output of a client that ended well; cpu None: it pins itself."""
-    seconds = 2 * (job.seconds + job.warmup + takes) + SPARE_SECONDS
+    seconds = 2 * (job.seconds + job.warmup) + SPARE_SECONDS
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace", timeout=seconds, process_group=0,
                               pass_fds=descriptors, preexec_fn=pinned(cpu))
     except subprocess.TimeoutExpired:
-        raise Broken(f"{command[0]} did not end within {seconds:.0f} s") from None
+        raise Broken(f"{Path(command[0]).name} did not end within {seconds:.0f} s") from None
     except OSError as error:
-        raise Broken(f"{command[0]} does not start: {error.strerror}") from None
+        raise Broken(f"{Path(command[0]).name} does not start: {error.strerror}") from None
     if done.returncode != 0:
         told = complaint_text(done.stderr) or complaint_text(done.stdout)
         raise Broken(f"{Path(command[0]).name} {exit_text(done.returncode)}: {told or 'no output'}")
@@ -147,4 +161,4 @@ def client_run(command: Sequence[str], job: Job, cpu: int | None,
 
 def whole_seconds(seconds: float) -> int:
     """For tools that count whole seconds: rounded up."""
-    return max(1, -int(-seconds // 1))
+    return max(1, math.ceil(round(seconds, 6)))

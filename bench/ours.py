@@ -28,7 +28,7 @@ from suite.result.record import Record
 
 TRIAL = ("message=1", "reply=1", "duration=10ms", "warmup=0s")
 PING_SECONDS = 1.0
-TOKEN = bytes(range(16))  # of the sink; nobody else connects to it
+TOKEN = bytes(range(16))  # of the sink; no other program connects to it
 
 
 def words(job: Job, place: str) -> list[str]:
@@ -80,7 +80,7 @@ def foreign_run(client: Client, job: Job) -> dict[str, float]:
     asked = kept | {"control": "none", "peer": f"{ADDRESS}:{job.ports[0]}"}
     if (why := libnbd.absent()) is not None:
         raise Broken(why)
-    with server_started(libnbd.server(job), job.server_cpu, job.ports[0]):
+    with nbdkit.served(job, nbdkit.server):
         return record_parse(client_run(command(client, replace(job, words=asked), "free"), job,
                                        job.client_cpu))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The floor: tests/bench/floor.c, compiled when it is needed.
+"""The floor: bench/floor.c, compiled when it is needed.
 
 Its stream is also the source and the sink of every proxy, ours included.
 """
@@ -24,10 +24,11 @@ def times(job: Job) -> list[str]:
 
 def command(job: Job) -> list[str]:
     """Both ends: it forks, and pins each itself."""
-    return [str(compiled(NAME)), job.words["workload"], str(job.number("message", "64")),
-            str(job.number("reply", "1")), str(job.number("chunk", "64K")),
-            str(job.number("rcvbuf", "0")), str(job.client_cpu), str(job.server_cpu), CONGESTION,
-            *times(job)]
+    polls = "poll" in (job.words.get("engine"), job.words.get("server.engine"))
+    return [str(compiled(NAME)), f"{job.words['workload']}{'-poll' if polls else ''}",
+            str(job.number("message", "64")), str(job.number("reply", "1")),
+            str(job.number("chunk", "64K")), str(job.number("rcvbuf", "0")), str(job.client_cpu),
+            str(job.server_cpu), CONGESTION, *times(job)]
 
 
 def through_run(job: Job, source: socket.socket, sink: socket.socket) -> float:

@@ -23,6 +23,10 @@ def client(job: Job) -> list[str]:
             "-t", str(whole_seconds(job.seconds + LEFT_OUT_SECONDS))]
 
 
+def measured(seconds: float) -> float:
+    return whole_seconds(seconds + LEFT_OUT_SECONDS) - LEFT_OUT_SECONDS
+
+
 def rate(output: str, job: Job) -> float:
     """Round trips per second of what it calls the valid duration."""
     found = VALID.search(output)
@@ -31,4 +35,5 @@ def rate(output: str, job: Job) -> float:
     return int(found[3]) / float(found[1])
 
 
-CONTENDER = Contender("sockperf", ("sockperf",), False, client, rate, server)
+CONTENDER = Contender("sockperf", ("sockperf",), False, client, rate, server,
+                      measures=measured, version=("sockperf", "--version"))

@@ -24,4 +24,5 @@ def rate(output: str, job: Job) -> float:
     raise Broken("openssl speed printed no figure that is known here")
 
 
-CONTENDER = Contender("openssl-speed", ("openssl",), True, client, rate)
+CONTENDER = Contender("openssl-speed", ("openssl",), True, client, rate, measures=whole_seconds,
+                      version=("openssl", "version"))
