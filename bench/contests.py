@@ -114,6 +114,13 @@ def libnbd_contest(depth: str) -> Contest:
                    (Against("libnbd", 1.0),), every=SELDOM)
 
 
+def write_contest(write: str) -> Contest:
+    """A strategy next to the same calls in a bare loop: what its harness costs."""
+    return Contest(f"write/{write}", f"a request of two fragments, 16+64, by write={write}",
+                   f"workload=request message=16+64 reply=1 write={write}", RATE,
+                   (Against("floor", 0.97),))
+
+
 SERVED = {
     "copy": ("nbdcopy of 256 MiB", "load=nbdcopy", BANDWIDTH),
     "read-4k": ("reads of 4 KiB by fio, 16 in flight",
@@ -196,6 +203,7 @@ CONTESTS = {contest.name: contest for contest in (
             f"transport=null {REQUEST}", TIME, figures=(Figure(TIME, 45e-9),)),
     Contest("null-stream", "the harness alone: calls that return at once, stream",
             "transport=null workload=stream message=64", TIME, figures=(Figure(TIME),)),
+    *(write_contest(write) for write in ("nodelay", "more", "cork", "writev", "coalesce")),
     *(proxy_contest(name, chunk) for name in PROXIES for chunk in ("32", "4K")),
     *(raw_contest(depth) for depth in ("1", "16")),
     *(libnbd_contest(depth) for depth in ("1", "64")),

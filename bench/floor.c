@@ -7,7 +7,8 @@
  * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
  * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
  *
- * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does.
+ * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does. `request` sends
+ * its message by WRITE, by the calls of uncork's strategy of that name.
  *
  * With two descriptors a stream goes through a proxy: source and sink on connections that are there already.
  */
@@ -37,10 +38,14 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define SIZE_LIMIT (UINT64_C(1) << 30)
 
+enum write { WRITE_NODELAY, WRITE_MORE, WRITE_CORK, WRITE_WRITEV, WRITE_COALESCE };
+
 struct plan {
     bool stream, polls;
+    enum write write;
     size_t message, reply, chunk;
-    int rcvbuf; /* asked for; 0 leaves the system's */
+    size_t first; /* bytes of the first of the two fragments of a message; 0: it is one */
+    int rcvbuf;   /* asked for; 0 leaves the system's */
     int client_cpu, server_cpu;
     int source, sink; /* descriptors of connections through a proxy; -1: it makes its own */
     const char *congestion;
@@ -99,10 +104,10 @@ static void pin(int cpu)
 
 /* ---- the calls ---- */
 
-static inline void send_all(int fd, const char *data, size_t size)
+static inline void send_all(int fd, const char *data, size_t size, int flags)
 {
     while (size) {
-        ssize_t sent = send(fd, data, size, MSG_NOSIGNAL);
+        ssize_t sent = send(fd, data, size, flags | MSG_NOSIGNAL);
 
         if (sent < 0)
             die("send");
@@ -160,7 +165,7 @@ static void token_send(int fd)
     const struct timespec rest = {.tv_nsec = (long)NS_PER_MS};
     char token[TOKEN_BYTES] = "token";
 
-    send_all(fd, token, sizeof token);
+    send_all(fd, token, sizeof token, 0);
     nanosleep(&rest, NULL);
 }
 
@@ -174,14 +179,55 @@ static void token_recv(int fd)
 
 /* ---- request ---- */
 
-static uint64_t ask_until(int fd, const struct plan *plan, char *message, char *reply, uint64_t deadline_ns,
-                          uint64_t *now_ns)
+static inline void set_cork(int fd, int on)
+{
+    if (setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on) < 0)
+        die("TCP_CORK");
+}
+
+/* The two fragments are one vector if the first is empty. */
+static inline void send_vectors(int fd, char *message, size_t first, size_t rest)
+{
+    struct iovec vectors[] = {{message, first}, {message + first, rest}};
+    struct msghdr header = {.msg_iov = vectors + !first, .msg_iovlen = 2 - (size_t)!first};
+
+    if (sendmsg(fd, &header, MSG_NOSIGNAL) != (ssize_t)(first + rest))
+        die("sendmsg");
+}
+
+static inline void ask_once(int fd, const struct plan *plan, char *message, char *copy)
+{
+    size_t first = plan->first, rest = plan->message - first;
+
+    switch (plan->write) {
+    case WRITE_WRITEV:
+        send_vectors(fd, message, first, rest);
+        return;
+    case WRITE_COALESCE:
+        memcpy(copy, message, first);
+        memcpy(copy + first, message + first, rest);
+        send_all(fd, copy, plan->message, 0);
+        return;
+    case WRITE_CORK:
+        set_cork(fd, 1);
+        break;
+    default:
+        break;
+    }
+    send_all(fd, message, first, plan->write == WRITE_MORE ? MSG_MORE : 0);
+    send_all(fd, message + first, rest, 0);
+    if (plan->write == WRITE_CORK)
+        set_cork(fd, 0);
+}
+
+static uint64_t ask_until(int fd, const struct plan *plan, char *message, char *copy, char *reply,
+                          uint64_t deadline_ns, uint64_t *now_ns)
 {
     uint64_t messages = 0;
 
     do {
         for (unsigned i = 0; i < LOOK; i++) {
-            send_all(fd, message, plan->message);
+            ask_once(fd, plan, message, copy);
             if (!recv_all(fd, reply, plan->reply))
                 die_ended();
         }
@@ -192,13 +238,14 @@ static uint64_t ask_until(int fd, const struct plan *plan, char *message, char *
 
 static struct result ask(int fd, const struct plan *plan)
 {
-    char *message = buffer_make(plan->message), *reply = buffer_make(plan->reply);
+    char *message = buffer_make(plan->message), *copy = buffer_make(plan->message);
+    char *reply = buffer_make(plan->reply);
     struct result result = {0};
     uint64_t begun_ns, ended_ns;
 
-    ask_until(fd, plan, message, reply, clock_now_ns() + plan->warmup_ns, &ended_ns);
+    ask_until(fd, plan, message, copy, reply, clock_now_ns() + plan->warmup_ns, &ended_ns);
     begun_ns = clock_now_ns();
-    result.messages = ask_until(fd, plan, message, reply, begun_ns + plan->duration_ns, &ended_ns);
+    result.messages = ask_until(fd, plan, message, copy, reply, begun_ns + plan->duration_ns, &ended_ns);
     result.elapsed_ns = ended_ns - begun_ns;
     result.bytes = result.messages * plan->message;
     return result;
@@ -209,7 +256,7 @@ static void answer(int fd, const struct plan *plan)
     char *message = buffer_make(plan->message), *reply = buffer_make(plan->reply);
 
     while (recv_all(fd, message, plan->message))
-        send_all(fd, reply, plan->reply);
+        send_all(fd, reply, plan->reply, 0);
 }
 
 /* ---- stream ---- */
@@ -220,7 +267,7 @@ static uint64_t send_until(int fd, const struct plan *plan, const char *message,
 
     do {
         for (unsigned i = 0; i < LOOK; i++)
-            send_all(fd, message, plan->message);
+            send_all(fd, message, plan->message, 0);
         messages += LOOK;
     } while (clock_now_ns() < deadline_ns);
     return messages;
@@ -236,7 +283,7 @@ static void stream_out(int fd, const struct plan *plan, struct shared *shared, i
         uint64_t sent = send_until(fd, plan, message, clock_now_ns() + plan->warmup_ns);
 
         atomic_store(&shared->mark, (sent + 1) * plan->message);
-        send_all(fd, message, plan->message);
+        send_all(fd, message, plan->message, 0);
     }
     if (read(drained, &byte, 1) != 1)
         die_ended();
@@ -441,8 +488,8 @@ _Noreturn static void usage(void)
 {
     fprintf(stderr,
             "usage: floor request|stream[-poll] MESSAGE REPLY CHUNK RCVBUF CLIENT_CPU SERVER_CPU CONGESTION "
-            "WARMUP_MS DURATION_MS [SOURCE_FD SINK_FD] (sizes in bytes; a stream through a proxy has "
-            "descriptors)\n");
+            "WARMUP_MS DURATION_MS WRITE FIRST [SOURCE_FD SINK_FD] (sizes in bytes; FIRST: of the first of "
+            "two fragments, or 0; a stream through a proxy has descriptors)\n");
     exit(2);
 }
 
@@ -458,34 +505,51 @@ static uint64_t number(const char *text, uint64_t minimum, uint64_t maximum)
     return value;
 }
 
+/* The index of `text` in a list that ends with NULL. */
+static unsigned word(const char *text, const char *const *words)
+{
+    unsigned index = 0;
+
+    while (words[index] && strcmp(text, words[index]) != 0)
+        index++;
+    if (!words[index])
+        usage();
+    return index;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const works[] = {"request", "stream", "request-poll", "stream-poll"};
-    unsigned work = 0;
-    bool stream, through;
+    static const char *const works[] = {"request", "stream", "request-poll", "stream-poll", NULL};
+    static const char *const writes[] = {"nodelay", "more", "cork", "writev", "coalesce", NULL};
+    bool stream, through = argc == 15;
+    unsigned work;
     struct plan plan;
 
-    while (argc > 1 && work < 4 && strcmp(argv[1], works[work]) != 0)
-        work++;
+    if (argc != 13 && !through)
+        usage();
+    work = word(argv[1], works);
     stream = work % 2;
-    through = work == 1 && argc == 13;
-    if ((argc != 11 && !through) || work == 4)
+    if (through && work != 1)
         usage();
     plan = (struct plan){
         .stream = stream,
         .polls = work >= 2,
+        .write = (enum write)word(argv[11], writes),
         .message = number(argv[2], 1, SIZE_LIMIT),
         .reply = number(argv[3], 1, SIZE_LIMIT),
         .chunk = number(argv[4], 1, SIZE_LIMIT),
         .rcvbuf = (int)number(argv[5], 0, SIZE_LIMIT),
         .client_cpu = (int)number(argv[6], 0, CPU_SETSIZE - 1),
         .server_cpu = (int)number(argv[7], 0, CPU_SETSIZE - 1),
-        .source = through ? (int)number(argv[11], 0, INT_MAX) : -1,
-        .sink = through ? (int)number(argv[12], 0, INT_MAX) : -1,
+        .source = through ? (int)number(argv[13], 0, INT_MAX) : -1,
+        .sink = through ? (int)number(argv[14], 0, INT_MAX) : -1,
         .congestion = argv[8],
         .warmup_ns = number(argv[9], 0, 3600000) * NS_PER_MS,
         .duration_ns = number(argv[10], 1, 3600000) * NS_PER_MS,
+        .first = number(argv[12], 0, SIZE_LIMIT),
     };
+    if (plan.first >= plan.message)
+        usage();
     if (through)
         run_through(&plan);
     else

@@ -12,6 +12,7 @@ import socket
 
 from bench.contenders.compiled import compile_if_newer, compiled
 from bench.contenders.contender import CONGESTION, Broken, Contender, Job, client_run
+from suite.base.units import size_parse
 
 NAME = "floor"
 THROUGH = "65536"  # bytes of a send of the source and of a receive of the sink of a proxy
@@ -25,10 +26,12 @@ def times(job: Job) -> list[str]:
 def command(job: Job) -> list[str]:
     """Both ends: it forks, and pins each itself."""
     polls = "poll" in (job.words.get("engine"), job.words.get("server.engine"))
+    fragments = [int(size_parse(size) or 0) for size in job.words["message"].split("+")]
     return [str(compiled(NAME)), f"{job.words['workload']}{'-poll' if polls else ''}",
-            str(job.number("message", "64")), str(job.number("reply", "1")),
+            str(sum(fragments)), str(job.number("reply", "1")),
             str(job.number("chunk", "64K")), str(job.number("rcvbuf", "0")), str(job.client_cpu),
-            str(job.server_cpu), CONGESTION, *times(job)]
+            str(job.server_cpu), CONGESTION, *times(job), job.words.get("write", "nodelay"),
+            str(fragments[0] if len(fragments) == 2 else 0)]
 
 
 def through_run(job: Job, source: socket.socket, sink: socket.socket) -> float:
@@ -40,7 +43,7 @@ def through_run(job: Job, source: socket.socket, sink: socket.socket) -> float:
         end.setblocking(True)
     descriptors = [source.fileno(), sink.fileno()]
     told = [str(compiled(NAME)), "stream", THROUGH, "1", THROUGH, "0", str(job.client_cpu),
-            str(job.client_cpu), CONGESTION, *times(job), *map(str, descriptors)]
+            str(job.client_cpu), CONGESTION, *times(job), "nodelay", "0", *map(str, descriptors)]
     return rate(client_run(told, job, None, descriptors), job)
 
 

@@ -160,7 +160,7 @@ uint64_t connection_room_of_window(const struct connection *connection)
     return room < connection->window ? room : connection->window;
 }
 
-void connection_append_all(struct connection *connection, uint64_t messages)
+HOT void connection_append_all(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
 

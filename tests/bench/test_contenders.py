@@ -122,7 +122,10 @@ def test_every_contender_gets_the_sizes_of_the_contest():
     assert value_after(CONTENDERS["iperf3"].client(STREAM), "--length") == "64"
     assert CONTENDERS["libnbd"].client(NBD)[1:] == [ADDRESS, "7001", "64", "4096", "200", "1000"]
     assert CONTENDERS["floor"].client(STREAM)[1:] == [
-        "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300"]
+        "stream", "64", "1", "65536", "0", "0", "1", "cubic", "100", "300", "nodelay", "0"]
+    two = replace(JOB, words=JOB.words | {"message": "16+4K", "write": "more"})
+    assert CONTENDERS["floor"].client(two)[2] == "4112"
+    assert CONTENDERS["floor"].client(two)[-2:] == ["more", "16"]
 
 
 def test_the_floor_waits_as_uncork_does_and_no_warm_up_is_none():

@@ -191,7 +191,8 @@ def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_
         if found := shutil.which(name):
             (tmp_path / name).symlink_to(found)
     (tmp_path / "python3").symlink_to(sys.executable)
-    loop_run("floor", "request", "1", "1", "64", "0", CPU, CPU, "reno", "5", "20")  # compiles it
+    # compiles it
+    loop_run("floor", *f"request 1 1 64 0 {CPU} {CPU} reno 5 20 nodelay 0".split())
     done = bench(*SHORT, "nbd/libnbd/1", PATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "not installed [1]" in done.stdout
@@ -202,11 +203,20 @@ def test_a_server_of_both_clients_that_is_missing_is_named_with_the_way_to_have_
 def test_the_floor_moves_whole_messages(message, reply, chunk):
     sizes = [str(size) for size in (message, reply, chunk)]
     for workload in ("request", "stream", "request-poll", "stream-poll"):
-        done = loop_run("floor", workload, *sizes, "0", CPU, CPU, "reno", "5", "20")
+        done = loop_run("floor", workload, *sizes, "0", CPU, CPU, "reno", "5", "20", "nodelay", "0")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)
         assert told["messages"] == told["bytes"] // message > 0
         assert told["elapsed_ns"] > 0 and told["congestion"] == "reno"
+
+
+@pytest.mark.parametrize("write", ["nodelay", "more", "cork", "writev", "coalesce"])
+@pytest.mark.parametrize("first", ["0", "16"])
+def test_the_floor_sends_two_fragments_by_the_calls_of_a_strategy(write, first):
+    done = loop_run("floor", *f"request 80 1 64 0 {CPU} {CPU} reno 5 20".split(), write, first)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["messages"] == told["bytes"] // 80 > 0
 
 
 def test_the_floor_takes_at_the_sink_what_its_source_sent():
@@ -215,7 +225,7 @@ def test_the_floor_takes_at_the_sink_what_its_source_sent():
         source = socket.create_connection(listener.getsockname())
         sink, _ = listener.accept()
     with source, sink:
-        done = loop_run("floor", *f"stream 1000 1 300 0 {CPU} {CPU} reno 5 20".split(),
+        done = loop_run("floor", *f"stream 1000 1 300 0 {CPU} {CPU} reno 5 20 nodelay 0".split(),
                         descriptors=(source.fileno(), sink.fileno()))
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
@@ -224,10 +234,15 @@ def test_the_floor_takes_at_the_sink_what_its_source_sent():
 
 
 @pytest.mark.parametrize("name, words", [
-    ("floor", ""), ("floor", "other 1 1 1 0 0 0 reno 5 20"),
-    ("floor", "request 0 1 1 0 0 0 reno 5 20"), ("floor", "request 1 1 -1 0 0 0 reno 5 20"),
-    ("floor", "stream 1 1 1 0 0 x reno 5 20"), ("floor", "stream 1 1 1 0 0 0 reno 5 20 3"),
-    ("floor", "request 1 1 1 0 0 0 reno 5 20 3 4"), ("floor", "request- 1 1 1 0 0 0 reno 5 20"),
+    ("floor", ""), ("floor", "other 1 1 1 0 0 0 reno 5 20 nodelay 0"),
+    ("floor", "request 0 1 1 0 0 0 reno 5 20 nodelay 0"),
+    ("floor", "request 1 1 -1 0 0 0 reno 5 20 nodelay 0"),
+    ("floor", "stream 1 1 1 0 0 x reno 5 20 nodelay 0"),
+    ("floor", "stream 1 1 1 0 0 0 reno 5 20 nodelay 0 3"),
+    ("floor", "request 1 1 1 0 0 0 reno 5 20 nodelay 0 3 4"),
+    ("floor", "request- 1 1 1 0 0 0 reno 5 20 nodelay 0"),
+    ("floor", "request 8 1 1 0 0 0 reno 5 20 corc 0"),
+    ("floor", "request 8 1 1 0 0 0 reno 5 20 cork 8"),
     ("libnbd", ""), ("libnbd", f"{ADDRESS} 1 0 4096 5 20"), ("libnbd", f"{ADDRESS} 1 1 4K 5 20"),
     ("libnbd", f"{ADDRESS} 1 1 4096 5"),
 ])
@@ -238,7 +253,7 @@ def test_a_loop_refuses_words_that_make_no_sense(name, words):
 
 
 @pytest.mark.parametrize("name, words, why", [
-    ("floor", f"request 1 1 1 0 {CPU} {CPU} nonsense 5 20", "floor: TCP_CONGESTION: "),
+    ("floor", f"request 1 1 1 0 {CPU} {CPU} nonsense 5 20 nodelay 0", "floor: TCP_CONGESTION: "),
     ("libnbd", f"{ADDRESS} 1 1 4096 5 20", "libnbd: nbd_connect_tcp: "),
 ])
 def test_a_loop_that_cannot_run_says_why(name, words, why):
