@@ -116,6 +116,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 
 /* The descriptors that the thread of a connection uses; the engine of such a thread has none. */
 #define OWN_MAX 4
+#define OWNERS_MAX 1024 /* each thread copies the descriptors of all: more would take seconds */
 
 /* Gives the thread a table of descriptors of its own, if no other thread gives it new ones or takes
  * part in its work. Control keeps its descriptors of the sockets, and closes them after the join. */
@@ -124,7 +125,8 @@ static void own_descriptors(struct worker *worker)
     const struct team *team = worker->team;
     int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file};
 
-    if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial)
+    if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial ||
+        team->worker_count > OWNERS_MAX)
         return;
     for (size_t i = 0; i < worker->count; i++)
         kept[2 + i] = worker->connections[i].calls.fd;
