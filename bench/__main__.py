@@ -73,7 +73,7 @@ def seconds_parse(word: str, text: str, minimum: float) -> float:
 def options_parse(arguments: Sequence[str]) -> Options | None:
     """The options; None after --list."""
     parser = Parser(prog="bench/run", description=(
-        "uncork against bare loops and other tools, interleaved in one run; words: rounds=10, "
+        "uncork against bare loops and other tools, interleaved in one run; words: rounds=12, "
         "duration=1s, warmup=200ms, seed=N"))
     parser.add_argument("words", nargs="*", metavar="CONTEST | WORD=VALUE",
                         help="which contests (default: all of --list; proxy: all proxy/...), "
@@ -90,7 +90,9 @@ def options_parse(arguments: Sequence[str]) -> Options | None:
     given = parser.parse_intermixed_args(arguments)
     if given.list:
         return None
-    words = {"rounds": "10", "duration": "1s", "warmup": "200ms", "seed": str(seed_draw())}
+    if given.keep and given.stored:
+        raise UsageError("--json keeps what runs, and with --read nothing runs: leave one out")
+    words = {"rounds": "12", "duration": "1s", "warmup": "200ms", "seed": str(seed_draw())}
     if given.quick:
         words |= {"rounds": str(ROUNDS_NEEDED), "duration": "300ms", "warmup": "100ms"}
     words |= words_split([word for word in given.words if "=" in word], words)

@@ -192,7 +192,7 @@ static inline void send_vectors(int fd, char *message, size_t first, size_t rest
     struct msghdr header = {.msg_iov = vectors + !first, .msg_iovlen = 2 - (size_t)!first};
 
     if (sendmsg(fd, &header, MSG_NOSIGNAL) != (ssize_t)(first + rest))
-        die("sendmsg");
+        die("sendmsg, or a part was sent");
 }
 
 static inline void ask_once(int fd, const struct plan *plan, char *message, char *copy)

@@ -51,23 +51,29 @@ def line_keep(file: TextIO | None, document: Mapping[str, Any]) -> None:
 
 
 def run_read(path: Path, chosen: Mapping[str, Contest]) -> Run:
-    """The run that a file has, packed by xz or not; of its contests those that are chosen."""
+    """The run that a file has, packed by xz or not; of its contests those that are chosen.
+
+    A run that was ended early has no foot, and perhaps a part of a last line, which is left out.
+    """
     try:
         with (lzma.open if path.suffix == ".xz" else open)(path, "rt") as file:
-            first, *lines = [json.loads(line) for line in file]
+            first, *lines = [json.loads(line) for line in file if line.endswith("\n")]
         if first.pop("bench") != SCHEMA:
             raise UsageError(f"{path}: another version of the bench wrote it")
-        strange = [name for name in first["contests"] if name not in CONTESTS]
-        if strange:
-            raise UsageError(f"{path}: there is no contest {strange[0]} by now")
+        if strange := [name for name in first["contests"] if name not in CONTESTS]:
+            raise UsageError(f"{path}: there is no contest {strange[0]} any longer")
+        if chosen.keys() != CONTESTS.keys() and (
+                absent := [name for name in chosen if name not in first["contests"]]):
+            raise UsageError(f"{path}: it has no contest {absent[0]}")
         samples = [Sample(**{"figures": {}} | line) for line in lines if "round" in line]
+        foot = next((line for line in lines if "round" not in line), {})
         return Run(first["head"], {name: CONTESTS[name] for name in CONTESTS
                                    if name in first["contests"] and name in chosen},
-                   first["absent"], samples, lines[-1] if "round" not in lines[-1] else {})
+                   first["absent"], samples, foot)
     except (OSError, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"{path}: cannot be read: {why}") from None
-    except (ValueError, KeyError, TypeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise UsageError(f"{path}: bench/run --json wrote no such file") from None
 
 

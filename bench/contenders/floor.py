@@ -27,6 +27,8 @@ def command(job: Job) -> list[str]:
     """Both ends: it forks, and pins each itself."""
     polls = "poll" in (job.words.get("engine"), job.words.get("server.engine"))
     fragments = [int(size_parse(size) or 0) for size in job.words["message"].split("+")]
+    if len(fragments) > 2:
+        raise Broken(f"message={job.words['message']}: the loop sends two fragments at most")
     return [str(compiled(NAME)), f"{job.words['workload']}{'-poll' if polls else ''}",
             str(sum(fragments)), str(job.number("reply", "1")),
             str(job.number("chunk", "64K")), str(job.number("rcvbuf", "0")), str(job.client_cpu),

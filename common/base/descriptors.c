@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/descriptors.h"
 
-#ifdef __linux__
+/* ThreadSanitizer knows a descriptor by its number only, whatever the table. */
+#if defined __linux__ && !defined UNCORK_THREAD_SANITIZER
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,7 +24,8 @@ bool descriptors_own(int *kept, size_t count)
 {
     unsigned last = ~0u;
 
-    qsort(kept, count, sizeof *kept, compare);
+    if (count)
+        qsort(kept, count, sizeof *kept, compare);
     while (count && kept[count - 1] > STDERR_FILENO) {
         unsigned next = (unsigned)kept[--count];
 

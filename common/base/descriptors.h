@@ -13,6 +13,6 @@
  * of `kept` (-1: none). Sorts `kept`. The descriptors have the same numbers and files as in the
  * shared table: shutdown(2) there has its effect here, and a file is closed when both tables have
  * closed it. If the thread has a table of its own already, closes the others in it. Returns false
- * and changes nothing where the system cannot: before Linux 5.9, or where a filter of system calls
- * forbids it. */
+ * and leaves the table as it was where the system cannot: before Linux 5.9, or where a filter of
+ * system calls forbids it. */
 bool descriptors_own(int *kept, size_t count);

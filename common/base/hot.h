@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The path of a message. Between two calls the thread sleeps, and the kernel and the other end use
- * the caches: a message takes the longer, the more lines of code and data it touches. So the
- * functions of the path stand next to each other in memory, and what they rarely do stands
- * elsewhere. */
+/* The path of a message. Between two calls a thread often sleeps, and the kernel and the other end
+ * use the caches. The more cache lines and pages a message touches, the longer it takes. */
 #pragma once
 
-#define HOT __attribute__((hot))
-#define COLD __attribute__((cold, noinline))
+#define HOT __attribute__((hot))             /* next to the other functions of the path in memory */
+#define COLD __attribute__((cold, noinline)) /* what these rarely do: elsewhere in memory */
 #define NOT_INLINE __attribute__((noinline)) /* so that its caller stays short */
+
+/* The usual course of a function has its code in one piece. */
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)

@@ -158,8 +158,8 @@ static bool takes_turns(const struct event_loop *loop)
            !connection->awaits;
 }
 
-/* Sends what is due; at a depth of 1 that is one message. Returns false if the connection awaits
- * something, has failed, or has no room until lent memory is back. */
+/* Sends what is due. Returns false if the connection awaits something, has failed, or has no room
+ * until lent memory is back. */
 static bool send_due(struct task *task)
 {
     struct connection *connection = task->connection;
@@ -167,16 +167,12 @@ static bool send_due(struct task *task)
 
     if (!role->fill)
         return true;
-    do {
-        int result;
+    while (role->fill(connection), !queue_is_idle(&connection->queue)) {
+        int result = strategy_push(connection);
 
-        role->fill(connection);
-        if (queue_is_idle(&connection->queue))
-            break;
-        result = strategy_push(connection);
         if (UNLIKELY(result < 0))
             return task_pushed(task, result);
-    } while (connection->plan->depth > 1);
+    }
     return LIKELY(!connection->loans) || connection_room(connection);
 }
 

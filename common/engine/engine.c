@@ -155,9 +155,10 @@ int engine_on_no_data(struct connection *connection, ssize_t size)
 
 int engine_receive_byte(struct connection *connection)
 {
-    uint8_t byte;
+    uint8_t byte = 0;
+    ssize_t size = connection->top->receive(connection, &byte, 1, 0);
 
-    return engine_on_data(connection, &byte, connection->top->receive(connection, &byte, 1, 0));
+    return engine_on_data(connection, &byte, size);
 }
 
 /* Stops after a short read, which has emptied the socket buffer (epoll(7)). That saves a call. */

@@ -160,6 +160,8 @@ void cpu_probe(void)
 
 /* ---- readings ---- */
 
+_Static_assert(CPU_EVENT_COUNT == 2, "CPU_METER_CLOSED has as many");
+
 void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
     for (int event = 0; event < CPU_EVENT_COUNT; event++)

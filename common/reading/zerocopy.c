@@ -35,7 +35,7 @@ static void close_pages(struct connection *connection)
     mapping_close(&pages->mapping);
 }
 
-static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **data)
+HOT static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **data)
 {
     size_t size = limit < pages->rest_size ? limit : pages->rest_size;
 
@@ -45,11 +45,11 @@ static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **d
     return (ssize_t)size;
 }
 
-static ssize_t receive(struct connection *connection, size_t limit, const uint8_t **data)
+HOT static ssize_t receive(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
     uint8_t *buffer = pool_next(&connection->shared->pool);
-    ssize_t size = connection->top->receive(connection, buffer, limit, 0);
+    ssize_t size = layer_receive(connection, buffer, limit, 0);
 
     *data = buffer;
     if (size > 0) {
@@ -61,7 +61,7 @@ static ssize_t receive(struct connection *connection, size_t limit, const uint8_
 
 /* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must receive bytes
  * first. */
-static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
+HOT static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
     struct mapped mapped = {.pages = pages->mapping.pages,
@@ -83,7 +83,7 @@ static ssize_t map(struct connection *connection, size_t limit, const uint8_t **
 }
 
 /* A read of less than a page calls recv(2), because the kernel maps whole pages only. */
-static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
+HOT static ssize_t read_pages(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;
     size_t chunk = connection->shared->pool.size;

@@ -18,11 +18,11 @@ HOT NOT_INLINE static ssize_t send_fragments(struct connection *connection, int 
 
     do {
         fragment = queue_next(queue, &cursor);
-        sent = connection->top->send(connection, fragment.data, fragment.size,
-                                     fragment.marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
+        sent = layer_send(connection, fragment.data, fragment.size,
+                          fragment.marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
         if (sent > 0)
             queue_accept(queue, (size_t)sent);
-    } while (sent == fragment.size && cursor.before);
+    } while ((size_t)sent == fragment.size && cursor.before);
     return sent;
 }
 

@@ -54,7 +54,20 @@ const char *team_phase(const struct team *team)
     return phases[team->passed <= PHASE_REPORT ? PHASE_RUN : PHASE_REPORT].name;
 }
 
-/* ---- threads have reported ---- */
+/* ---- a thread wakes control ---- */
+
+/* Only control has all sockets: a thread with a table of its own has no others (descriptors.h). */
+static void shut_down(struct team *team)
+{
+    for (size_t i = 0; i < team->connection_count; i++)
+        if (team_connection(team, i)->calls.fd >= 0)
+            shutdown(team_connection(team, i)->calls.fd, SHUT_RDWR);
+}
+
+static void wake_control(struct team *team)
+{
+    (void)!write(team->wake_pipe[1], "", 1); /* if the pipe is full, the loop is awake */
+}
 
 static void on_wake(uv_poll_t *wake, int status, int events)
 {
@@ -66,6 +79,8 @@ static void on_wake(uv_poll_t *wake, int status, int events)
     while (read(team->wake_pipe[0], bytes, sizeof bytes) > 0)
         ;
     uv_mutex_lock(&team->mutex);
+    if (team->cancelled)
+        shut_down(team);
     memcpy(reports, team->reports, sizeof reports);
     uv_mutex_unlock(&team->mutex);
     for (int phase = team->passed; phase < PHASE_COUNT && !uv_is_closing((uv_handle_t *)wake); phase++) {
@@ -161,11 +176,18 @@ static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem
 
     if (result < 0)
         return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
-    uv_poll_init(loop, &team->wake, team->wake_pipe[0]);
-    uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    result = uv_poll_init(loop, &team->wake, team->wake_pipe[0]);
+    if (result < 0) {
+        close(team->wake_pipe[0]);
+        close(team->wake_pipe[1]);
+        return problem_failure(problem, "cannot watch the pipe of the data threads: %s", uv_strerror(result));
+    }
     team->wake.data = team;
     team->open_handles++;
-    return 0;
+    result = uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    return result < 0 ? problem_failure(problem, "cannot watch the pipe of the data threads: %s",
+                                        uv_strerror(result))
+                      : 0;
 }
 
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
@@ -230,7 +252,7 @@ void team_report_phase(struct team *team, enum phase phase)
     uv_mutex_lock(&team->mutex);
     assert(phases[phase].reported_by & 1u << team->part);
     if (++team->reports[phase] == team->worker_count) {
-        (void)!write(team->wake_pipe[1], "", 1); /* if the pipe is full, the loop is awake */
+        wake_control(team);
         uv_cond_broadcast(&team->released);
     }
     uv_mutex_unlock(&team->mutex);
@@ -314,22 +336,33 @@ void team_stops_set(struct team *team)
     uv_mutex_unlock(&team->mutex);
 }
 
-void team_cancel(struct team *team, const char *phase, const struct problem *problem)
+static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
 {
-    uv_mutex_lock(&team->mutex);
     if (!team->cancelled) {
         team->problem = *problem;
         snprintf(team->failed_phase, sizeof team->failed_phase, "%s", phase);
     }
     team->cancelled = true;
     uv_cond_broadcast(&team->released);
-    for (size_t i = 0; i < team->connection_count; i++)
-        if (team_connection(team, i)->calls.fd >= 0)
-            shutdown(team_connection(team, i)->calls.fd, SHUT_RDWR);
     for (size_t i = 0; i < team->worker_count; i++) {
         atomic_store(&team->workers[i].shared.cancelled, true);
         wake_locked(&team->workers[i]);
     }
+}
+
+void team_cancel(struct team *team, const char *phase, const struct problem *problem)
+{
+    uv_mutex_lock(&team->mutex);
+    cancel_locked(team, phase, problem);
+    shut_down(team);
+    uv_mutex_unlock(&team->mutex);
+}
+
+void team_fail(struct team *team, const char *phase, const struct problem *problem)
+{
+    uv_mutex_lock(&team->mutex);
+    cancel_locked(team, phase, problem);
+    wake_control(team);
     uv_mutex_unlock(&team->mutex);
 }
 

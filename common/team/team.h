@@ -118,7 +118,7 @@ struct team {
     char failed_phase[32];
 
     uv_poll_t wake;
-    int wake_pipe[2]; /* a thread writes to [1]; uv_async_t has a descriptor that it does not name */
+    int wake_pipe[2]; /* a thread writes to [1]; libuv does not expose the descriptor of uv_async_t */
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;
@@ -153,7 +153,8 @@ void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t by
 /* For a follower, after team_set_stop() for all connections: wakes the threads. */
 void team_stops_set(struct team *team);
 
-/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem. */
+/* Called by control: shuts all sockets down and wakes all threads, so that they end soon. Keeps the
+ * first problem. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
@@ -196,6 +197,9 @@ int establish_handshakes(struct worker *worker, struct problem *problem);
 /* The same for one connection whose context is open: the dialogue of its protocol, with the TLS
  * handshake between its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
+
+/* As team_cancel(), which control completes: the thread need not have the sockets of the others. */
+void team_fail(struct team *team, const char *phase, const struct problem *problem);
 
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);

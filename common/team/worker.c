@@ -8,6 +8,7 @@
 #include "engine/pause.h"
 #include "transport/transport.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
@@ -125,6 +126,7 @@ static void own_descriptors(struct worker *worker)
     const struct team *team = worker->team;
     int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file};
 
+    assert(!team->engine->thread_per_connection || worker->count <= OWN_MAX - 2);
     if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial ||
         team->worker_count > OWNERS_MAX)
         return;
@@ -414,7 +416,7 @@ void worker_main(void *argument)
     if (team->plan->rate)
         pause_set_timer_slack();
     if (run_phases(worker, &problem) < 0)
-        team_cancel(team, worker->phase, &problem);
+        team_fail(team, worker->phase, &problem);
     sender_end(&worker->sender);
     close_descriptors(worker);
     team_report_phase(team, PHASE_REPORT);

@@ -70,6 +70,17 @@ def test_a_run_of_all_contests_prints_each_of_them_in_each_place(tmp_path):
         "uncork", "floor again", "uncork, block", "uncork, raw"}
 
 
+def test_of_a_run_that_was_ended_early_all_that_is_whole_is_printed(tmp_path):
+    keep = tmp_path / "figures.jsonl"
+    assert bench(*SHORT, "null-request", "--json", str(keep)).returncode == 0
+    whole = keep.read_text()
+    keep.write_text(whole[:whole.rindex('{"load"') + 5])
+    again = bench("--read", str(keep))
+    assert again.returncode == 0 and "null-request" in again.stdout
+    done = bench("--read", str(keep), "request")
+    assert done.returncode == 2 and "it has no contest request" in done.stderr
+
+
 def test_a_contender_that_breaks_is_shown_with_its_reason(tmp_path):
     fake = tmp_path / "iperf3"
     fake.write_text('#!/bin/sh\ncase "$1" in --server) exit 3 ;; esac\n')
@@ -139,6 +150,8 @@ def test_an_uncork_that_breaks_is_shown_with_its_reason(tmp_path):
     (("rounds=1", "rounds=2"), "rounds is given twice"),
     (("--read", "/nowhere"), "/nowhere: cannot be read: No such file or directory"),
     (("--read", "/dev/null"), "/dev/null: bench/run --json wrote no such file"),
+    (("--read", "/dev/null", "--json", "x"), "--json keeps what runs, and with --read "
+                                                 "nothing runs: leave one out"),
     (("--lits",), "unrecognized arguments: --lits: did you mean --list? "
                   "(see bench/run --help)"),
 ])
