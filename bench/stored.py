@@ -66,7 +66,7 @@ def run_read(path: Path, chosen: Mapping[str, Contest]) -> Run:
                 absent := [name for name in chosen if name not in first["contests"]]):
             raise UsageError(f"{path}: it has no contest {absent[0]}")
         samples = [Sample(**{"figures": {}} | line) for line in lines if "round" in line]
-        foot = next((line for line in lines if "round" not in line), {})
+        foot: dict[str, str] = next((line for line in lines if "round" not in line), {})
         return Run(first["head"], {name: CONTESTS[name] for name in CONTESTS
                                    if name in first["contests"] and name in chosen},
                    first["absent"], samples, foot)
