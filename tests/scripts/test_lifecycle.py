@@ -58,7 +58,7 @@ def test_only_one_function_changes_a_state():
 def test_every_function_of_the_walks_through_the_core_is_defined_once():
     section = PAGE[PAGE.index("## The stack"):PAGE.index("## The life of a connection")]
     walked = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    sources = "\n".join(path.read_text() for path in (ROOT / "common").rglob("*.c")
+    sources = "\n".join(path.read_text() for path in (ROOT / "common").rglob("*.[ch]")
                         if path.name != "absent.c")
     assert len(walked) > 10
     for function in walked:
