@@ -7,8 +7,8 @@
  * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
  * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
  *
- * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does. `request` sends
- * its message by WRITE, by the calls of uncork's strategy of that name.
+ * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does. `request`
+ * sends its message by the calls of uncork's strategy WRITE.
  *
  * With two descriptors a stream goes through a proxy: source and sink on connections that are there already.
  */

@@ -145,6 +145,14 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
     return calls_result(calls, result);
 }
 
+/* The same for vectors. */
+static inline ssize_t calls_sendv(struct calls *calls, struct iovec *vectors, int count, int flags)
+{
+    struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
+
+    return calls_sendmsg(calls, &message, flags);
+}
+
 static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset, size_t size)
 {
     ssize_t result;

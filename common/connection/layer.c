@@ -16,8 +16,7 @@ ssize_t socket_send(struct connection *connection, const void *data, size_t size
 
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
-    return calls_sendmsg(&connection->calls,
-                         &(struct msghdr){.msg_iov = vectors, .msg_iovlen = (size_t)count}, flags);
+    return calls_sendv(&connection->calls, vectors, count, flags);
 }
 
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags)

@@ -73,8 +73,7 @@ static inline ssize_t layer_send(struct connection *connection, const void *data
 static inline ssize_t layer_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
     if (connection->top == &layer_socket)
-        return calls_sendmsg(&connection->calls,
-                             &(struct msghdr){.msg_iov = vectors, .msg_iovlen = (size_t)count}, flags);
+        return calls_sendv(&connection->calls, vectors, count, flags);
     return connection->top->sendv(connection, vectors, count, flags);
 }
 

@@ -130,18 +130,6 @@ static inline bool queue_at_group_begin(const struct send_queue *queue)
     return queue->accepted == queue->flushed && !queue->offset;
 }
 
-/* Takes the rest of the span at the head, which is one fragment: `bytes`. */
-static inline void queue_accept_head(struct send_queue *queue, size_t bytes)
-{
-    const struct span *head = &queue->ring[queue->accepted & queue->mask];
-
-    queue->accepted_bytes += bytes;
-    queue->accepted_messages += (head->marks & FRAGMENT_ENDS_MESSAGE) != 0;
-    queue->accepted_fragments++;
-    queue->accepted++;
-    queue->offset = 0;
-}
-
 /* Takes `bytes` from the head, across spans. */
 static inline void queue_accept(struct send_queue *queue, size_t bytes)
 {

@@ -48,7 +48,7 @@ struct thread_shared {
     struct histogram service, late_start; /* open loop: from send; from intended start to send */
     uint64_t due;                         /* open loop: requests begun */
     struct call_counts waits;             /* system calls that belong to no connection */
-    unsigned uncounted;                   /* paths whose calls only libuv makes: bits 1 << enum call_path */
+    unsigned uncounted;                   /* bits of enum call_path: only libuv makes these calls */
 
     struct problem problem;     /* why a connection broke */
     bool handshake_failed;      /* the connection broke in its handshake */

@@ -148,8 +148,8 @@ static int await_reply(struct engine_job *job)
     return 0;
 }
 
-/* Returns true if the event loop has nothing to decide between a receive and the next send: no other
- * task, thread, descriptor or timer is involved. */
+/* Returns true if the event loop has nothing to decide between a receive and the next send: no
+ * other task, thread, descriptor or timer is involved. */
 static bool takes_turns(const struct event_loop *loop)
 {
     const struct connection *connection = loop->tasks[0]->connection;

@@ -34,9 +34,7 @@ static ssize_t send_fragment(struct connection *connection, const struct span *h
     ssize_t sent = layer_send(connection, head->data + queue->offset, rest,
                               head->marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
 
-    if (LIKELY((size_t)sent == rest))
-        queue_accept_head(queue, rest);
-    else if (sent > 0)
+    if (sent > 0)
         queue_accept(queue, (size_t)sent);
     return sent;
 }

@@ -174,20 +174,18 @@ static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem
 {
     int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
 
-    if (result < 0)
-        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
-    result = uv_poll_init(loop, &team->wake, team->wake_pipe[0]);
-    if (result < 0) {
+    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0) {
         close(team->wake_pipe[0]);
         close(team->wake_pipe[1]);
-        return problem_failure(problem, "cannot watch the pipe of the data threads: %s", uv_strerror(result));
     }
-    team->wake.data = team;
-    team->open_handles++;
-    result = uv_poll_start(&team->wake, UV_READABLE, on_wake);
-    return result < 0 ? problem_failure(problem, "cannot watch the pipe of the data threads: %s",
-                                        uv_strerror(result))
-                      : 0;
+    if (result == 0) {
+        team->wake.data = team;
+        team->open_handles++;
+        result = uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    }
+    return result == 0
+               ? 0
+               : problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
 }
 
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,

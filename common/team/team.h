@@ -118,7 +118,7 @@ struct team {
     char failed_phase[32];
 
     uv_poll_t wake;
-    int wake_pipe[2]; /* a thread writes to [1]; libuv does not expose the descriptor of uv_async_t */
+    int wake_pipe[2]; /* a thread writes to [1]; uv_async_t does not expose its descriptor */
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     uint64_t moved_before, unsent_before, moved_ms;

@@ -138,9 +138,11 @@ static void own_descriptors(struct worker *worker)
 /* So that control closes the sockets when it closes its own descriptors. */
 static void close_descriptors(struct worker *worker)
 {
+    int kept[] = {worker->team->wake_pipe[1]};
+
     cpu_meter_close(&worker->own.meter);
     if (worker->owns_descriptors)
-        descriptors_own(&worker->team->wake_pipe[1], 1);
+        descriptors_own(kept, 1);
 }
 
 static int start(struct worker *worker, struct problem *problem)

@@ -46,7 +46,7 @@ static void own_a_table(void *nothing)
     table.kept_is_open = is_open(table.kept[1]) && is_open(STDERR_FILENO);
     table.other_is_open = is_open(table.other[1]);
     uv_barrier_wait(&table.turn);
-    uv_barrier_wait(&table.turn);             /* the other thread has closed the pair that is not kept */
+    uv_barrier_wait(&table.turn);             /* the other thread closes the other pair */
     while (read(table.kept[1], &byte, 1) > 0) /* until the other thread shuts it down */
         ;
     table.let_go = descriptors_own(NULL, 0) && !is_open(table.kept[1]);

@@ -205,7 +205,7 @@ def programs_of(matrix: Matrix, cells: Iterable[Cell]) -> str:
 
 def rows_decide(matrix: Matrix) -> list[Found]:
     """The verdict on every claim of a result, in order, for each system that ran it: a target and a
-    build, where these vary. The list is empty if nobody published the claims."""
+    build, where these vary. A scenario without published claims gives an empty list."""
     scenario = matrix.result.scenario
     if (origin := scenario.origin) is None:
         return []
