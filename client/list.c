@@ -9,7 +9,7 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "override/shared.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "support/support.h"
 #include "transport/transport.h"
 #include "words/target.h"

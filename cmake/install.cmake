@@ -40,7 +40,7 @@ install(DIRECTORY scripts/suite scripts/ansible DESTINATION ${share}/scripts
 install(DIRECTORY claims scenarios plots DESTINATION ${share})
 install(FILES docs/reading.md DESTINATION ${share}/docs)
 install(DIRECTORY results/reference DESTINATION ${share}/results FILES_MATCHING PATTERN *.tar.xz)
-foreach(list base/synonyms.def reading/list.def strategy/list.def)
+foreach(list base/synonyms.def read/list.def write/list.def)
     get_filename_component(folder ${list} DIRECTORY)
     install(FILES common/${list} DESTINATION ${share}/common/${folder})
 endforeach()

@@ -15,7 +15,7 @@
 #include "listener.h"
 #include "net/sockets.h"
 #include "server.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "support/support.h"
 #include "team/team.h"
 #include "transport/transport.h"

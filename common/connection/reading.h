@@ -47,4 +47,4 @@ struct reading {
     uint32_t (*buffers)(size_t size);
 };
 
-extern const struct axis reading_axis; /* reading/list.def */
+extern const struct axis reading_axis; /* read/list.def */

@@ -31,7 +31,7 @@ NAMED = re.compile(rf"`((?:[\w.-]+/)+[\w.-]*|[\w-]+\.(?:{SUFFIXES}))`")
 TOPS = ("bench", "client", "server", "common", "scripts", "scenarios", "plots", "tests", "docs",
         "cmake")
 # Names of files that a user, another program or the program makes.
-MADE = {"io_uring/poll.c", "common/strategy/pairs.c", "common/security/xor.c",
+MADE = {"io_uring/poll.c", "common/write/pairs.c", "common/security/xor.c",
         "common/protocol/tiny.c", "mine.toml", "rpc.toml", "scenarios/subjects/walk.toml"}
 
 

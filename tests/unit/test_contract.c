@@ -11,7 +11,7 @@
 #include "connection/security.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "transport/transport.h"
 
 #include <fcntl.h>

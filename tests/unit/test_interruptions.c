@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Every strategy of the list, interrupted at every call that it makes. */
 #include "script.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "unit.h"
 
 static const char *const shapes[] = {"1", "15x2", "16+4K", "32/2x4K/2x4K", "2/3x5+1/7", "1500x3", "2100x2/1"};

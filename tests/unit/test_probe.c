@@ -7,7 +7,7 @@
 #include "connection/reading.h"
 #include "connection/security.h"
 #include "ring/ring.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "support/probe.h"
 #include "support/support.h"
 

@@ -63,7 +63,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiler = tree.parent / "cc"  # how fast the programs are is not looked at
     compiler.write_text('#!/bin/sh\nexec cc "$@" -O0\n')
     compiler.chmod(0o755)
-    for page, file in ((PAGE, "common/strategy/pairs.c"), (FILTER, "common/security/xor.c"),
+    for page, file in ((PAGE, "common/write/pairs.c"), (FILTER, "common/security/xor.c"),
                        (PROTOCOL, "common/protocol/tiny.c")):
         source, line = page_blocks("c", page)
         (tree / file).write_text(source)
@@ -80,7 +80,7 @@ def build_commands() -> list[str]:
 
 def test_the_page_shows_one_file_and_one_line() -> None:
     source, line = page_blocks("c")
-    assert "`common/strategy/pairs.c`:" in PAGE.read_text()
+    assert "`common/write/pairs.c`:" in PAGE.read_text()
     assert line == "VARIANT(pairs)\n"
     assert source.count("const struct strategy strategy_pairs") == 1
 

@@ -7,7 +7,7 @@
  *
  * The kernel sends from the pages of the file and never reports when it is done with them. They
  * count as released once accepted, because the memory of a source never changes. */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 #include "transport/transport.h"
 
 HOT static bool corks(const struct connection *connection)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 HOT static int send_group(struct connection *connection)
 {

@@ -2,7 +2,7 @@
 /* Linked requests run one after the other. MSG_WAITALL makes the kernel continue each until all its
  * bytes are sent. Without the flag, the next send would overtake the rest of a short send. Only the
  * last request of a chain, and a request that fails, post a completion. */
-#include "strategy/request.h"
+#include "write/request.h"
 
 struct chain_request {
     uint32_t count;      /* links */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 const struct strategy strategy_nodelay = {
     .variant = {"nodelay", "a send() for each fragment, TCP_NODELAY"},

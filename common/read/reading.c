@@ -3,5 +3,5 @@
 
 #define AXIS reading
 #define AXIS_NAME "reading"
-#define AXIS_LIST "reading/list.def"
+#define AXIS_LIST "read/list.def"
 #include "base/axis.def"

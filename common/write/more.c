@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 const struct strategy strategy_more = {
     .variant = {"more", "a send() for each fragment, MSG_MORE on all but the last of a group"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/provided.h"
+#include "write/provided.h"
 
 const struct strategy strategy_uring_ring = {
     .variant = {"uring-ring", "fragments in a ring of provided buffers of an io_uring, one SEND each"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading/multishot.h"
+#include "read/multishot.h"
 
 const struct reading reading_uring_multishot = {
     .variant = {"uring-multishot",

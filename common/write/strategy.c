@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 #include <limits.h>
 
 #define AXIS strategy
 #define AXIS_NAME "write strategy"
-#define AXIS_LIST "strategy/list.def"
+#define AXIS_LIST "write/list.def"
 #include "base/axis.def"
 
 /* Sends the fragments of the span at the head, until it is accepted or a send takes less. */

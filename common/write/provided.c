@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/provided.h"
+#include "write/provided.h"
 
 /* The most buffers that the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux
  * 6.10). */

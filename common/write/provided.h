@@ -5,7 +5,7 @@
  * It adds the next group only when this one has been sent. So no request joins two groups. */
 #pragma once
 
-#include "strategy/request.h"
+#include "write/request.h"
 
 /* For uring-ring and uring-bundle, the strategies that send from provided buffers. */
 struct provided_request {

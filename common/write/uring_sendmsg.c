@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* If the descriptor takes MSG_WAITALL, the kernel continues until the whole group is sent. */
-#include "strategy/request.h"
+#include "write/request.h"
 
 static int submit(struct connection *connection)
 {

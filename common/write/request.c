@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/request.h"
+#include "write/request.h"
 
 #include "connection/security.h"
 #include "connection/workload.h"
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 #include <limits.h>
 

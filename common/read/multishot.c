@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading/multishot.h"
+#include "read/multishot.h"
 
 #include "connection/security.h"
 #include "connection/workload.h"

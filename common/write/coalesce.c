@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes as a program with a libuv loop does: first uv_try_write(), then uv_write() of the rest. */
-#include "strategy/strategy.h"
+#include "write/strategy.h"
 
 #include <limits.h>
 

@@ -3,7 +3,7 @@
  * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). Between
  * the two, the next request may be in flight. */
 #include "connection/loans.h"
-#include "strategy/request.h"
+#include "write/request.h"
 
 static int submit(struct connection *connection)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "strategy/provided.h"
+#include "write/provided.h"
 
 const struct strategy strategy_uring_bundle = {
     .variant = {"uring-bundle",
