@@ -63,33 +63,40 @@ int address_check(const char *text)
     return is_unix(text) ? address_set_path(&unused, text + strlen(UNIX_PREFIX)) : split(&parts, text);
 }
 
-static int parse(struct address *address, const char *text, int flags, struct problem *problem)
+static int find(struct address *addresses, size_t room, const char *text, int flags, struct problem *problem)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found = NULL;
     struct parts parts;
-    int result;
+    int result, count = 0;
 
-    if ((is_unix(text) ? address_set_path(address, text + strlen(UNIX_PREFIX)) : split(&parts, text)) < 0)
+    if ((is_unix(text) ? address_set_path(addresses, text + strlen(UNIX_PREFIX)) : split(&parts, text)) < 0)
         return problem_usage(problem, "'%.100s' is not an address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
                              text);
     if (is_unix(text))
-        return 0;
+        return 1;
     if ((result = getaddrinfo(parts.host, parts.port, &hints, &found)) != 0)
         return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
-    *address = (struct address){.size = found->ai_addrlen};
-    memcpy(&address->storage, found->ai_addr, found->ai_addrlen);
+    for (const struct addrinfo *at = found; at && (size_t)count < room; at = at->ai_next) {
+        addresses[count] = (struct address){.size = at->ai_addrlen};
+        memcpy(&addresses[count++].storage, at->ai_addr, at->ai_addrlen);
+    }
     freeaddrinfo(found);
-    return 0;
+    return count;
+}
+
+int address_find(struct address *addresses, size_t room, const char *text, struct problem *problem)
+{
+    return find(addresses, room, text, 0, problem);
 }
 
 int address_parse(struct address *address, const char *text, struct problem *problem)
 {
-    return parse(address, text, 0, problem);
+    return find(address, 1, text, 0, problem) < 0 ? -1 : 0;
 }
 
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem)
 {
-    return parse(address, text, AI_NUMERICHOST | AI_NUMERICSERV, problem);
+    return find(address, 1, text, AI_NUMERICHOST | AI_NUMERICSERV, problem) < 0 ? -1 : 0;
 }
 
 void address_format(char text[ADDRESS_MAX], const struct address *address)
@@ -257,14 +264,18 @@ static int connect_ip(int fd, const struct address *address, int within_ms)
 
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
 {
-    char text[ADDRESS_MAX];
     bool is_ip = address->any.sa_family != AF_UNIX;
     int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
 
-    if (!error)
-        return 0;
+    return error ? address_refused(address, error, problem) : 0;
+}
+
+int address_refused(const struct address *address, int error, struct problem *problem)
+{
+    char text[ADDRESS_MAX];
+
     address_format(text, address);
-    if (error == EADDRNOTAVAIL && is_ip)
+    if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
         return ports_exhausted(text, problem);
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }

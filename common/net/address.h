@@ -26,8 +26,12 @@ struct address {
 /* Checks the form of an address, without name lookup. 0 or -EINVAL. */
 int address_check(const char *text);
 
-/* Parses an address, and looks up its host name. 0, or -1 with a usage problem (wrong form) or a
- * failure (no such host). */
+/* Parses an address, and looks up all addresses of its host name, which may block for seconds.
+ * Returns their number, at most `room`, or -1 with a usage problem (wrong form) or a failure (no such
+ * host). */
+int address_find(struct address *addresses, size_t room, const char *text, struct problem *problem);
+
+/* The same for the first address alone. 0 or -1. */
 int address_parse(struct address *address, const char *text, struct problem *problem);
 
 /* The same without name lookup: a host name is a failure. */
@@ -58,6 +62,9 @@ int address_set_path(struct address *address, const char *path);
 /* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that names the
  * address. */
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem);
+
+/* Sets the problem of a connect(2) that failed with this errno value. Returns -1. */
+int address_refused(const struct address *address, int error, struct problem *problem);
 
 /* Makes a non-blocking listening socket and stores the chosen port in the address. Returns the
  * descriptor, or -1 with a failure that names the address. `fd` may be a socket with options set,

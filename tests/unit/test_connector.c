@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include "net/connector.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <unistd.h>
+
+static uv_loop_t loop;
+static struct connector connector;
+static int connected, done_count, closed_count;
+static struct problem reasons;
+
+/* ---- a resolver whose only name has several addresses ---- */
+
+static struct addrinfo found[3];
+static struct sockaddr_in addresses[3];
+static unsigned lookup_s;
+
+/* In place of the functions of the C library. */
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **result)
+{
+    struct in_addr numeric;
+    size_t count = !strcmp(host, "several") ? COUNT_OF(found) : inet_pton(AF_INET, host, &numeric) == 1;
+
+    (void)hints;
+    sleep(lookup_s);
+    for (size_t i = 0; i < count; i++) {
+        addresses[i] = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+        addresses[i].sin_addr.s_addr = /* 127.0.0.2 to 127.0.0.4, or as written */
+            count == 1 ? numeric.s_addr : htonl(INADDR_LOOPBACK + 1 + (uint32_t)i);
+        found[i] = (struct addrinfo){.ai_addr = (struct sockaddr *)&addresses[i],
+                                     .ai_addrlen = sizeof addresses[i],
+                                     .ai_next = i + 1 < count ? &found[i + 1] : NULL};
+    }
+    *result = found;
+    return count ? 0 : EAI_NONAME;
+}
+
+void freeaddrinfo(struct addrinfo *list)
+{
+    (void)list;
+}
+
+/* ---- a listener ---- */
+
+static int listen_on(const char *text, struct address *address)
+{
+    struct problem problem = {0};
+    int fd;
+
+    assert_int_equal(address_parse_numeric(address, text, &problem), 0);
+    fd = address_listen(-1, address, &problem);
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* ---- the connector ---- */
+
+static void on_done(void *owner, int fd, const struct problem *problem)
+{
+    (void)owner;
+    done_count++;
+    connected = fd;
+    reasons = *problem;
+}
+
+static void on_closed(void *owner)
+{
+    (void)owner;
+    closed_count++;
+}
+
+static void before(void)
+{
+    connected = -1;
+    done_count = closed_count = 0;
+    lookup_s = 0;
+    uv_loop_init(&loop);
+    connector = (struct connector){.done = on_done, .closed = on_closed};
+    connector_open(&connector, &loop);
+}
+
+static void after(void)
+{
+    connector_close(&connector);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(closed_count, 1);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    if (connected >= 0)
+        close(connected);
+}
+
+struct unit_fixture unit_fixture = {.before = before, .after = after};
+
+static void await(void)
+{
+    while (!done_count)
+        uv_run(&loop, UV_RUN_ONCE);
+}
+
+TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
+{
+    struct address address;
+    char text[32];
+    int listener = listen_on("127.0.0.3:0", &address);
+
+    snprintf(text, sizeof text, "several:%d", address_port(&address));
+    connector_find(&connector, text, 1000);
+    await();
+    assert_true(connected >= 0);
+    assert_int_equal(connector.at, 1);
+    close(listener);
+}
+
+TEST(a_failure_names_every_address_that_was_tried)
+{
+    struct address address;
+    char text[32];
+
+    close(listen_on("127.0.0.2:0", &address)); /* no socket listens on this port now */
+    snprintf(text, sizeof text, "several:%d", address_port(&address));
+    connector_find(&connector, text, 1000);
+    await();
+    assert_int_equal(connected, -1);
+    assert_non_null(strstr(reasons.text, "127.0.0.2"));
+    assert_non_null(strstr(reasons.text, "127.0.0.4"));
+    assert_non_null(strstr(reasons.text, "refused"));
+}
+
+TEST(a_name_without_an_address_is_a_failure)
+{
+    connector_find(&connector, "nowhere:1", 1000);
+    await();
+    assert_int_equal(connected, -1);
+    assert_problem(&reasons, PROBLEM_FAILURE, "cannot look up nowhere");
+}
+
+static int refuse(void *owner, const struct address *address, struct problem *problem)
+{
+    (void)owner, (void)address;
+    return problem_usage(problem, "not there");
+}
+
+TEST(an_address_that_its_owner_refuses_is_not_connected_to)
+{
+    connector.check = refuse;
+    connector_find(&connector, "several:1", 1000);
+    await();
+    assert_int_equal(connected, -1);
+    assert_problem(&reasons, PROBLEM_USAGE, "not there");
+}
+
+TEST(a_persistent_connector_tries_until_somebody_listens)
+{
+    struct address address;
+    int listener = listen_on("127.0.0.1:0", &address), unused;
+
+    close(listener);
+    connector_begin(&connector, &address, 1000, true);
+    for (int turn = 0; turn < 20; turn++)
+        uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(done_count, 0);
+    unused = address_listen(-1, &address, &reasons);
+    await();
+    assert_true(connected >= 0);
+    close(unused);
+}
+
+TEST(an_attempt_without_an_answer_ends_after_its_time)
+{
+    struct address address;
+    int listener = listen_on("127.0.0.1:0", &address), queued[3];
+
+    listen(listener, 0);
+    for (size_t i = 0; i < COUNT_OF(queued); i++) { /* the backlog is full */
+        queued[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(queued[i], &address.any, address.size);
+    }
+    connector_begin(&connector, &address, 100, false);
+    await();
+    assert_int_equal(connected, -1);
+    assert_non_null(strstr(reasons.text, "timed out"));
+    for (size_t i = 0; i < COUNT_OF(queued); i++)
+        close(queued[i]);
+    close(listener);
+}
+
+TEST(a_connector_can_be_closed_in_an_attempt_and_in_a_lookup)
+{
+    lookup_s = 1;
+    connector_find(&connector, "several:1", 1000);
+    uv_run(&loop, UV_RUN_NOWAIT);
+}
+
+static void on_tick(uv_timer_t *timer)
+{
+    (*(int *)timer->data)++;
+}
+
+TEST(the_loop_goes_on_while_a_name_is_looked_up)
+{
+    uv_timer_t timer;
+    int ticks = 0;
+
+    lookup_s = 1;
+    uv_timer_init(&loop, &timer);
+    timer.data = &ticks;
+    uv_timer_start(&timer, on_tick, 10, 10);
+    connector_find(&connector, "nowhere:1", 1000);
+    await();
+    assert_true(ticks > 5);
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&loop, UV_RUN_NOWAIT);
+}
