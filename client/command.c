@@ -41,9 +41,12 @@ enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
 struct command {
     struct command_task task;
-    uv_poll_t answers; /* of the supervisor */
-    uv_timer_t timer;  /* of the step */
-    int open_handles;
+    uv_work_t preparation;
+    struct problem problem; /* of the preparation */
+    uv_poll_t answers;      /* of the supervisor */
+    uv_timer_t timer;       /* of the step */
+    int open_parts;         /* preparation, answers, timer */
+    bool is_closing;
     enum step step;
     uint64_t until_ns;
     struct supervisor supervisor;
@@ -442,18 +445,10 @@ static void take_step(struct command *command, enum step step)
 
 /* ---- the interface ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void part_closed(struct command *command)
 {
-    struct command *command = handle->data;
-
-    command->task.closed(command->task.owner);
-    if (--command->open_handles == 0)
-        free(command);
-}
-
-/* Releases all that needs no turn of the loop. */
-static void release(struct command *command)
-{
+    if (--command->open_parts > 0)
+        return;
     supervisor_stop(&command->supervisor);
     override_close(&command->override);
     json_decref(command->definitions);
@@ -462,26 +457,56 @@ static void release(struct command *command)
     free(command->timed_line);
     if (command->has_counts)
         regfree(&command->counts);
+    command->task.closed(command->task.owner);
+    free(command);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    part_closed(handle->data);
+}
+
+static void work(uv_work_t *preparation)
+{
+    struct command *command = preparation->data;
+
+    prepare(command, &command->problem);
+}
+
+static void on_prepared(uv_work_t *preparation, int status)
+{
+    struct command *command = preparation->data;
+
+    (void)status;
+    if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
+        supervisor_start(&command->supervisor, &command->problem) == 0) {
+        uv_poll_init(command->timer.loop, &command->answers, command->supervisor.channel_fd);
+        command->answers.data = command;
+        command->open_parts++;
+        uv_poll_start(&command->answers, UV_READABLE, on_answer);
+        command->task.prepared(command->task.owner);
+        take_step(command, STEP_VERSION);
+    } else if (!command->is_closing) {
+        report_done(command, &command->problem);
+    }
+    part_closed(command);
 }
 
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
 {
-    struct command *command = needed(calloc(1, sizeof *command));
+    struct command *command = calloc(1, sizeof *command);
 
+    if (!command) {
+        problem_failure(problem, "out of memory for a load");
+        return NULL;
+    }
     *command = (struct command){.task = *task, .name = *task->plan->load ? task->plan->load : "command"};
     command->supervisor = (struct supervisor){
         .folder = command->folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
-    if (prepare(command, problem) < 0 || supervisor_start(&command->supervisor, problem) < 0) {
-        release(command);
-        free(command);
-        return NULL;
-    }
-    uv_poll_init(loop, &command->answers, command->supervisor.channel_fd);
     uv_timer_init(loop, &command->timer);
-    command->open_handles = 2;
-    command->answers.data = command->timer.data = command;
-    uv_poll_start(&command->answers, UV_READABLE, on_answer);
-    take_step(command, STEP_VERSION);
+    command->timer.data = command->preparation.data = command;
+    command->open_parts = 2;
+    uv_queue_work(loop, &command->preparation, work, on_prepared);
     return command;
 }
 
@@ -508,7 +533,8 @@ void command_report(const struct command *command, json_t **load, json_t **times
 
 void command_close(struct command *command)
 {
-    uv_close((uv_handle_t *)&command->answers, on_closed);
+    command->is_closing = true;
+    if (command->answers.data)
+        uv_close((uv_handle_t *)&command->answers, on_closed);
     uv_close((uv_handle_t *)&command->timer, on_closed);
-    release(command);
 }

@@ -8,19 +8,16 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <sched.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/time.h>
-#include <uv.h>
+#include <unistd.h>
 
-#define READY_WITHIN_S 5
-#define ENDS_WITHIN_MS 9000 /* a server that starts a subject may be busy for 8 s */
-#define KEY_FD 3            /* after standard input, output and error */
+#define READY_WITHIN_MS 5000
+#define ENDS_WITHIN_MS 3000
+#define KEY_FD 3 /* after standard input, output and error */
 #define KEY_FILE "/dev/fd/3"
 #define EXIT_WITHIN_MS 50 /* its connections close before its exit can be seen */
-
-extern char **environ;
 
 static int find_program(char *path, size_t size, struct problem *problem)
 {
@@ -78,35 +75,54 @@ static void list_arguments(char *arguments[12], char *program, bool proxy, const
     *arguments = NULL;
 }
 
+static void on_closed(uv_handle_t *handle)
+{
+    struct own_server *server = handle->data;
+
+    server->open_handles--;
+}
+
+static void on_ended(uv_process_t *process, int64_t status, int signal_number)
+{
+    struct own_server *server = process->data;
+
+    server->child = (struct child){.status = signal_number ? signal_number : (int)(status << 8)};
+    uv_close((uv_handle_t *)process, on_closed);
+}
+
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
-static int spawn(struct own_server *server, bool proxy, const struct location *location, int key,
-                 struct problem *problem)
+static int spawn(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
+                 int key, struct problem *problem)
 {
     char program[4096], *arguments[12];
-    posix_spawn_file_actions_t actions;
+    uv_stdio_container_t stdio[KEY_FD + 1] = {[STDERR_FILENO] = {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+                                              [KEY_FD] = {UV_INHERIT_FD, .data.fd = key}};
+    uv_process_options_t options = {.exit_cb = on_ended,
+                                    .file = program,
+                                    .args = arguments,
+                                    .stdio = stdio,
+                                    .stdio_count = KEY_FD + (key >= 0)};
     int ends[2], error;
 
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
     list_arguments(arguments, program, proxy, location);
-    error = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
-    if (error)
+    if ((error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0)) < 0)
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    if (key >= 0)
-        posix_spawn_file_actions_adddup2(&actions, key, KEY_FD);
-    error = posix_spawn(&server->child.pid, program, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
+    stdio[STDIN_FILENO] = stdio[STDOUT_FILENO] = (uv_stdio_container_t){UV_INHERIT_FD, .data.fd = ends[1]};
+    server->open_handles = 3;
+    uv_timer_init(loop, &server->timer);
+    uv_pipe_init(loop, &server->pipe, 0);
+    server->timer.data = server->pipe.data = server->process.data = server;
+    uv_pipe_open(&server->pipe, ends[0]);
+    error = uv_spawn(loop, &server->process, &options);
     close(ends[1]);
     if (!error) {
-        server->channel_fd = ends[0];
+        server->child.pid = server->process.pid;
         return 0;
     }
-    close(ends[0]);
-    server->child.pid = 0;
-    return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(-error));
+    uv_close((uv_handle_t *)&server->process, on_closed);
+    return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
 }
 
 static int enter_namespace(int netns)
@@ -120,14 +136,14 @@ static int enter_namespace(int netns)
 #endif
 }
 
-static int spawn_in_namespace(struct own_server *server, bool proxy, const struct location *location,
-                              struct problem *problem)
+static int spawn_in_namespace(struct own_server *server, uv_loop_t *loop, bool proxy,
+                              const struct location *location, struct problem *problem)
 {
     CLEANUP_CLOSE int key = -1, before = -1, target = -1;
     int result;
 
     if (!location->netns)
-        return spawn(server, proxy, location, key, problem);
+        return spawn(server, loop, proxy, location, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -135,71 +151,136 @@ static int spawn_in_namespace(struct own_server *server, bool proxy, const struc
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", location->netns,
                                strerror(errno));
-    result = spawn(server, proxy, location, key, problem); /* starts in the namespace */
+    result = spawn(server, loop, proxy, location, key, problem); /* starts in the namespace */
     if (enter_namespace(before) < 0)
         return problem_failure(problem, "cannot return from the network namespace %s: %s", location->netns,
                                strerror(errno));
     return result;
 }
 
-/* Reads the first line that the server prints. Returns its size; 0 if the server ended or was
- * silent for READY_WITHIN_S. */
-static size_t read_line(const struct own_server *server, char *line, size_t room)
+/* ---- its ready line ---- */
+
+static void report(struct own_server *server, const struct problem *problem)
 {
-    static const struct timeval within = {.tv_sec = READY_WITHIN_S};
-    size_t size = 0;
-
-    setsockopt(server->channel_fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
-    while (!memchr(line, '\n', size)) {
-        ssize_t got = recv(server->channel_fd, line + size, room - size, 0);
-
-        if (got == 0 || (got < 0 && errno != EINTR)) /* closing a probed ring causes EINTR */
-            return 0;
-        size += got > 0 ? (size_t)got : 0;
-    }
-    return size;
+    uv_timer_stop(&server->timer);
+    uv_read_stop((uv_stream_t *)&server->pipe);
+    if (server->ready)
+        server->ready(server->owner, problem);
 }
 
-int own_server_start(struct own_server *server, bool proxy, const struct location *location,
-                     struct problem *problem)
+static int parse_line(struct own_server *server, struct problem *problem)
 {
-    CLEANUP_JSON json_t *ready = NULL;
-    char line[512] = "", text[ADDRESS_MAX];
+    CLEANUP_JSON json_t *ready = json_loadb(server->line, server->size, JSON_DISABLE_EOF_CHECK, NULL);
+    char text[ADDRESS_MAX];
     const char *host;
-    size_t size;
     int port;
 
-    if (!child_ends_within(&server->child, 0))
-        return 0;
-    own_server_stop(server);
-    if (spawn_in_namespace(server, proxy, location, problem) < 0)
-        return -1;
-    size = read_line(server, line, sizeof line - 1);
-    if (!size)
-        return problem_failure(problem, "uncork-server printed no ready line");
-    ready = json_loadb(line, size, JSON_DISABLE_EOF_CHECK, NULL);
     if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0)
-        return problem_failure(problem, "uncork-server printed '%.100s' in place of its ready line", line);
+        return problem_failure(problem, "uncork-server printed '%.100s' in place of its ready line",
+                               server->line);
     snprintf(text, sizeof text, "%s:%d", host, port);
-    return address_parse(&server->address, text, problem);
+    return address_parse_numeric(&server->address, text, problem);
+}
+
+static void on_silent(uv_timer_t *timer)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "uncork-server printed no ready line");
+    report(timer->data, &problem);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct own_server *server = handle->data;
+
+    (void)suggested;
+    *buffer = uv_buf_init(server->line + server->size, (unsigned)(sizeof server->line - 1 - server->size));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
+{
+    struct own_server *server = stream->data;
+    struct problem problem = {0};
+
+    (void)buffer;
+    if (size < 0) {
+        on_silent(&server->timer);
+        return;
+    }
+    server->size += (size_t)size;
+    if (!memchr(server->line, '\n', server->size))
+        return;
+    parse_line(server, &problem);
+    report(server, &problem);
+}
+
+void own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
+                      void (*ready)(void *owner, const struct problem *problem), void *owner)
+{
+    struct problem problem = {0};
+
+    server->ready = ready;
+    server->owner = owner;
+    if (!server->child.pid && spawn_in_namespace(server, loop, proxy, location, &problem) == 0) {
+        uv_timer_start(&server->timer, on_silent, READY_WITHIN_MS, 0);
+        uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
+        return;
+    }
+    ready(owner, &problem);
+}
+
+void own_server_forget(struct own_server *server)
+{
+    server->ready = NULL;
+}
+
+/* ---- its end ---- */
+
+static void on_waited(uv_timer_t *timer)
+{
+    (void)timer; /* it is no longer active */
+}
+
+/* Returns whether the server has ended. */
+static bool ends_within(struct own_server *server, uint64_t ms)
+{
+    uv_timer_start(&server->timer, on_waited, ms, 0);
+    while (server->child.pid && uv_is_active((uv_handle_t *)&server->timer))
+        uv_run(server->timer.loop, UV_RUN_ONCE);
+    return !server->child.pid;
 }
 
 void own_server_stop(struct own_server *server)
 {
     psk_free(server->keys);
     server->keys = NULL;
-    if (!server->channel_fd)
+    if (!server->open_handles)
         return;
-    child_end(&server->child, ENDS_WITHIN_MS);
-    close(server->channel_fd);
-    server->channel_fd = 0;
+    if (server->child.pid)
+        kill(server->child.pid, SIGTERM);
+    if (!ends_within(server, ENDS_WITHIN_MS)) {
+        kill(server->child.pid, SIGKILL);
+        ends_within(server, ENDS_WITHIN_MS);
+    }
+    uv_close((uv_handle_t *)&server->pipe, on_closed);
+    uv_close((uv_handle_t *)&server->timer, on_closed);
+    while (server->open_handles > 0)
+        uv_run(server->timer.loop, UV_RUN_ONCE);
+    *server = (struct own_server){0};
+}
+
+void own_server_clear(struct own_server *server)
+{
+    if (!server->child.pid)
+        own_server_stop(server);
 }
 
 void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason)
 {
     char how[CHILD_TEXT_MAX], text[96];
 
-    if (server->child.pid && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
+    if (server->open_handles && ends_within(server, EXIT_WITHIN_MS)) {
         child_describe(&server->child, how);
         snprintf(text, sizeof text, "the %s %s", name, how);
         problem_add(reason, text);

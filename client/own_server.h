@@ -7,6 +7,7 @@
 #include "net/address.h"
 
 #include <stdbool.h>
+#include <uv.h>
 
 /* Where the client starts a process: beside itself, or in a network namespace of a lab. */
 struct location {
@@ -19,19 +20,33 @@ struct location {
 
 /* Zero it before use. */
 struct own_server {
-    struct child child;
-    int channel_fd; /* its standard input and output: closing it ends the server; 0: none */
+    struct child child; /* pid 0: it does not run */
+    uv_process_t process;
+    uv_pipe_t pipe;   /* its standard input and output: closing it ends the server */
+    uv_timer_t timer; /* the time limit for its ready line */
+    int open_handles;
+    char line[512]; /* its ready line */
+    size_t size;
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
+    /* The server is ready, or has failed with a problem. NULL: nobody waits for it. */
+    void (*ready)(void *owner, const struct problem *problem);
+    void *owner;
 };
 
-/* Starts the server or proxy if it does not run, and waits until it is ready. In a lab it gets a
- * new key. Returns 0, or -1 with a problem. */
-int own_server_start(struct own_server *server, bool proxy, const struct location *location,
-                     struct problem *problem);
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows, perhaps
+ * before this function returns; own_server_forget() prevents it. */
+void own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
+                      void (*ready)(void *owner, const struct problem *problem), void *owner);
+void own_server_forget(struct own_server *server);
 
-/* Ends the server and waits for its exit. No effect if it does not run. */
+/* The functions below turn the loop, so no callback may call them. */
+
+/* Ends the server. No effect if it does not run. */
 void own_server_stop(struct own_server *server);
+
+/* Releases what is left of a server that has ended by itself. */
+void own_server_clear(struct own_server *server);
 
 /* The same after a failed run. If the server has ended by itself, appends to `reason` how. Waits a
  * moment for that, because its connections close before its exit can be seen. */

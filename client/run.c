@@ -4,67 +4,48 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hex.h"
+#include "base/version.h"
 #include "command.h"
+#include "link.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
 #include "record.h"
 #include "segments.h"
 #include "support/support.h"
 #include "team/coordinator.h"
+#include "team/session.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define CONNECT_WITHIN_MS 4000
-#define REPORT_WITHIN_MS 30000        /* a server first receives the data in flight */
-#define REASON_WITHIN_MS 300          /* for another end to report why our connections broke */
-#define SUBJECT_REASON_WITHIN_MS 1000 /* for the server to report that its subject has ended */
-
-struct link {
-    struct run *run;
-    enum end end;
-    struct address address;
-    struct channel channel;
-    bool is_open, is_asked; /* is_asked: CONTROL_PLAN was sent */
-    json_t *answer;         /* its report or facts */
-};
-
 struct run {
     struct client *client;
     const struct plan *plan;
+    struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
-    struct address target;        /* of the data connections */
-    json_t *ready;                /* CONTROL_READY of the end that has their token; NULL: not yet */
+    uv_work_t check;
+    struct problem check_problem;
+    struct address target;                         /* of the data connections */
+    struct address peers[CONNECTOR_ADDRESSES_MAX]; /* a foreign peer: all addresses of its name */
+    int peer_count;
+    json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct team team;
     struct coordinator coordinator;
+    struct hub hub;
     struct command *command; /* in place of the team; NULL: not yet */
     struct capture *capture; /* NULL: no capture */
-    uv_timer_t timer;        /* for a missing report, or for another end's reason */
     bool remote;             /* the other end of the data connections is on another machine */
-    bool wants_facts, has_team, team_done, awaits_reason, is_over;
-    bool is_timed;  /* the timed run of the command has begun */
-    int open_parts; /* links, team and timer */
+    bool wants_facts;        /* in place of a run */
+    bool is_timed;           /* the timed run of the command has begun */
+    int open_parts;          /* timer, links, check, team, command */
+    json_t *facts;           /* of all ends; NULL: not yet */
     struct run_result result;
 };
 
-/* ---- all links ---- */
-
-/* The first end without an answer; NULL: all have answered. */
-static struct link *find_pending(struct run *run)
+static bool has_team(const struct run *run)
 {
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open && !run->links[end].answer)
-            return &run->links[end];
-    return NULL;
-}
-
-static void send_failure(struct run *run, const char *phase, const struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            channel_send_problem(&run->links[end].channel, phase, problem);
+    return run->team.events != NULL;
 }
 
 /* ---- the end ---- */
@@ -76,47 +57,89 @@ static void part_closed(void *owner)
     run->open_parts--;
 }
 
-static void link_closed(void *owner)
+static void close_run(struct run *run)
 {
-    part_closed(((struct link *)owner)->run);
+    if (run->session.state == SESSION_CLOSING)
+        return;
+    session_enter(&run->session, SESSION_CLOSING);
+    if (has_team(run))
+        team_close(&run->team);
+    if (run->command)
+        command_close(run->command);
+    for (int end = 0; end < END_COUNT; end++)
+        link_close(&run->links[end]);
+    session_close(&run->session);
 }
 
-static void on_timer_closed(uv_handle_t *timer)
+static void send_failure(struct run *run)
 {
-    part_closed(timer->data);
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
 }
 
-/* Ends the run. Stops the timer, which may be due in the same iteration. */
-static void finish(struct run *run)
+/* Keeps the first problem. */
+static void note_problem(struct run *run, const char *phase, const struct problem *problem)
 {
-    run->is_over = true;
-    uv_timer_stop(&run->timer);
+    if (run->result.problem.kind != PROBLEM_NONE)
+        return;
+    run->result.problem = *problem;
+    snprintf(run->result.phase, sizeof run->result.phase, "%s", phase);
 }
 
-/* Keeps the first problem, and appends a reason that another end reports. If a team runs, cancels
- * it: on_passed() follows. */
-static void end_run(struct run *run, const char *phase, const struct problem *problem)
+/* Another end has failed or left, or a step of this end. If the team works, it ends first: then
+ * fail_in_run() follows. */
+static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
-    if (run->awaits_reason && !run->is_over)
+    if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
-    if (run->result.problem.kind == PROBLEM_NONE) {
-        run->result.problem = *problem;
-        snprintf(run->result.phase, sizeof run->result.phase, "%s", phase);
-    }
-    if (run->has_team && !run->team_done)
+    note_problem(run, phase, problem);
+    if (run->session.state == SESSION_RUNNING && has_team(run))
         team_cancel(&run->team, phase, problem);
     else
-        finish(run);
+        close_run(run);
 }
 
-static void on_report_timeout(uv_timer_t *timer)
+/* The team or the command has failed. With a proxy, the failure of another connection may have broken
+ * this one. So the client first waits for a reason from another end, then sends its own failure. The
+ * server of a subject gets the failure at once, and then looks for a reason. */
+static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
-    struct run *run = timer->data;
+    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+
+    note_problem(run, phase, problem);
+    if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
+        if (plan_has_subject(run->plan))
+            send_failure(run);
+        session_enter(&run->session, SESSION_EXPLAINING);
+        return;
+    }
+    send_failure(run);
+    close_run(run);
+}
+
+/* The first end without an answer; NULL: all have answered. */
+static struct link *find_pending(struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open && !run->links[end].answer)
+            return &run->links[end];
+    return NULL;
+}
+
+static void on_timed_out(void *owner)
+{
+    struct run *run = owner;
     struct problem problem = {0};
 
+    if (run->session.state == SESSION_EXPLAINING) {
+        send_failure(run);
+        close_run(run);
+        return;
+    }
     problem_failure(&problem, "the %s did not report within %d s", end_names[find_pending(run)->end],
-                    REPORT_WITHIN_MS / 1000);
-    end_run(run, "report", &problem);
+                    (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
+    fail(run, "report", &problem);
 }
 
 static int make_reports(struct run *run, struct problem *problem)
@@ -129,6 +152,8 @@ static int make_reports(struct run *run, struct problem *problem)
         reports[END_CLIENT] = team_report(&run->team);
     for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         reports[end] = json_incref(run->links[end].answer);
+    if (plan_has_peer(run->plan)) /* the address that accepted */
+        address_format(run->result.addresses[END_SERVER], team_target(&run->team));
     if (plan_has_subject(run->plan)) {
         run->result.subject = reports[plan_second_end(run->plan)];
         reports[plan_second_end(run->plan)] = NULL;
@@ -141,51 +166,29 @@ static int make_reports(struct run *run, struct problem *problem)
     return capture ? json_object_set_new(reports[END_CLIENT], "capture", capture) : -1;
 }
 
-static void finish_if_done(struct run *run)
+static json_t *make_facts(struct run *run)
+{
+    const struct link *links = run->links;
+
+    return json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&links[plan_second_end(run->plan)].address),
+                     end_names[END_SERVER], links[END_SERVER].answer, end_names[END_PROXY],
+                     links[END_PROXY].answer);
+}
+
+static void finish_if_answered(struct run *run)
 {
     struct problem problem = {0};
 
-    if (!run->team_done)
+    if (find_pending(run) || run->session.state == SESSION_RUNNING)
         return;
-    if (find_pending(run)) {
-        if (!uv_is_active((uv_handle_t *)&run->timer))
-            uv_timer_start(&run->timer, on_report_timeout, REPORT_WITHIN_MS, 0);
-        return;
-    }
-    if (make_reports(run, &problem) < 0)
-        end_run(run, "report", &problem);
-    finish(run);
+    if (run->session.state == SESSION_ANSWERING)
+        run->facts = make_facts(run);
+    else if (make_reports(run, &problem) < 0)
+        note_problem(run, "report", &problem);
+    close_run(run);
 }
 
-/* ---- the team ---- */
-
-static void on_reason_timeout(uv_timer_t *timer)
-{
-    struct run *run = timer->data;
-
-    send_failure(run, run->result.phase, &run->result.problem);
-    finish(run);
-}
-
-/* With a proxy, the failure of another connection may have broken this one. So the client first
- * waits for a reason from another end, then sends its own failure. The server of a subject gets the
- * failure at once, and then looks for a reason. */
-static void fail_run(struct run *run, const char *phase, const struct problem *problem)
-{
-    bool is_first = run->result.problem.kind == PROBLEM_NONE;
-
-    end_run(run, phase, problem);
-    if (is_first && plan_has_subject(run->plan))
-        send_failure(run, phase, problem);
-    if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
-        run->is_over = false;
-        run->awaits_reason = true;
-        uv_timer_start(&run->timer, on_reason_timeout,
-                       plan_has_subject(run->plan) ? SUBJECT_REASON_WITHIN_MS : REASON_WITHIN_MS, 0);
-    } else {
-        send_failure(run, phase, problem);
-    }
-}
+/* ---- the command ---- */
 
 /* CONTROL_MARKED makes the server read the CPU time of the subject, around the timed run. */
 static void on_command_done(void *owner, const struct problem *problem)
@@ -193,20 +196,29 @@ static void on_command_done(void *owner, const struct problem *problem)
     struct run *run = owner;
 
     if (problem->kind != PROBLEM_NONE) {
-        fail_run(run, "run", problem);
+        if (run->session.state == SESSION_RUNNING)
+            fail_in_run(run, "run", problem);
+        else
+            fail(run, "start", problem);
         return;
     }
-    run->team_done = run->is_timed;
+    if (run->is_timed)
+        session_enter(&run->session, SESSION_REPORTING);
     channel_send(&run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
+}
+
+static void on_command_prepared(void *owner)
+{
+    session_enter(&((struct run *)owner)->session, SESSION_RUNNING);
 }
 
 static int start_command(struct run *run, struct problem *problem)
 {
-    const char *file = run->client->options->locations[END_SERVER].subjects;
     struct command_task task = {.plan = run->plan,
-                                .definitions = file,
+                                .definitions = run->client->options->locations[END_SERVER].subjects,
                                 .address = &run->target,
                                 .key = control_text(run->ready, "key"),
+                                .prepared = on_command_prepared,
                                 .done = on_command_done,
                                 .closed = part_closed,
                                 .owner = run};
@@ -214,7 +226,8 @@ static int start_command(struct run *run, struct problem *problem)
     if (plan_cpus(run->plan, END_CLIENT, run->remote, &task.cpus, problem) < 0 ||
         !(run->command = command_open(&task, &run->client->loop, problem)))
         return -1;
-    run->open_parts += 2;
+    run->open_parts++;
+    session_enter(&run->session, SESSION_STARTING);
     return 0;
 }
 
@@ -222,14 +235,16 @@ static int start_command(struct run *run, struct problem *problem)
  * timed run begins. -1: the message does not belong here. */
 static int continue_command(struct run *run, enum control_type type)
 {
-    if (type != CONTROL_JOINED && (type != CONTROL_MARKED || run->is_timed))
+    if (type == CONTROL_JOINED)
+        return 0;
+    if (type != CONTROL_MARKED || run->is_timed)
         return -1;
-    if (type == CONTROL_MARKED) {
-        run->is_timed = true;
-        command_time(run->command);
-    }
+    run->is_timed = true;
+    command_time(run->command);
     return 0;
 }
+
+/* ---- the team ---- */
 
 static void on_passed(void *owner, enum phase passed)
 {
@@ -240,130 +255,148 @@ static void on_passed(void *owner, enum phase passed)
     coordinator_passed(&run->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
-    run->team_done = true;
-    problem = team_problem(&run->team, &phase);
-    if (problem)
-        fail_run(run, phase, problem);
-    else
-        finish_if_done(run);
+    if ((problem = team_problem(&run->team, &phase))) {
+        fail_in_run(run, phase, problem);
+        return;
+    }
+    session_enter(&run->session, SESSION_REPORTING);
+    finish_if_answered(run);
 }
 
 static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
+
+static int take_secrets(struct run *run, struct problem *problem)
+{
+    struct team *team = &run->team;
+    enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
+
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
+        (run->plan->encrypts &&
+         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
+        return problem_failure(problem, "the ready message of the %s has no valid token or key",
+                               end_names[neighbour]);
+    team->by_certificate =
+        !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
+    return 0;
+}
 
 /* Starts the capture first, then the threads, which make the connections. */
 static int start_team(struct run *run, struct problem *problem)
 {
     const struct plan *plan = run->plan;
-    enum end neighbour = plan_neighbour(plan, END_CLIENT);
     struct team *team = &run->team;
 
-    run->has_team = true;
-    run->team_done = true; /* no thread runs yet that could reach PHASE_REPORT */
     run->open_parts++;
-    run->coordinator = (struct coordinator){.team = team};
+    run->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &run->hub : NULL};
+    run->hub = (struct hub){.own = &run->coordinator};
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            run->coordinator.channels[end] = &run->links[end].channel;
+            run->hub.channels[end] = &run->links[end].channel;
     if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &team_events, run, problem) < 0)
         return -1;
     team->target = run->target;
-    if (run->ready && (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
-                       (plan->encrypts && hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE,
-                                                    control_text(run->ready, "key")) < 0)))
-        return problem_failure(problem, "the ready message of the %s has no valid token or key",
-                               end_names[neighbour]);
-    team->by_certificate =
-        run->ready && !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
+    team->candidates = run->peer_count > 1 ? run->peers : NULL;
+    team->candidate_count = (size_t)run->peer_count;
+    if (run->ready && take_secrets(run, problem) < 0)
+        return -1;
     if (plan_captures(plan) && !(run->capture = segments_watch(plan, &run->target, run->remote,
                                                                run->client->options->pcap, problem)))
         return -1;
     if (team_start(team, problem) < 0)
         return -1;
-    run->team_done = false;
+    session_enter(&run->session, SESSION_RUNNING);
+    if (!plan->has_server)
+        team_release(team, RELEASE_GO); /* there is no other end to wait for */
     return 0;
 }
 
 /* ---- connecting to the ends ---- */
 
-/* Finds the address of an end, and starts the end if the client has to. An end with an address in
- * words may be on another machine only with TLS or --insecure. */
-static int find_address(struct link *link, const struct psk_list **keys, struct problem *problem)
+static const struct link_events link_events;
+
+static void open_link(struct run *run, enum end end)
 {
-    struct client *client = link->run->client;
-    const struct options *options = client->options;
-    struct own_server *own = &client->own[link->end];
-    char *name = link->run->result.addresses[link->end];
-    bool is_own = plan_is_own(link->run->plan, link->end);
-
-    if (is_own) {
-        if (own_server_start(own, link->end == END_PROXY, &options->locations[link->end], problem) < 0)
-            return -1;
-        link->address = own->address;
-    } else if (address_parse(&link->address, plan_address(link->run->plan, link->end), problem) < 0) {
-        return -1;
-    }
-    *keys = is_own ? own->keys : options->keys;
-    address_format(name, &link->address);
-    if (is_own || options->keys || options->insecure || address_is_local(&link->address))
-        return 0;
-    return problem_usage(problem,
-                         "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
-                         end_names[link->end], name);
-}
-
-static const struct channel_events channel_events;
-
-static int open_link(struct run *run, enum end end, struct problem *problem)
-{
-    const char *name = run->result.addresses[end];
+    struct client *client = run->client;
     struct link *link = &run->links[end];
-    const struct psk_list *keys;
-    int fd;
 
-    *link = (struct link){.run = run, .end = end};
-    if (find_address(link, &keys, problem) < 0)
-        return -1;
-    fd = sockets_make(link->address.storage.ss_family, SOCK_STREAM, 0, true);
-    if (fd < 0)
-        return problem_failure(problem, "cannot make a socket for %s: %s", name, strerror(errno));
-    if (address_connect(fd, &link->address, CONNECT_WITHIN_MS, problem) < 0) {
-        close(fd);
-        return -1;
-    }
-    link->is_open = true;
+    *link = (struct link){.end = end,
+                          .plan = run->plan,
+                          .options = client->options,
+                          .own = &client->own[end],
+                          .name = run->result.addresses[end],
+                          .events = &link_events,
+                          .owner = run};
     run->open_parts++;
-    return channel_open(&link->channel, &run->client->loop, fd, keys, &channel_events, link, problem);
+    link_open(link, &client->loop);
 }
 
-/* Opens a link and sends the plan. The server gets the host id of its neighbour, which is the proxy
- * or this client. */
-static int send_plan(struct run *run, enum end end, struct problem *problem)
+/* Connects to the end that gets its plan next. */
+static void connect_to(struct run *run, enum end end)
 {
-    const char *host =
-        end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host") : facts_host_id();
-    CLEANUP_JSON json_t *words = NULL;
-    json_t *list, *value;
+    session_enter(&run->session, SESSION_CONNECTING);
+    open_link(run, end);
+}
+
+/* The server gets the host id of its neighbour, which is the proxy or this client. */
+static void send_plan(struct run *run, struct link *link)
+{
+    const char *host = link->end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host")
+                                                                            : facts_host_id();
+    CLEANUP_JSON json_t *words = plan_words(run->plan);
+    json_t *list = json_array(), *value;
     const char *key;
 
-    if (open_link(run, end, problem) < 0)
-        return -1;
-    words = plan_words(run->plan);
-    list = json_array();
     json_object_foreach(words, key, value)
         if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
-    run->links[end].is_asked = true;
-    channel_send(&run->links[end].channel, CONTROL_PLAN,
-                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host",
-                           host, "words", list));
-    return 0;
+    link->is_asked = true;
+    session_enter(&run->session, SESSION_AGREEING);
+    channel_send(&link->channel, CONTROL_PLAN,
+                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
+                           "host", host, "words", list));
+}
+
+/* Asks for facts when all links are open: an early answer must not look like the last one. */
+static void ask_for_facts(struct run *run)
+{
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
+            if (!run->links[end].open_parts)
+                open_link(run, end);
+            return;
+        }
+    session_enter(&run->session, SESSION_ANSWERING);
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send(&run->links[end].channel, CONTROL_ASK,
+                         json_pack("{s:s}", "version", UNCORK_VERSION));
+}
+
+static void on_link_opened(struct link *link)
+{
+    struct run *run = link->owner;
+
+    if (run->wants_facts)
+        ask_for_facts(run);
+    else
+        send_plan(run, link);
+}
+
+static void on_link_failed(struct link *link, const struct problem *problem)
+{
+    fail(link->owner, "start", problem);
+}
+
+static void on_link_closed(struct link *link)
+{
+    part_closed(link->owner);
 }
 
 /* Gets the address of the data connections. The end chooses port or path, but not the machine. */
 static int find_data(const struct link *link, struct address *data, const json_t *ready,
                      struct problem *problem)
 {
-    const struct transport *transport = link->run->plan->transport;
+    const struct transport *transport = link->plan->transport;
     const char *name = transport->variant.name, *end = end_names[link->end];
 
     switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
@@ -372,7 +405,7 @@ static int find_data(const struct link *link, struct address *data, const json_t
         return 0;
     case -EPERM:
         return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
-                               name, end, link->run->result.addresses[link->end]);
+                               name, end, link->name);
     default:
         return problem_failure(
             problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
@@ -396,6 +429,18 @@ static int send_sink(const struct run *run, struct channel *proxy, const struct 
     return 0;
 }
 
+/* The end with the data connections of the client is ready, and so are all behind it. */
+static int start(struct run *run, struct problem *problem)
+{
+    return run->plan->runs_command ? start_command(run, problem) : start_team(run, problem);
+}
+
+/* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
+static bool awaits_relay(const struct run *run)
+{
+    return plan_has_subject(run->plan) && run->plan->relays;
+}
+
 /* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
  * Then the server gets its plan, and the proxy the address of the server. */
 static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
@@ -403,7 +448,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     struct link *proxy = &run->links[END_PROXY];
     struct address data;
 
-    if (run->has_team || !link->is_asked)
+    if (!link->is_asked)
         return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
     link->is_asked = false;
     if (find_data(link, &data, body, problem) < 0)
@@ -416,43 +461,54 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         json_decref(run->ready);
         run->ready = json_deep_copy(body);
     }
-    if (link->end == END_PROXY)
-        return send_plan(run, END_SERVER, problem);
+    if (link->end == END_PROXY) {
+        connect_to(run, END_SERVER);
+        return 0;
+    }
     if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
         return -1;
-    return run->plan->runs_command ? start_command(run, problem) : start_team(run, problem);
+    return awaits_relay(run) ? 0 : start(run, problem);
 }
 
 /* ---- messages ---- */
 
-static int reject_message(const struct link *link, struct problem *problem)
+static int take_answer(struct run *run, struct link *link, const json_t *body, struct problem *problem)
 {
-    return problem_failure(problem, "the %s sent a message that does not belong here", end_names[link->end]);
-}
-
-/* Rejects a report before the run, and facts in a run: both would end the run as a success. */
-static int take_answer(struct run *run, struct link *link, enum control_type type, const json_t *body,
-                       struct problem *problem)
-{
-    if (type == CONTROL_FACTS ? !run->wants_facts : !run->has_team && !run->command)
-        return reject_message(link, problem);
     if (link->answer)
         return problem_failure(problem, "the %s reported twice", end_names[link->end]);
     link->answer = json_incref(json_object_get(body, "value"));
-    if (run->has_team || run->command)
-        finish_if_done(run);
-    else if (!find_pending(run)) /* the last facts */
-        finish(run);
+    finish_if_answered(run);
     return 0;
 }
 
-static void on_message(void *owner, enum control_type type, const json_t *body)
+/* -1: the message does not belong here. */
+static int take_phase(struct run *run, const struct link *link, enum control_type type, const json_t *body,
+                      struct problem *problem)
 {
-    struct link *link = owner;
-    struct run *run = link->run;
+    if (run->command)
+        return continue_command(run, type);
+    if (run->session.state == SESSION_AGREEING) {
+        const struct link *server = &run->links[END_SERVER];
+
+        if (!awaits_relay(run) || link->end != END_PROXY || !server->is_open || server->is_asked)
+            return -1;
+        if (start(run, problem) < 0)
+            return 0;
+    }
+    return hub_message(&run->hub, link->end, type, body);
+}
+
+static void on_message(struct link *link, enum control_type type, const json_t *body)
+{
+    struct run *run = link->owner;
     struct problem problem = {0};
     const char *phase = "run";
 
+    if (!session_accepts(&run->session, type)) {
+        problem_failure(&problem, "the %s sent a message that does not belong here", end_names[link->end]);
+        fail(run, phase, &problem);
+        return;
+    }
     switch (type) {
     case CONTROL_WAIT:
         fprintf(stderr, "uncork-client: the %s is busy with another session; waiting\n",
@@ -471,107 +527,118 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
     case CONTROL_REPORT:
     case CONTROL_FACTS:
         phase = "report";
-        take_answer(run, link, type, body, &problem);
+        take_answer(run, link, body, &problem);
         break;
     default:
-        if (run->command ? continue_command(run, type) == 0
-                         : run->has_team &&
-                               coordinator_message(&run->coordinator, link->end, type, body, &problem) != 0)
-            break;
-        reject_message(link, &problem);
+        if (take_phase(run, link, type, body, &problem) < 0)
+            problem_failure(&problem, "the %s sent a message that does not belong here",
+                            end_names[link->end]);
     }
     if (problem.kind != PROBLEM_NONE)
-        end_run(run, phase, &problem);
+        fail(run, phase, &problem);
 }
 
-static void on_ended(void *owner, const char *why)
+static void on_link_ended(struct link *link, const char *why)
 {
-    struct link *link = owner;
-    struct run *run = link->run;
+    struct run *run = link->owner;
     struct problem problem = {0};
 
-    problem_failure(&problem, "the %s %s %s", end_names[link->end], run->result.addresses[link->end], why);
-    end_run(run, run->has_team ? team_phase(&run->team) : "start", &problem);
+    problem_failure(&problem, "the %s %s %s", end_names[link->end], link->name, why);
+    fail(run, has_team(run) ? team_phase(&run->team) : "start", &problem);
 }
 
-static const struct channel_events channel_events = {
-    .message = on_message, .ended = on_ended, .closed = link_closed};
+static const struct link_events link_events = {.opened = on_link_opened,
+                                               .failed = on_link_failed,
+                                               .message = on_message,
+                                               .ended = on_link_ended,
+                                               .closed = on_link_closed};
 
 /* ---- the beginning ---- */
 
-/* Starts a run without an uncork server: there is no other end to wait for. */
-static int begin_alone(struct run *run, struct problem *problem)
+/* In a thread: probes this machine, and finds the address of a foreign peer. */
+static void check(uv_work_t *work)
 {
-    if (plan_has_peer(run->plan)) {
-        if (address_parse(&run->target, run->plan->peer, problem) < 0)
-            return -1;
+    struct run *run = work->data;
+    struct problem *problem = &run->check_problem;
+
+    if (support_check(run->plan, END_CLIENT, false, problem) == 0 && plan_has_peer(run->plan))
+        run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, problem);
+}
+
+static void on_checked(uv_work_t *work, int status)
+{
+    struct run *run = work->data;
+    struct problem problem = run->check_problem;
+
+    (void)status;
+    part_closed(run);
+    if (run->session.state == SESSION_CLOSING)
+        return;
+    if (problem.kind == PROBLEM_NONE && run->plan->has_server) {
+        connect_to(run, plan_second_end(run->plan));
+        return;
+    }
+    if (problem.kind == PROBLEM_NONE && plan_has_peer(run->plan)) {
+        run->target = run->peers[0];
         address_format(run->result.addresses[END_SERVER], &run->target);
         run->remote = !address_is_local(&run->target);
     }
-    if (start_team(run, problem) < 0)
-        return -1;
-    coordinator_start(&run->coordinator);
-    return 0;
+    if (problem.kind != PROBLEM_NONE || start_team(run, &problem) < 0)
+        fail(run, "start", &problem);
 }
 
+static void begin_check(struct run *run)
+{
+    session_open(&run->session, &run->client->loop, SESSION_CHECKING);
+    run->check.data = run;
+    run->open_parts++;
+    uv_queue_work(&run->client->loop, &run->check, check, on_checked);
+}
+
+/* Turns the loop until all parts of the run are closed. */
 static void complete(struct run *run)
 {
     struct client *client = run->client;
     struct problem problem = {0};
 
-    while (!run->is_over && !client->orphaned)
+    while (run->open_parts > 0) {
+        if (client->orphaned && run->session.state != SESSION_CLOSING) {
+            problem_failure(&problem, "the process that started this run has ended");
+            note_problem(run, "run", &problem);
+            close_run(run);
+        }
         uv_run(&client->loop, UV_RUN_ONCE);
-    if (!run->is_over) {
-        problem_failure(&problem, "the process that started this run has ended");
-        end_run(run, "run", &problem);
     }
-    while (!run->is_over)
-        uv_run(&client->loop, UV_RUN_ONCE);
-}
-
-static void clear(struct run *run)
-{
-    if (run->has_team)
-        team_close(&run->team);
-    if (run->command)
-        command_close(run->command);
     if (run->capture)
         capture_library->free(run->capture);
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            channel_close(&run->links[end].channel);
-    uv_close((uv_handle_t *)&run->timer, on_timer_closed);
-    while (run->open_parts > 0)
-        uv_run(&run->client->loop, UV_RUN_ONCE);
-    for (int end = 0; end < END_COUNT; end++)
-        json_decref(run->links[end].answer);
     json_decref(run->ready);
 }
 
-static void open_timer(struct run *run)
+static void open_run(struct run *run, struct client *client, const struct plan *plan)
 {
-    uv_timer_init(&run->client->loop, &run->timer);
-    run->timer.data = run;
-    run->open_parts = 1;
+    *run = (struct run){.client = client,
+                        .plan = plan,
+                        .session = {.is_client = true,
+                                    .plan = plan,
+                                    .timed_out = on_timed_out,
+                                    .closed = part_closed,
+                                    .owner = run},
+                        .open_parts = 1, /* the timer of the session */
+                        .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
+    for (int end = 0; end < END_COUNT; end++)
+        own_server_clear(&client->own[end]);
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
 {
-    struct run run = {.client = client, .plan = plan, .result.started_unix_ns = clock_unix_ns()};
+    struct run run;
     struct problem *reason = &run.result.problem;
     uint64_t started = clock_now_ns();
     json_t *record = NULL;
-    int result;
 
-    open_timer(&run);
-    strcpy(run.result.phase, "start");
-    if (support_check(plan, END_CLIENT, false, reason) == 0) {
-        result =
-            plan->has_server ? send_plan(&run, plan_second_end(plan), reason) : begin_alone(&run, reason);
-        if (result == 0)
-            complete(&run);
-    }
-    clear(&run);
+    open_run(&run, client, plan);
+    begin_check(&run);
+    complete(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
         own_server_stop_failed(&client->own[end], end_names[end], reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
@@ -589,28 +656,15 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem)
 {
-    struct run run = {.client = client, .plan = plan, .wants_facts = true};
-    struct problem *reason = &run.result.problem;
-    json_t *facts = NULL;
+    struct run run;
 
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    open_timer(&run);
-    /* First opens all links: an early answer must not look like the last one. */
-    for (enum end end = END_CLIENT + 1; end < END_COUNT && reason->kind == PROBLEM_NONE; end++)
-        if (plan_has_end(plan, end))
-            open_link(&run, end, reason);
-    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (run.links[end].is_open)
-            channel_send(&run.links[end].channel, CONTROL_ASK, json_pack("{s:s}", "version", UNCORK_VERSION));
-    if (reason->kind == PROBLEM_NONE)
-        complete(&run);
-    if (reason->kind == PROBLEM_NONE)
-        facts = json_pack("{s:o, s:O*, s:O*}", "client",
-                          facts_collect(&run.links[plan_second_end(plan)].address), end_names[END_SERVER],
-                          run.links[END_SERVER].answer, end_names[END_PROXY], run.links[END_PROXY].answer);
-    else
-        *problem = *reason;
-    clear(&run);
-    return facts;
+    open_run(&run, client, plan);
+    run.wants_facts = true;
+    session_open(&run.session, &client->loop, SESSION_CONNECTING);
+    ask_for_facts(&run);
+    complete(&run);
+    *problem = run.result.problem;
+    return run.facts;
 }

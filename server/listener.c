@@ -19,8 +19,9 @@ static void stop(void *owner)
         return;
     listener->is_stopped = true;
     uv_close((uv_handle_t *)&listener->poll, NULL);
-    uv_close((uv_handle_t *)&listener->terminate, NULL);
-    uv_close((uv_handle_t *)&listener->interrupt, NULL);
+    /* Sessions end in their own time, and a second signal must not end them half-way. */
+    uv_unref((uv_handle_t *)&listener->terminate);
+    uv_unref((uv_handle_t *)&listener->interrupt);
     uv_close((uv_handle_t *)&listener->idle, NULL);
     parent_watch_stop(&listener->parent);
     close(listener->fd);
@@ -107,6 +108,9 @@ void listener_serve(struct listener *listener, int fd, struct problem *problem)
         start_handles(listener);
         if (print_ready(listener, problem) < 0)
             stop(listener);
+        uv_run(&listener->loop, UV_RUN_DEFAULT);
+        uv_close((uv_handle_t *)&listener->terminate, NULL);
+        uv_close((uv_handle_t *)&listener->interrupt, NULL);
         uv_run(&listener->loop, UV_RUN_DEFAULT);
     }
     uv_loop_close(&listener->loop);

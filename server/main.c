@@ -7,12 +7,14 @@
 #include "connection/protocol.h"
 #include "control/channel.h"
 #include "placement/scheduling.h"
+#include "process.h"
 #include "server.h"
 #include "words/definition.h"
 
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char help[] =
     "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
@@ -211,6 +213,8 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options = {0};
 
+    if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
+        process_become(arguments + 2);
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)

@@ -200,11 +200,11 @@ static void on_accepted(void *owner, int fd)
     on_ready(&client->poll, 0, UV_READABLE | UV_WRITABLE);
 }
 
-/* The listener has closed its own handles. The remaining ones are connections. */
+/* The listener has closed its own poll handle. The remaining ones are connections. */
 static void close_client(uv_handle_t *handle, void *argument)
 {
     (void)argument;
-    if (!uv_is_closing(handle))
+    if (handle->type == UV_POLL && !uv_is_closing(handle))
         uv_close(handle, on_closed);
 }
 

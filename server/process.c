@@ -9,103 +9,184 @@
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
-#define ENDS_WITHIN_MS 1000
 #define INHERITED_FD 3
+#define NOTHING "-" /* an argument without a value */
 
-/* Runs in the child. It may call any function, because the server has one thread now. Descriptors
- * from 3 on are close-on-exec, except the listener. */
-static void run_child(const struct launch *launch, pid_t parent)
+/* The arguments of --start-child, in this order. Variables and the program with its arguments
+ * follow; only the program begins with a slash. */
+enum argument { PARENT, FOLDER, OUTPUT, USER, LISTENS, CPUS, VARIABLES };
+
+/* ---- in the child ---- */
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "cannot %s: %s\n", what, strerror(errno));
+    exit(126);
+}
+
+static void restrict_cpus(char *list)
+{
+    struct place_list cpus = {0};
+    char *cpu;
+
+    while (strcmp(list, NOTHING) != 0 && (cpu = strsep(&list, ",")) && *cpu)
+        cpus.cpus[cpus.count++] = atoi(cpu);
+    if (cpus.count)
+        cores_restrict(&cpus);
+}
+
+/* The output is a new file, so its owner may change: a device or a file of others never does. */
+static void open_output(const char *name, const struct passwd *user)
+{
+    int output = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+
+    if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
+        fail("make the file for the output");
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+}
+
+static void become_user(const struct passwd *user)
+{
+    if (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)
+        fail("become another user");
+}
+
+_Noreturn void process_become(char **arguments)
 {
     static char path[] = "PATH=" PROCESS_PATH, fds[] = "LISTEN_FDS=1", listen_pid[32];
-    char *environment[6] = {path};
+    char *environment[6] = {path}, **variables = arguments + VARIABLES;
     size_t count = 1;
-    int input = open("/dev/null", O_RDONLY), output;
+    const struct passwd *user = strcmp(arguments[USER], NOTHING) != 0 ? getpwnam(arguments[USER]) : NULL;
 #ifdef __linux__
-    int program = open(launch->arguments[0], O_RDONLY | O_CLOEXEC);
+    int program;
 #endif
-    sigset_t none;
 
-    if (launch->listener >= 0) {
+    if (*arguments[LISTENS] == '1') {
         snprintf(listen_pid, sizeof listen_pid, "LISTEN_PID=%ld", (long)getpid());
         environment[count++] = fds;
         environment[count++] = listen_pid;
     }
-    for (size_t i = 0; launch->variables && i < 2; i++)
-        environment[count++] = launch->variables[i];
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    while (*variables && **variables != '/' && count < 5)
+        environment[count++] = *variables++;
+    if (!*variables)
+        exit(126);
     signal(SIGPIPE, SIG_DFL);
-    setsid();
-    if (launch->cpus && launch->cpus->count)
-        cores_restrict(launch->cpus);
-    if (chdir(launch->folder) < 0)
-        _exit(126);
-    output = open(launch->output, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (launch->user &&
-        (fchown(output, launch->user->pw_uid, launch->user->pw_gid) < 0 || setgroups(0, NULL) < 0 ||
-         setgid(launch->user->pw_gid) < 0 || setuid(launch->user->pw_uid) < 0))
-        _exit(126);
+    restrict_cpus(arguments[CPUS]);
+    if (chdir(arguments[FOLDER]) < 0)
+        fail("enter the folder of the program");
+    open_output(arguments[OUTPUT], user);
+#ifdef __linux__
+    program = open(*variables, O_RDONLY | O_CLOEXEC);
+#endif
+    if (user)
+        become_user(user);
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(2), which clears it */
 #endif
-    if (getppid() != parent)
-        _exit(126);
-    dup2(input, STDIN_FILENO);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    if (launch->listener == INHERITED_FD)
-        fcntl(INHERITED_FD, F_SETFD, 0);
-    else if (launch->listener >= 0)
-        dup2(launch->listener, INHERITED_FD);
-    execve(launch->arguments[0], launch->arguments, environment);
+    if (getppid() != atoi(arguments[PARENT]))
+        exit(126);
+    execve(*variables, variables, environment);
 #ifdef __linux__
     if (errno == EACCES) { /* the user may run the program, but not enter its folder */
-        fexecve(program, launch->arguments, environment);
+        fexecve(program, variables, environment);
         errno = EACCES; /* fexecve(3) of a script fails with ENOENT: its interpreter cannot open it */
     }
 #endif
-    dprintf(STDERR_FILENO, "%s cannot execute %s: %s\n", launch->user ? launch->user->pw_name : "this user",
-            launch->arguments[0], strerror(errno));
-    _exit(127);
+    fprintf(stderr, "%s cannot execute %s: %s\n", user ? user->pw_name : "this user", *variables,
+            strerror(errno));
+    exit(127);
 }
 
-int process_start(struct child *child, const struct launch *launch)
+/* ---- in the server ---- */
+
+static void on_closed(uv_handle_t *handle)
 {
-    pid_t parent = getpid(), pid = fork();
+    const struct process *process = handle->data;
 
-    if (pid == 0)
-        run_child(launch, parent);
-    child->pid = pid < 0 ? 0 : pid;
-    return pid < 0 ? -1 : 0;
+    process->ended(process->owner);
 }
 
-void process_end(struct child *child)
+static void on_ended(uv_process_t *handle, int64_t status, int signal_number)
 {
-    pid_t session = child->pid;
+    struct process *process = handle->data;
 
-    if (!session)
-        return;
-    kill(session, SIGKILL); /* SIGTERM would take memcached 1.6.18 a second */
-    child_ends_within(child, ENDS_WITHIN_MS);
-    kill(-session, SIGKILL);
+    kill(-process->child.pid, SIGKILL); /* its workers, if it has crashed */
+    process->child.pid = 0;
+    process->child.status = signal_number ? signal_number : (int)(status << 8);
+    uv_close((uv_handle_t *)handle, on_closed);
 }
 
-uint64_t process_cpu_ns(const struct child *child)
+static void list_cpus(char *text, size_t size, const struct place_list *cpus)
+{
+    size_t used = 0;
+
+    strcpy(text, NOTHING);
+    for (int i = 0; cpus && i < cpus->count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%d,", cpus->cpus[i]);
+}
+
+void process_start(struct process *process, uv_loop_t *loop, const struct launch *launch)
+{
+    char parent[16], cpus[8 * PLACE_CPUS_MAX], path[4096];
+    char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {path, (char[]){PROCESS_START_CHILD}};
+    uv_stdio_container_t stdio[INHERITED_FD + 1] = {
+        [INHERITED_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->listener}};
+    uv_process_options_t options = {.exit_cb = on_ended,
+                                    .file = path,
+                                    .args = arguments,
+                                    .flags = UV_PROCESS_DETACHED, /* setsid(2) */
+                                    .stdio = stdio,
+                                    .stdio_count = INHERITED_FD + (launch->listener >= 0)};
+    char **given = arguments + 2, **next = given + VARIABLES;
+
+    if (uv_exepath(path, &(size_t){sizeof path}) < 0)
+        *path = '\0';
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    list_cpus(cpus, sizeof cpus, launch->cpus);
+    given[PARENT] = parent;
+    given[FOLDER] = (char *)(uintptr_t)launch->folder;
+    given[OUTPUT] = (char *)(uintptr_t)launch->output;
+    given[USER] = launch->user ? (char *)(uintptr_t)launch->user : (char[]){NOTHING};
+    given[LISTENS] = launch->listener >= 0 ? (char[]){"1"} : (char[]){"0"};
+    given[CPUS] = cpus;
+    for (size_t i = 0; launch->variables && i < 2; i++)
+        *next++ = launch->variables[i];
+    for (char *const *argument = launch->arguments; *argument; argument++)
+        *next++ = *argument;
+    process->handle.data = process;
+    process->child = (struct child){0};
+    process->error = uv_spawn(loop, &process->handle, &options);
+    if (process->error < 0)
+        uv_close((uv_handle_t *)&process->handle, on_closed);
+    else
+        process->child.pid = process->handle.pid;
+}
+
+void process_kill(const struct process *process)
+{
+    if (process->child.pid)
+        kill(process->child.pid, SIGKILL); /* SIGTERM would take memcached 1.6.18 a second */
+}
+
+uint64_t process_cpu_ns(const struct process *process)
 {
     struct timespec used = {0};
 #ifndef __APPLE__
     clockid_t clock;
 
-    if (!child->pid || clock_getcpuclockid(child->pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+    if (!process->child.pid || clock_getcpuclockid(process->child.pid, &clock) != 0 ||
+        clock_gettime(clock, &used) < 0)
         return 0;
 #else
-    (void)child;
+    (void)process;
 #endif
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }

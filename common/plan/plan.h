@@ -113,6 +113,7 @@ struct plan {
     const struct protocol *protocol;
     struct subject_choice subject;
     char override[OVERRIDE_TEXT_MAX]; /* of the subject, or OVERRIDE_OFF */
+    uint64_t ready_ns;                /* for a subject to accept a connection */
     char load[SUBJECT_NAME_MAX];      /* of workload=command; empty: `command` is the load */
     char command[COMMAND_TEXT_MAX];   /* percent-encoded; empty: none */
     uint64_t moves_bytes;             /* by `command`; 0: not given */

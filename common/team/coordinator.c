@@ -4,20 +4,71 @@
 #include "base/cleanup.h"
 #include "connection/workload.h"
 
-static bool is_hub(const struct coordinator *coordinator)
+static enum end driver_named_in(const struct plan *plan, const json_t *body)
 {
-    return coordinator->team->end == END_CLIENT;
+    enum end end = end_parse(json_string_value(json_object_get(body, "end")));
+
+    return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
 }
 
-static unsigned other_ends(const struct coordinator *coordinator)
+static json_t *body_of_end(enum end end)
 {
-    unsigned ends = 0;
-
-    for (int end = 0; end < END_COUNT; end++)
-        if (coordinator->channels[end])
-            ends |= 1u << end;
-    return ends;
+    return json_pack("{s:s}", "end", end_names[end]);
 }
+
+/* ---- every end ---- */
+
+/* Sends a message to the hub; steals `body`. */
+static void tell_hub(struct coordinator *coordinator, enum control_type type, json_t *body)
+{
+    CLEANUP_JSON json_t *stolen = body;
+
+    if (coordinator->hub)
+        hub_message(coordinator->hub, coordinator->team->end, type, stolen);
+    else if (coordinator->channel)
+        channel_send(coordinator->channel, type, json_incref(stolen));
+}
+
+/* Announces the byte at which each connection will end, after `more` messages. */
+static void announce(struct coordinator *coordinator, uint64_t more)
+{
+    const struct team *team = coordinator->team;
+    json_t *bytes = json_array();
+
+    for (size_t i = 0; i < team->connection_count; i++)
+        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
+    tell_hub(coordinator, CONTROL_DRAIN,
+             json_pack("{s:s, s:o}", "end", end_names[team->end], "bytes", bytes));
+}
+
+static int set_stops(struct coordinator *coordinator, const json_t *body)
+{
+    struct team *team = coordinator->team;
+    enum end driver = driver_named_in(team->plan, body);
+    const json_t *bytes = json_object_get(body, "bytes"), *value;
+    size_t i;
+
+    if (driver == END_COUNT || driver == team->end || team->part == PART_DRIVER ||
+        json_array_size(bytes) != team->plan->connections)
+        return -1;
+    json_array_foreach(bytes, i, value)
+        team_set_stop(team, driver, i, (uint64_t)json_integer_value(value));
+    team_stops_set(team);
+    tell_hub(coordinator, CONTROL_DRAINING, body_of_end(driver));
+    return 0;
+}
+
+int coordinator_message(struct coordinator *coordinator, enum control_type type, const json_t *body)
+{
+    if (type == CONTROL_DRAIN)
+        return set_stops(coordinator, body);
+    if (type == CONTROL_DRAINING && driver_named_in(coordinator->team->plan, body) != coordinator->team->end)
+        return -1;
+    team_release(coordinator->team, type == CONTROL_DRAINING ? RELEASE_LAST : RELEASE_GO);
+    return 0;
+}
+
+/* ---- the hub ---- */
 
 /* The end that runs a subject, or END_COUNT if none does. That end counts no bytes, so the hub asks
  * it to read its figures. */
@@ -41,192 +92,127 @@ static unsigned receivers_of(const struct plan *plan, enum release release, int 
     return ends;
 }
 
-static void notify(struct coordinator *coordinator, enum end end, enum control_type type, json_t *body)
+/* Sends a message to an end; steals `body`. */
+static void tell(struct hub *hub, enum end end, enum control_type type, json_t *body)
 {
-    if (coordinator->channels[end])
-        channel_send(coordinator->channels[end], type, body);
-    else
-        json_decref(body);
+    CLEANUP_JSON json_t *stolen = body;
+
+    if (end == hub->own->team->end)
+        coordinator_message(hub->own, type, stolen);
+    else if (hub->channels[end])
+        channel_send(hub->channels[end], type, json_incref(stolen));
 }
 
-static json_t *body_of_end(enum end end)
+static void note_joined(struct hub *hub, enum end end)
 {
-    return json_pack("{s:s}", "end", end_names[end]);
+    unsigned others = 0;
+
+    for (int other = 0; other < END_COUNT; other++)
+        if (hub->channels[other])
+            others |= 1u << other;
+    hub->joined |= 1u << end;
+    if ((hub->joined & others) == others)
+        team_release(hub->own->team, RELEASE_START);
 }
 
-void coordinator_start(struct coordinator *coordinator)
+/* `end` is ready for the release of `driver`. */
+static void note_ready(struct hub *hub, enum release release, int driver, enum end end)
 {
-    team_release(coordinator->team, other_ends(coordinator) ? RELEASE_START : RELEASE_GO);
-}
-
-/* ---- receivers are ready ---- */
-
-/* `end` is ready for the release of `driver`. The hub releases the driver when all its receivers
- * are ready. */
-static void note_ready(struct coordinator *coordinator, enum release release, int driver, enum end end)
-{
-    unsigned receivers = receivers_of(coordinator->team->plan, release, driver),
-             *ready = &coordinator->ready[release][driver];
+    unsigned receivers = receivers_of(hub->own->team->plan, release, driver),
+             *ready = &hub->ready[release][driver];
 
     *ready |= 1u << end;
     if (!(receivers & 1u << end) || (*ready & receivers) != receivers)
         return;
-    if (driver == (int)coordinator->team->end)
-        team_release(coordinator->team, release);
-    else if (release == RELEASE_LAST)
-        notify(coordinator, (enum end)driver, CONTROL_DRAINING, body_of_end((enum end)driver));
+    if (release == RELEASE_LAST)
+        tell(hub, (enum end)driver, CONTROL_DRAINING, body_of_end((enum end)driver));
     else
-        notify(coordinator, (enum end)driver, CONTROL_MARKED, NULL);
+        tell(hub, (enum end)driver, CONTROL_MARKED, NULL);
 }
 
 /* `end` has its start figures. A subject that relays reads its own when all other ends have theirs,
  * because no data is in flight then. */
-static void note_marked(struct coordinator *coordinator, enum end end)
+static void note_marked(struct hub *hub, enum end end)
 {
-    const struct plan *plan = coordinator->team->plan;
+    const struct plan *plan = hub->own->team->plan;
     unsigned others = 0;
 
-    if (!is_hub(coordinator)) {
-        notify(coordinator, END_CLIENT, CONTROL_MARKED, NULL);
-        return;
-    }
-    coordinator->marked |= 1u << end;
+    hub->marked |= 1u << end;
     for (int driver = 0; driver < END_COUNT; driver++)
         others |= receivers_of(plan, RELEASE_LAST, driver);
-    if (subject_end(plan) == END_PROXY && coordinator->marked == others)
-        notify(coordinator, END_PROXY, CONTROL_MARKED, NULL);
+    if (subject_end(plan) == END_PROXY && hub->marked == others)
+        tell(hub, END_PROXY, CONTROL_MARKED, NULL);
     for (int driver = 0; driver < END_COUNT; driver++)
-        note_ready(coordinator, RELEASE_GO, driver, end);
+        note_ready(hub, RELEASE_GO, driver, end);
+}
+
+/* Forwards the announcement of a driver to all other ends. */
+static int forward_drain(struct hub *hub, enum end from, const json_t *body)
+{
+    const struct team *team = hub->own->team;
+
+    if (driver_named_in(team->plan, body) != from)
+        return -1;
+    for (int end = 0; end < END_COUNT; end++)
+        if (end != (int)from && end != (int)team->end)
+            tell(hub, (enum end)end, CONTROL_DRAIN, json_deep_copy(body));
+    return from == team->end ? 0 : coordinator_message(hub->own, CONTROL_DRAIN, body);
+}
+
+int hub_message(struct hub *hub, enum end from, enum control_type type, const json_t *body)
+{
+    enum end driver;
+
+    switch (type) {
+    case CONTROL_JOINED:
+        note_joined(hub, from);
+        return 0;
+    case CONTROL_DRAIN:
+        return forward_drain(hub, from, body);
+    case CONTROL_DRAINING:
+        if ((driver = driver_named_in(hub->own->team->plan, body)) == END_COUNT)
+            return -1;
+        note_ready(hub, RELEASE_LAST, (int)driver, from);
+        return 0;
+    default: /* CONTROL_MARKED */
+        note_marked(hub, from);
+        return 0;
+    }
 }
 
 /* Asks a subject to read its figures after these phases. note_marked() asks one that relays for its
  * start figures. */
-static void ask_subject(struct coordinator *coordinator, enum phase passed)
+static void ask_subject(struct hub *hub, enum phase passed)
 {
-    const struct team *team = coordinator->team;
+    const struct team *team = hub->own->team;
     enum end end = subject_end(team->plan);
     bool begins = end == END_SERVER && passed == (team->plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
 
-    if (is_hub(coordinator) && end != END_COUNT && (begins || (passed == PHASE_REPORT && !team->cancelled)))
-        notify(coordinator, end, CONTROL_MARKED, NULL);
+    if (end != END_COUNT && (begins || (passed == PHASE_REPORT && !team->cancelled)))
+        tell(hub, end, CONTROL_MARKED, NULL);
 }
 
-/* ---- the last byte of a driver ---- */
-
-/* Announces the byte at which each connection will end, after `more` messages. */
-static void announce(struct coordinator *coordinator, uint64_t more)
-{
-    const struct team *team = coordinator->team;
-    CLEANUP_JSON json_t *bytes = json_array();
-
-    for (size_t i = 0; i < team->connection_count; i++)
-        json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
-    for (int end = 0; end < END_COUNT; end++)
-        notify(coordinator, (enum end)end, CONTROL_DRAIN,
-               json_pack("{s:s, s:O}", "end", end_names[team->end], "bytes", bytes));
-}
-
-static enum end driver_named_in(const struct coordinator *coordinator, const json_t *body)
-{
-    enum end end = end_parse(json_string_value(json_object_get(body, "end")));
-    const struct plan *plan = coordinator->team->plan;
-
-    return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
-}
-
-static int set_stops(struct coordinator *coordinator, enum end driver, const json_t *body)
-{
-    const json_t *bytes = json_object_get(body, "bytes"), *value;
-    size_t i;
-
-    if (json_array_size(bytes) != coordinator->team->plan->connections)
-        return -1;
-    json_array_foreach(bytes, i, value)
-        team_set_stop(coordinator->team, driver, i, (uint64_t)json_integer_value(value));
-    team_stops_set(coordinator->team);
-    if (is_hub(coordinator))
-        note_ready(coordinator, RELEASE_LAST, driver, END_CLIENT);
-    else
-        notify(coordinator, END_CLIENT, CONTROL_DRAINING, body_of_end(driver));
-    return 0;
-}
-
-/* The client forwards the announcement of the server to a proxy. */
-static int on_drain(struct coordinator *coordinator, enum end from, const json_t *body,
-                    struct problem *problem)
-{
-    enum end driver = driver_named_in(coordinator, body);
-    bool is_valid =
-        driver != END_COUNT && driver != coordinator->team->end && coordinator->team->part != PART_DRIVER;
-
-    if (is_valid && is_hub(coordinator)) {
-        is_valid = driver == from;
-        notify(coordinator, END_PROXY, CONTROL_DRAIN, json_deep_copy(body));
-    }
-    if (!is_valid || set_stops(coordinator, driver, body) < 0)
-        return problem_failure(problem, "the %s sent a drain message that does not fit the plan",
-                               end_names[from]);
-    return 1;
-}
-
-static int on_draining(struct coordinator *coordinator, enum end from, const json_t *body,
-                       struct problem *problem)
-{
-    enum end driver = driver_named_in(coordinator, body);
-
-    if (driver == END_COUNT || (!is_hub(coordinator) && driver != coordinator->team->end))
-        return problem_failure(problem, "the %s sent a draining message that does not fit the plan",
-                               end_names[from]);
-    if (is_hub(coordinator))
-        note_ready(coordinator, RELEASE_LAST, driver, from);
-    else
-        team_release(coordinator->team, RELEASE_LAST);
-    return 1;
-}
-
-/* ---- events ---- */
+/* ---- phases ---- */
 
 void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
 
-    if (!other_ends(coordinator))
+    if (!coordinator->hub && !coordinator->channel) /* there is no other end */
         return;
-    if (phase == PHASE_START && !is_hub(coordinator)) {
-        notify(coordinator, END_CLIENT, CONTROL_JOINED, NULL);
-        coordinator_start(coordinator);
+    if (phase == PHASE_START) {
+        tell_hub(coordinator, CONTROL_JOINED, NULL);
+        if (!coordinator->hub) /* which waits for the other ends */
+            team_release(coordinator->team, RELEASE_START);
     }
     if (phase == PHASE_WARM_UP)
         announce(coordinator, 1);
     if (phase == PHASE_MARK)
-        note_marked(coordinator, team->end);
+        tell_hub(coordinator, CONTROL_MARKED, NULL);
     /* With reconnects, the close of a descriptor does not end the work: announces the last byte. */
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
         team->plan->workload->reconnects)
         announce(coordinator, 0);
-    ask_subject(coordinator, phase);
-}
-
-int coordinator_message(struct coordinator *coordinator, enum end from, enum control_type type,
-                        const json_t *body, struct problem *problem)
-{
-    switch (type) {
-    case CONTROL_JOINED:
-        coordinator->joined |= 1u << from;
-        if (coordinator->joined == other_ends(coordinator))
-            coordinator_start(coordinator);
-        return 1;
-    case CONTROL_DRAIN:
-        return on_drain(coordinator, from, body, problem);
-    case CONTROL_DRAINING:
-        return on_draining(coordinator, from, body, problem);
-    case CONTROL_MARKED:
-        if (is_hub(coordinator))
-            note_marked(coordinator, from);
-        else
-            team_release(coordinator->team, RELEASE_GO);
-        return 1;
-    default:
-        return 0;
-    }
+    if (coordinator->hub)
+        ask_subject(coordinator->hub, phase);
 }

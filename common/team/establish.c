@@ -60,18 +60,51 @@ static int ask_sink(const struct team *team, const struct connection *connection
                                        : "its answer is not that of a server of uncork");
 }
 
-static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
+static int connect_to(const struct address *target, struct worker *worker, struct connection *connection,
+                      struct problem *problem)
 {
     struct team *team = worker->team;
-    int fd = transport_socket(team->plan, team->end, &team->target, problem);
+    int fd = transport_socket(team->plan, team->end, target, problem);
 
-    worker->phase = "connect";
-    lifecycle_advance(&connection->state, EVENT_CONNECT);
     if (fd < 0)
         return -1;
     if (team_adopt(team, connection, fd) < 0)
         return problem_failure(problem, "the run was ended");
-    if (address_connect(fd, &team->target, CONNECT_WITHIN_MS, problem) < 0)
+    return address_connect(fd, target, CONNECT_WITHIN_MS, problem);
+}
+
+/* A peer may have several addresses: connects to the first that accepts, which the other connections
+ * then begin with. */
+static int connect_to_any(struct worker *worker, struct connection *connection, struct problem *problem)
+{
+    struct team *team = worker->team;
+    size_t at = atomic_load(&team->chosen);
+    struct problem reason = {0};
+
+    while (connect_to(team->candidates ? &team->candidates[at] : &team->target, worker, connection, &reason) <
+           0) {
+        if (problem->kind == PROBLEM_NONE)
+            *problem = reason;
+        else
+            problem_add(problem, reason.text);
+        if (++at >= team->candidate_count || atomic_load(&worker->shared.cancelled))
+            return -1;
+        reason = (struct problem){0};
+        if (connection->calls.fd >= 0)
+            team_drop(team, connection);
+    }
+    *problem = (struct problem){0};
+    atomic_store(&team->chosen, at);
+    return 0;
+}
+
+static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
+{
+    struct team *team = worker->team;
+
+    worker->phase = "connect";
+    lifecycle_advance(&connection->state, EVENT_CONNECT);
+    if (connect_to_any(worker, connection, problem) < 0)
         return -1;
     lifecycle_advance(&connection->state, EVENT_CONNECTED);
     worker->phase = "hello";
@@ -80,12 +113,27 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
 
+/* Later connections of a workload that reconnects do not try several addresses: one that is closed at
+ * once finds out which accepts. */
+static int choose_target(struct worker *worker, struct problem *problem)
+{
+    struct team *team = worker->team;
+
+    if (team->candidate_count < 2 || team->end != END_CLIENT)
+        return 0;
+    if (connect_to_any(worker, &worker->connections[0], problem) < 0)
+        return -1;
+    team_drop(team, &worker->connections[0]);
+    worker->dial.target = team_target(team);
+    return 0;
+}
+
 /* For a workload that reconnects: checks the socket options of the plan once, on a socket that is
  * not connected. Later sockets are not checked. */
 static int check_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    struct address address = team->target;
+    struct address address = *team_target(team);
     int fd, result;
 
     if (!address.size && address_of_socket(&address, team->listener) < 0)
@@ -112,7 +160,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
     bool has_sockets = team->plan->transport->has_other_end;
 
     if (has_sockets && team->plan->workload->reconnects)
-        return check_options(worker, problem);
+        return choose_target(worker, problem) < 0 ? -1 : check_options(worker, problem);
     for (size_t i = 0; has_sockets && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
 

@@ -69,6 +69,8 @@ static void wake_control(struct team *team)
     (void)!write(team->wake_pipe[1], "", 1); /* if the pipe is full, the loop is awake */
 }
 
+static void release_if_ended(struct team *team);
+
 static void on_wake(uv_poll_t *wake, int status, int events)
 {
     struct team *team = wake->data;
@@ -83,7 +85,8 @@ static void on_wake(uv_poll_t *wake, int status, int events)
         shut_down(team);
     memcpy(reports, team->reports, sizeof reports);
     uv_mutex_unlock(&team->mutex);
-    for (int phase = team->passed; phase < PHASE_COUNT && !uv_is_closing((uv_handle_t *)wake); phase++) {
+    release_if_ended(team);
+    for (int phase = team->passed; phase < PHASE_COUNT && !team->is_closing; phase++) {
         if (reports[phase] < team->worker_count)
             continue;
         team->passed = phase + 1;
@@ -116,7 +119,7 @@ int team_adopt(void *owner, struct connection *connection, int fd)
     return cancelled ? -ECANCELED : 0;
 }
 
-static void drop(void *owner, struct connection *connection)
+void team_drop(void *owner, struct connection *connection)
 {
     struct team *team = owner;
 
@@ -152,7 +155,7 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     if (allocate_connections(worker, (next - first) * team->per_number) < 0)
         return -ENOMEM;
     worker->dial = (struct dial){
-        .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = drop, .owner = team};
+        .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = team_drop, .owner = team};
     worker->job = (struct engine_job){.connections = worker->connections,
                                       .count = worker->count,
                                       .shared = &worker->shared,
@@ -240,7 +243,7 @@ int team_start(struct team *team, struct problem *problem)
         if (result < 0)
             return problem_failure(problem, "cannot start thread %zu of %zu: %s; ulimit -u may be too low",
                                    i + 1, team->worker_count, uv_strerror(result));
-        worker->own.started = true;
+        team->started_count++;
     }
     return 0;
 }
@@ -252,6 +255,8 @@ void team_report_phase(struct team *team, enum phase phase)
     if (++team->reports[phase] == team->worker_count) {
         wake_control(team);
         uv_cond_broadcast(&team->released);
+    } else if (phase == PHASE_REPORT && team->cancelled) {
+        wake_control(team); /* this may be the last thread: not all may have started */
     }
     uv_mutex_unlock(&team->mutex);
 }
@@ -394,16 +399,11 @@ static void on_closed(uv_handle_t *handle)
     team->events->closed(team->owner);
 }
 
-void team_close(struct team *team)
+/* After the end of all threads. */
+static void release(struct team *team)
 {
-    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
-
-    if (uv_is_closing((uv_handle_t *)&team->watch))
-        return;
-    team_cancel(team, "finish", &closed);
-    for (size_t i = 0; i < team->worker_count; i++)
-        if (team->workers[i].own.started)
-            uv_thread_join(&team->workers[i].own.handle);
+    for (size_t i = 0; i < team->started_count; i++)
+        uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
         team->engine->close(&team->workers[i].job);
     for (size_t i = 0; i < team->connection_count; i++) { /* before its thread_shared */
@@ -423,9 +423,33 @@ void team_close(struct team *team)
         thread_shared_close(&worker->shared);
     }
     free(team->workers);
-    team->connection_count = team->worker_count = 0;
+    team->connection_count = team->worker_count = team->started_count = 0;
     secret_wipe(team->keys, sizeof team->keys);
     if (team->wake.data)
         uv_close((uv_handle_t *)&team->wake, on_closed);
     uv_close((uv_handle_t *)&team->watch, on_closed);
+}
+
+/* Joins threads only when all have reported their end, so control never waits for one. */
+static void release_if_ended(struct team *team)
+{
+    bool has_ended;
+
+    uv_mutex_lock(&team->mutex);
+    has_ended = team->reports[PHASE_REPORT] == team->started_count;
+    uv_mutex_unlock(&team->mutex);
+    if (team->is_closing && has_ended && !uv_is_closing((uv_handle_t *)&team->watch))
+        release(team);
+}
+
+void team_close(struct team *team)
+{
+    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
+
+    if (team->is_closing)
+        return;
+    team->is_closing = true;
+    uv_timer_stop(&team->watch);
+    team_cancel(team, "finish", &closed);
+    release_if_ended(team);
 }

@@ -94,7 +94,12 @@ struct team {
     enum end end;
     enum part part;
     const struct engine *engine;
-    struct address target;     /* client: its peer (size 0: no socket); proxy: the sink */
+    struct address target; /* client: its peer (size 0: no socket); proxy: the sink */
+    /* All addresses of the name of a foreign peer, of which `target` is the first; NULL: no others.
+     * The first that accepts is `chosen`. */
+    const struct address *candidates;
+    size_t candidate_count;
+    atomic_size_t chosen;
     uint8_t token[TOKEN_SIZE]; /* sent to the target, or expected by a data thread that accepts */
     uint8_t keys[END_COUNT][SECURITY_KEY_SIZE]; /* of encrypted connections, by peer */
     bool by_certificate; /* client: the peer has a certificate, and no pre-shared key */
@@ -102,7 +107,7 @@ struct team {
     struct place_list cpus;
 
     uint64_t origin_ns; /* when the threads start: zero of all times in the report */
-    size_t connection_count, worker_count;
+    size_t connection_count, worker_count, started_count; /* started: worker threads */
     size_t per_number; /* connections with one number; 2 at a proxy: to client and server */
     struct worker *workers;
     struct cpu_reading machine_before, machine_after;
@@ -121,6 +126,7 @@ struct team {
     int wake_pipe[2]; /* a thread writes to [1]; uv_async_t does not expose its descriptor */
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
+    bool is_closing;
     uint64_t moved_before, unsent_before, moved_ms;
     int passed; /* all threads have reported the phases below this one, and control knows it */
     const struct team_events *events;
@@ -170,7 +176,8 @@ json_t *team_report(const struct team *team);
  * token. */
 uint64_t team_strangers(const struct team *team);
 
-/* Cancels, joins the threads, closes every descriptor; then calls `closed`. May be called twice. */
+/* Cancels. When all threads have reported their end, joins them, closes every descriptor and calls
+ * `closed`. May be called twice. */
 void team_close(struct team *team);
 
 /* ---- inside the team ---- */
@@ -213,5 +220,13 @@ int team_await(struct team *team, enum release release, struct problem *problem)
  * cancelled. */
 int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
-/* Stores a new descriptor. If the team was cancelled, closes it and returns -ECANCELED. */
+/* Stores a new descriptor. If the team was cancelled, closes it and returns -ECANCELED. team_drop()
+ * closes the descriptor of a connection. */
 int team_adopt(void *team, struct connection *connection, int fd);
+void team_drop(void *team, struct connection *connection);
+
+/* The address that the connections are made to. */
+static inline const struct address *team_target(const struct team *team)
+{
+    return team->candidates ? &team->candidates[atomic_load(&team->chosen)] : &team->target;
+}

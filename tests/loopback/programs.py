@@ -183,7 +183,7 @@ class Server:
                 return self.process.wait(5)
             except subprocess.TimeoutExpired:
                 self.process.send_signal(number)
-        return self.process.wait(10)
+        return self.process.wait(20)
 
 
 def server_run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -192,11 +192,12 @@ def server_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @contextmanager
-def server_started(listen: str = "127.0.0.1:0", *flags: str) -> Iterator[Server]:
+def server_started(listen: str = "127.0.0.1:0", *flags: str,
+                   environment: dict[str, str] | None = None) -> Iterator[Server]:
     """A server that is ready; ended, if the test has not done so, and required to end well when
     told to."""
     process = subprocess.Popen([str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+                               stderr=subprocess.PIPE, text=True, env=environment)
     try:
         assert process.stdout
         line = process.stdout.readline()

@@ -98,7 +98,7 @@ def test_facts_are_told_once_and_to_nobody_who_runs() -> None:
         running = Channel(server.address)
         plan_send(running, VERSION, *ONE_REQUEST)
         running.send("ask", version=VERSION)
-        assert running.receive()["type"] == "refused"
+        assert running.receive()["type"] == "failed"
         assert works(server.address)
 
 

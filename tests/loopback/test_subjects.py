@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from combinations import names
-from programs import WITHIN_S, client_run, client_start, record_sum, server_started
+from programs import SERVER, WITHIN_S, client_run, client_start, record_sum, server_started
 
 SCRIPT = r'''
 import os, socket, ssl, struct, sys, time
@@ -28,6 +28,12 @@ if mode == "dies":
     sys.exit("it has no licence")
 if mode == "needs":
     sys.exit(f"{os.listdir('content')} {os.path.getsize('content/4096')} {sys.argv[2:]}")
+if mode == "late":
+    time.sleep(6)
+if mode == "never":
+    time.sleep(60)
+if mode == "forks" and os.fork() == 0:
+    time.sleep(60)
 if "LISTEN_FDS" in os.environ:
     listener = socket.socket(fileno=3)
 elif sys.argv[3]:
@@ -63,7 +69,7 @@ while True:
         served = 0
         while True:
             _, _, _, cookie, _, size = struct.unpack(">IHHQQI", take(28))
-            if mode == "leaves" and served == 50:
+            if mode in ("leaves", "forks") and served == 50:
                 sys.exit("had enough")
             peer.sendall(struct.pack(">IIQ", 0x67446698, 0, cookie) + bytes(size))
             served += 1
@@ -216,6 +222,10 @@ def test_a_subject_relays_in_place_of_the_proxy(words: str, definitions: Path, t
      "ended with status 1; its log ends: it has no licence"),
     (WORDS, "subject=script script.mode=leaves",
      "ended with status 1; its log ends: serves;had enough"),
+    (WORDS, "subject=script script.mode=forks", "its log ends: serves;had enough"),
+    (WORDS, "subject=binds binds.mode=never ready=1s", "the subject binds accepted no connection on "
+     "127.0.0.1:"),
+    (WORDS, "subject=binds binds.mode=never ready=1s", " within 1 s; ready= gives it more time"),
     (WORDS, "subject=closed", "/closed: Permission denied" if os.getuid() == 0 else
      "this user cannot execute"),
     (WORDS, "subject=absent", "needs the program no-such-program: uncork setup absent"),
@@ -291,3 +301,29 @@ def test_a_subject_that_is_killed_fails_its_run(definitions: Path, temporary: Pa
     _, said = client.communicate(timeout=20)
     assert client.returncode == 1
     assert "was ended by signal 9" in said
+
+
+def test_a_subject_that_listens_after_six_seconds_runs(definitions: Path, temporary: Path) -> None:
+    began = time.monotonic()
+    done = client_run("--subjects", str(definitions), "--json", *WORDS.split(), "subject=binds",
+                      "binds.mode=late")
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - began > 6
+
+
+def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
+        tmp_path: Path) -> None:
+    """root gives the output to the user of the program."""
+    before = os.stat("/dev/null")
+    (tmp_path / "link").symlink_to("/dev/null")
+    assert subprocess.run([str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "-", "no/slash"],
+                          capture_output=True).returncode == 126
+    for output in ("/dev/null", "link"):
+        done = subprocess.run([str(SERVER), "--start-child", str(os.getpid()), str(tmp_path), output,
+                               "nobody" if os.getuid() == 0 else "-", "0", "-", "/bin/true"],
+                              capture_output=True, text=True)
+        assert done.returncode == 126
+        assert done.stderr == "cannot make the file for the output: File exists\n"
+    after = os.stat("/dev/null")
+    assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid,
+                                                           before.st_mode)

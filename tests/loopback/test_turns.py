@@ -91,5 +91,5 @@ def test_a_client_that_waits_is_told_that_the_server_ends() -> None:
         assert plan_send(second, VERSION, *PLAIN)["type"] == "wait"
         server.process.terminate()
         answer = second.receive()
-        assert (answer["type"], answer["text"]) == ("failed", "the server was stopped")
+        assert (answer["type"], answer["text"]) == ("refused", "the server was stopped")
         assert server.process.wait(10) == 0

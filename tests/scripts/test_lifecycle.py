@@ -8,6 +8,7 @@ import re
 from conftest import ROOT
 
 STATES = (ROOT / "common/connection/lifecycle.def").read_text()
+SESSION = (ROOT / "common/team/session.def").read_text()
 PHASES = (ROOT / "common/team/phases.def").read_text()
 PAGE = (ROOT / "docs/architecture.md").read_text()
 
@@ -40,6 +41,33 @@ def test_the_page_has_every_state_with_what_it_means_and_where_it_leads():
                              for name, text in declared(STATES, "STATE")]
 
 
+LIMITS = {"0": "", "LIMIT_TIME_MS": "2 h", "run_limit_ms(plan)": "run",
+          "join_limit_ms(plan)": "join", "plan->ready_ns / NS_PER_MS": "`ready=`",
+          "plan_has_subject(plan) ? 1000 : 300": "300 ms; 1 s with a subject"}
+
+
+def limit_of(text):
+    if text not in LIMITS:
+        return f"{int(text) // 1000} s" if int(text) >= 1000 else f"{text} ms"
+    return LIMITS[text]
+
+
+def messages_of(mask):
+    names = re.findall(r"COORDINATION|IS\((\w+)\)", mask)
+    return ", ".join(name.lower() or "phases" for name in names)
+
+
+def test_the_page_has_every_state_of_a_session_with_its_limits_and_what_may_follow():
+    states = re.findall(r'^STATE\((\w+), "([^"]*)",\s+(.*?), (.*?),\n\s+(.*?),\n\s+(.*?), (.*?)\)$',
+                        SESSION, re.MULTILINE)
+    assert len(states) == SESSION.count("\nSTATE(")
+    assert rows("session") == [
+        (code(name), text, limit_of(client), limit_of(server),
+         ", ".join(map(code, re.findall(r"TO\((\w+)\)", follow))),
+         messages_of(of_client), messages_of(of_server))
+        for name, text, client, server, follow, of_client, of_server in states]
+
+
 def test_the_page_has_every_phase_with_what_is_waited_for_and_done():
     assert rows("phase") == [
         (code(name), code(record), *map(wait_of, waits), text,
@@ -50,9 +78,10 @@ def test_the_page_has_every_phase_with_what_is_waited_for_and_done():
 
 def test_only_one_function_changes_a_state():
     sources = [path for part in ("common", "client", "server")
-               for path in (ROOT / part).rglob("*.[ch]") if path.name != "lifecycle.c"]
+               for path in (ROOT / part).rglob("*.[ch]")
+               if path.name not in ("lifecycle.c", "session.c")]
     for path in sources:
-        assert not re.search(r"state = (\(enum state\))?STATE_", path.read_text()), path
+        assert not re.search(r"state = (\(enum state\))?(STATE|SESSION)_", path.read_text()), path
 
 
 def test_every_function_of_the_walks_through_the_core_is_defined_once():

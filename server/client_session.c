@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_session.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hex.h"
+#include "base/secret.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "connection/thread_shared.h"
+#include "connection/workload.h"
+#include "measure/facts.h"
+#include "support/support.h"
+#include "words/parse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
+#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+
+/* ---- limits ---- */
+
+/* Checks this end of the plan. Returns 0, or -1 with a failure that names the limit. */
+static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    uint64_t threads = engine_threads(plan, end);
+    char text[UNITS_TEXT_MAX];
+
+    if (threads > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
+    units_format(&units_size, text, LIMIT_MEMORY);
+    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
+        return problem_failure(
+            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
+            plan->connections, text);
+    return 0;
+}
+
+/* ---- the end ---- */
+
+static void part_closed(void *owner)
+{
+    struct client_session *client = owner;
+
+    if (--client->open_parts > 0)
+        return;
+    if (client->session.plan)
+        plan_free(&client->plan);
+    secret_wipe(client->data.key, sizeof client->data.key);
+    client->events->closed(client);
+}
+
+static bool has_team(const struct client_session *client)
+{
+    return client->team.events != NULL;
+}
+
+void client_session_close(struct client_session *client)
+{
+    if (client->session.state == SESSION_CLOSING)
+        return;
+    session_enter(&client->session, SESSION_CLOSING);
+    if (has_team(client))
+        team_close(&client->team);
+    if (subject_is_open(&client->subject))
+        subject_close(&client->subject);
+    data_listener_close(&client->data);
+    session_close(&client->session);
+    channel_close(&client->channel);
+}
+
+/* The phase of a failure now, as a record names it; NULL: no run has begun, so the plan is refused. */
+static const char *phase_of(const struct client_session *client)
+{
+    switch (client->session.state) {
+    case SESSION_ACCEPTED:
+    case SESSION_ANSWERING:
+    case SESSION_QUEUED:
+    case SESSION_CHECKING:
+    case SESSION_STARTING:
+    case SESSION_LISTENING:
+        return NULL;
+    case SESSION_AGREEING:
+        return "connect";
+    case SESSION_JOINING:
+        return "hello";
+    default:
+        return has_team(client) ? team_phase(&client->team) : "run";
+    }
+}
+
+static void fail(struct client_session *client, const struct problem *problem)
+{
+    channel_send_problem(&client->channel, phase_of(client), problem);
+    client_session_close(client);
+}
+
+void client_session_end(struct client_session *client, const char *why)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "%s", why);
+    fail(client, &problem);
+}
+
+/* ---- time limits ---- */
+
+static void on_timed_out(void *owner)
+{
+    struct client_session *client = owner;
+    const struct plan *plan = &client->plan;
+    struct problem problem = {0};
+    char address[ADDRESS_MAX];
+
+    switch (client->session.state) {
+    case SESSION_ACCEPTED:
+        if (client->channel.is_identified) {
+            client_session_end(client, "no plan came on the control connection");
+            return;
+        }
+        client->events->rejected(client, "it sent no valid message within 3 s");
+        client_session_close(client);
+        return;
+    case SESSION_EXPLAINING: /* the client knows a reason */
+        client_session_close(client);
+        return;
+    case SESSION_LISTENING:
+        address_format(address, &client->data.address);
+        problem_failure(&problem,
+                        "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
+                        plan->subject.name, address, (double)plan->ready_ns / NS_PER_S);
+        break;
+    case SESSION_JOINING:
+        problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
+                        client->joined, plan->connections);
+        break;
+    case SESSION_AGREEING:
+        problem_failure(&problem, "the client did not send the address of the server");
+        break;
+    case SESSION_ANSWERING:
+    case SESSION_REPORTING:
+        problem_failure(&problem, "the client did not take the report");
+        break;
+    default:
+        problem_failure(&problem, "the run took longer than this server allows");
+    }
+    fail(client, &problem);
+}
+
+/* ---- the run ---- */
+
+static void send_report(struct client_session *client)
+{
+    json_t *report = team_report(&client->team);
+    uint64_t strangers = client->data.strangers + team_strangers(&client->team);
+
+    json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
+    json_object_set_new(report, "turned_away", json_integer((json_int_t)*client->rejected));
+    *client->rejected = 0;
+    channel_send_long(&client->channel, CONTROL_REPORT, report);
+    session_enter(&client->session, SESSION_REPORTING);
+}
+
+static void on_passed(void *owner, enum phase passed)
+{
+    struct client_session *client = owner;
+    const struct problem *problem;
+    const char *phase;
+
+    coordinator_passed(&client->coordinator, passed);
+    if (passed != PHASE_REPORT)
+        return;
+    if (!(problem = team_problem(&client->team, &phase))) {
+        send_report(client);
+        return;
+    }
+    channel_send_problem(&client->channel, phase, problem);
+    client_session_close(client);
+}
+
+static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
+
+static void start_team(struct client_session *client)
+{
+    struct problem problem = {0};
+
+    if (team_start(&client->team, &problem) < 0)
+        fail(client, &problem);
+    else
+        session_enter(&client->session, SESSION_RUNNING);
+}
+
+static void on_joined(void *owner, size_t index, int fd)
+{
+    struct client_session *client = owner;
+
+    team_set_descriptor(&client->team, index, fd);
+    if (++client->joined < client->plan.connections)
+        return;
+    data_listener_close(&client->data);
+    start_team(client);
+}
+
+static const struct data_listener_events data_listener_events = {.joined = on_joined, .closed = part_closed};
+
+static int open_team(struct client_session *client, struct problem *problem)
+{
+    const struct plan *plan = &client->plan;
+    enum end from = client->end == END_PROXY ? END_CLIENT : plan_neighbour(plan, END_SERVER);
+    struct team *team = &client->team;
+    uv_loop_t *loop = client->session.timer.loop;
+
+    client->open_parts++;
+    client->coordinator = (struct coordinator){.team = team, .channel = &client->channel};
+    if (team_open(team, loop, plan, client->end, client->remote, &team_events, client, problem) < 0)
+        return -1;
+    memcpy(team->keys[from], client->data.key, sizeof client->data.key);
+    if (plan->workload->reconnects) { /* its data thread accepts */
+        team->listener = client->data.fd;
+        memcpy(team->token, client->data.token, TOKEN_SIZE);
+        return 0;
+    }
+    client->open_parts++;
+    data_listener_accept(&client->data, loop, &data_listener_events, client);
+    return 0;
+}
+
+/* ---- a subject ---- */
+
+static bool has_subject(const struct client_session *client)
+{
+    return plan_has_subject(&client->plan) && plan_second_end(&client->plan) == client->end;
+}
+
+static void on_launched(void *owner)
+{
+    session_enter(&((struct client_session *)owner)->session, SESSION_LISTENING);
+}
+
+static void on_subject_ready(void *owner)
+{
+    struct client_session *client = owner;
+
+    session_enter(&client->session, SESSION_RUNNING);
+    if (client->end == END_SERVER)
+        channel_send(&client->channel, CONTROL_READY, data_listener_describe(&client->data));
+    channel_send(&client->channel, CONTROL_JOINED, NULL);
+}
+
+/* In a run, the connections of a subject that ends break, and the client reports a failure. */
+static void on_subject_failed(void *owner, const struct problem *problem)
+{
+    struct client_session *client = owner;
+
+    if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING)
+        fail(client, problem);
+}
+
+static const struct subject_events subject_events = {
+    .launched = on_launched, .ready = on_subject_ready, .failed = on_subject_failed, .closed = part_closed};
+
+/* `sink`: to which a subject relays; NULL: it does not relay. */
+static void start_subject(struct client_session *client, const struct address *sink)
+{
+    client->subject = (struct subject){.plan = &client->plan,
+                                       .definitions = client->options->subjects,
+                                       .channel = &client->channel,
+                                       .data = &client->data,
+                                       .remote = client->remote,
+                                       .events = &subject_events,
+                                       .owner = client};
+    if (sink)
+        client->subject.sink = *sink;
+    client->open_parts++;
+    session_enter(&client->session, SESSION_STARTING);
+    subject_start(&client->subject, client->session.timer.loop);
+}
+
+/* CONTROL_MARKED: no data is in flight. */
+static void mark_subject(struct client_session *client, struct problem *problem)
+{
+    if (subject_mark(&client->subject, problem) > 0)
+        session_enter(&client->session, SESSION_REPORTING);
+}
+
+/* The client has failed. If the subject has ended, that is the reason, which this server reports. */
+static void explain_failure(struct client_session *client, struct problem *problem)
+{
+    enum session_state state = client->session.state;
+
+    if (!subject_is_open(&client->subject) || !session_may_enter(state, SESSION_EXPLAINING))
+        client_session_close(client);
+    else if (subject_has_ended(&client->subject))
+        subject_explain_exit(&client->subject, problem);
+    else
+        session_enter(&client->session, SESSION_EXPLAINING);
+}
+
+/* ---- the beginning ---- */
+
+/* Probes sockets, rings, TLS layers and placement. */
+static void check(uv_work_t *work)
+{
+    struct client_session *client = work->data;
+
+    if (check_limits(&client->plan, client->end, &client->problem) == 0)
+        support_check(&client->plan, client->end, client->remote, &client->problem);
+}
+
+static int begin_run(struct client_session *client, struct problem *problem)
+{
+    if (open_team(client, problem) < 0)
+        return -1;
+    channel_send(&client->channel, CONTROL_READY, data_listener_describe(&client->data));
+    if (client->data.accepts)
+        session_enter(&client->session, SESSION_JOINING);
+    else
+        start_team(client);
+    return 0;
+}
+
+/* A proxy starts its team or subject later, when it knows the sink. */
+static void begin_checked(struct client_session *client)
+{
+    struct problem problem = client->problem;
+
+    if (problem.kind == PROBLEM_NONE &&
+        data_listener_open(&client->data, &client->plan, client->end, &client->channel, &problem) == 0) {
+        if (client->end == END_PROXY) {
+            session_enter(&client->session, SESSION_AGREEING);
+            channel_send(&client->channel, CONTROL_READY, data_listener_describe(&client->data));
+        } else if (has_subject(client)) {
+            start_subject(client, NULL);
+        } else {
+            begin_run(client, &problem);
+        }
+    }
+    if (problem.kind != PROBLEM_NONE)
+        fail(client, &problem);
+}
+
+static void on_checked(uv_work_t *work, int status)
+{
+    struct client_session *client = work->data;
+
+    (void)status;
+    if (client->session.state == SESSION_CHECKING)
+        begin_checked(client);
+    part_closed(client);
+}
+
+void client_session_begin(struct client_session *client)
+{
+    session_enter(&client->session, SESSION_CHECKING);
+    if (has_subject(client)) {
+        begin_checked(client);
+        return;
+    }
+    client->check.data = client;
+    client->open_parts++;
+    uv_queue_work(client->session.timer.loop, &client->check, check, on_checked);
+}
+
+void client_session_wait(struct client_session *client)
+{
+    channel_send(&client->channel, CONTROL_WAIT, NULL);
+}
+
+/* ---- a proxy's sink ---- */
+
+static bool is_this_host(const char *host)
+{
+    return !strcmp(host, facts_host_id());
+}
+
+static int take_secrets(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    struct team *team = &client->team;
+
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
+        return problem_failure(problem, "the token of the server is not valid");
+    if (client->plan.encrypts &&
+        hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
+        return problem_failure(problem, "the key of the server is not valid");
+    return 0;
+}
+
+/* Parses the numeric address of the sink. Returns -1 with a problem if not valid or not allowed. */
+static int parse_sink(const struct options *options, const char *text, struct address *sink,
+                      struct problem *problem)
+{
+    if (address_parse_numeric(sink, text, problem) < 0)
+        return -1;
+    for (size_t i = 0; i < options->sink_count; i++)
+        if (prefix_contains(&options->sinks[i], sink))
+            return 0;
+    return problem_failure(
+        problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
+}
+
+/* The proxy sends nothing to the sink until the source has connected too. */
+static int take_sink(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    struct address sink;
+
+    if (parse_sink(client->options, control_text(body, "address"), &sink, problem) < 0)
+        return -1;
+    client->remote = client->remote && !is_this_host(control_text(body, "host"));
+    if (has_subject(client)) {
+        start_subject(client, &sink);
+        return 0;
+    }
+    if (open_team(client, problem) < 0 || take_secrets(client, body, problem) < 0)
+        return -1;
+    client->team.target = sink;
+    session_enter(&client->session, SESSION_JOINING);
+    return 0;
+}
+
+/* ---- messages ---- */
+
+static int check_version(const json_t *body, struct problem *problem)
+{
+    const char *version = control_text(body, "version");
+
+    if (!strcmp(version, UNCORK_VERSION))
+        return 0;
+    return problem_failure(problem,
+                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
+                           UNCORK_VERSION, version);
+}
+
+static int parse_plan(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    const json_t *words = json_object_get(body, "words");
+    size_t count = json_array_size(words);
+    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
+    int result;
+
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    result = plan_parse(&client->plan, texts, count, problem);
+    if (result == 0)
+        client->session.plan = &client->plan;
+    client->remote = !is_this_host(control_text(body, "host"));
+    return result;
+}
+
+static int choose_end(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    const char *name = control_text(body, "end");
+
+    client->end = client->options->proxy ? END_PROXY : END_SERVER;
+    if (end_parse(name) == client->end)
+        return 0;
+    return client->end == END_PROXY
+               ? problem_failure(problem, "this is a proxy, not a server: give its address as via=")
+               : problem_failure(problem,
+                                 "this is a server, not a proxy: start one with uncork-server --proxy");
+}
+
+static int check_plan(const struct client_session *client, struct problem *problem)
+{
+    const struct plan *plan = &client->plan;
+
+    if (!plan_has_end(plan, client->end))
+        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
+                             plan->workload->variant.name, end_names[client->end]);
+    if (plan->encrypts && !channel_is_private(&client->channel))
+        return problem_usage(problem,
+                             "security=%s: the key may not cross this control channel, which others can "
+                             "read; give --psk FILE to both ends",
+                             plan->ends[client->end].security->variant.name);
+    return 0;
+}
+
+static int take_plan(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    if (check_version(body, problem) < 0 || choose_end(client, body, problem) < 0 ||
+        parse_plan(client, body, problem) < 0 || check_plan(client, problem) < 0)
+        return -1;
+    session_enter(&client->session, SESSION_QUEUED);
+    client->events->planned(client);
+    return 0;
+}
+
+static int take_ask(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    if (check_version(body, problem) < 0)
+        return -1;
+    session_enter(&client->session, SESSION_ANSWERING);
+    channel_send_long(&client->channel, CONTROL_FACTS, facts_collect(&client->peer));
+    return 0;
+}
+
+/* A subject counts no bytes: it reads its figures when no data is in flight. */
+static void take_phase(struct client_session *client, enum control_type type, const json_t *body,
+                       struct problem *problem)
+{
+    if (!has_team(client) && type == CONTROL_MARKED)
+        mark_subject(client, problem);
+    else if (has_team(client) && coordinator_message(&client->coordinator, type, body) < 0)
+        problem_failure(problem, "the client sent a message that does not fit the plan");
+}
+
+static void on_message(void *owner, enum control_type type, const json_t *body)
+{
+    struct client_session *client = owner;
+    struct problem problem = {0};
+
+    if (!session_accepts(&client->session, type)) {
+        client_session_end(client, "a message that does not belong here");
+        return;
+    }
+    switch (type) {
+    case CONTROL_PLAN:
+        take_plan(client, body, &problem);
+        break;
+    case CONTROL_ASK:
+        take_ask(client, body, &problem);
+        break;
+    case CONTROL_SINK:
+        take_sink(client, body, &problem);
+        break;
+    case CONTROL_FAILED: /* the client knows the reason */
+        explain_failure(client, &problem);
+        break;
+    default:
+        take_phase(client, type, body, &problem);
+    }
+    if (problem.kind != PROBLEM_NONE)
+        fail(client, &problem);
+}
+
+static void on_ended(void *owner, const char *why)
+{
+    struct client_session *client = owner;
+
+    if (client->channel.has_received && !client->channel.is_identified)
+        client->events->rejected(client, why);
+    client_session_close(client); /* the client is gone: no message */
+}
+
+static const struct channel_events channel_events = {
+    .message = on_message, .ended = on_ended, .closed = part_closed, .is_server = true};
+
+void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
+{
+    struct problem problem = {0};
+
+    client->session = (struct session){.timed_out = on_timed_out, .closed = part_closed, .owner = client};
+    client->open_parts = 2;
+    if (address_of_peer(&client->peer, fd) < 0)
+        client->peer.storage.ss_family = AF_UNIX; /* the client is gone */
+    session_open(&client->session, loop, SESSION_ACCEPTED);
+    if (channel_open(&client->channel, loop, fd, client->options->keys, &channel_events, client, &problem) <
+        0)
+        client_session_close(client);
+}
