@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "link.h"
 
+#include "base/cleanup.h"
+#include "base/version.h"
+#include "transport/transport.h"
+#include "words/parse.h"
+
+#include <string.h>
+
 #define CONNECT_WITHIN_MS 4000
 
 static void on_part_closed(void *owner)
@@ -96,4 +103,82 @@ void link_close(struct link *link)
     if (link->open_parts > 1)
         channel_close(&link->channel);
     connector_close(&link->connector);
+}
+
+/* ---- messages ---- */
+
+void link_send_plan(struct link *link, const char *host)
+{
+    CLEANUP_JSON json_t *words = plan_words(link->plan);
+    json_t *list = json_array(), *value;
+    const char *key;
+
+    json_object_foreach(words, key, value)
+        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
+            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
+    link->is_asked = true;
+    channel_send(&link->channel, CONTROL_PLAN,
+                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
+                           "host", host, "words", list));
+}
+
+int link_find_data(const struct link *link, struct address *data, const json_t *ready,
+                   struct problem *problem)
+{
+    const struct transport *transport = link->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
+
+    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
+                                   control_text(ready, "path"))) {
+    case 0:
+        return 0;
+    case -EPERM:
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, link->name);
+    default:
+        return problem_failure(
+            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
+    }
+}
+
+int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
+                   struct problem *problem)
+{
+    bool trusts = !plan_has_subject(proxy->plan); /* a subject relays bytes that it cannot decrypt */
+    char address[ADDRESS_MAX];
+
+    if (trusts && proxy->plan->encrypts && !channel_is_private(&proxy->channel))
+        return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
+                                      "which others can read; give --psk FILE to all ends");
+    address_format(address, data);
+    channel_send(&proxy->channel, CONTROL_SINK,
+                 json_pack("{s:s, s:s, s:s, s:O}", "address", address, "token",
+                           trusts ? control_text(ready, "token") : "", "key",
+                           trusts ? control_text(ready, "key") : "", "host", json_object_get(ready, "host")));
+    return 0;
+}
+
+int link_take_answer(struct link *link, const json_t *body, struct problem *problem)
+{
+    if (link->answer)
+        return problem_failure(problem, "the %s reported twice", end_names[link->end]);
+    link->answer = json_incref(json_object_get(body, "value"));
+    return 0;
+}
+
+/* ---- all links of a run ---- */
+
+const struct link *links_pending(const struct link links[END_COUNT])
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (links[end].is_open && !links[end].answer)
+            return &links[end];
+    return NULL;
+}
+
+void links_send_problem(struct link links[END_COUNT], const char *phase, const struct problem *problem)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (links[end].is_open)
+            channel_send_problem(&links[end].channel, phase, problem);
 }

@@ -44,3 +44,26 @@ void link_open(struct link *link, uv_loop_t *loop);
 
 /* Closes the link if link_open() was called; then calls `closed`. */
 void link_close(struct link *link);
+
+/* Sends the plan; `host` is the id of the machine whose data connections the end gets. */
+void link_send_plan(struct link *link, const char *host);
+
+/* Gets the address of the data connections from CONTROL_READY. The end chooses port or path, but not
+ * the machine. 0, or -1 with a failure. */
+int link_find_data(const struct link *link, struct address *data, const json_t *ready,
+                   struct problem *problem);
+
+/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1 with a
+ * problem. */
+int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
+                   struct problem *problem);
+
+/* Keeps the value of a report or of facts. 0, or -1 with a failure: there is one already. */
+int link_take_answer(struct link *link, const json_t *body, struct problem *problem);
+
+/* ---- all links of a run, by end ---- */
+
+/* The first open link without an answer; NULL: all have answered. */
+const struct link *links_pending(const struct link links[END_COUNT]);
+
+void links_send_problem(struct link links[END_COUNT], const char *phase, const struct problem *problem);

@@ -109,6 +109,15 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
     return record;
 }
 
+void record_free(struct run_result *result)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        json_decref(result->reports[end]);
+    json_decref(result->subject);
+    json_decref(result->load);
+    json_decref(result->times);
+}
+
 const char *record_word(const json_t *record, const char *key)
 {
     const char *value = json_string_value(json_object_get(json_object_get(record, "words"), key));

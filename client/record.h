@@ -22,6 +22,9 @@ struct run_result {
 /* Makes the record of a run, which may have failed. New reference. */
 json_t *record_make(const struct plan *plan, const struct run_result *result);
 
+/* Releases the reports. */
+void record_free(struct run_result *result);
+
 /* Checks that each report has threads, and that sent and received bytes are equal, at a proxy too.
  * Returns 0, or -1 with a failure that names the end or both figures. */
 int record_check(const struct run_result *result, struct problem *problem);

@@ -3,18 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/hex.h"
 #include "base/version.h"
-#include "command.h"
 #include "link.h"
 #include "measure/facts.h"
-#include "record.h"
-#include "segments.h"
-#include "support/support.h"
-#include "team/coordinator.h"
 #include "team/session.h"
-#include "transport/transport.h"
-#include "words/parse.h"
+#include "work.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,27 +19,14 @@ struct run {
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     uv_work_t check;
     struct problem check_problem;
-    struct address target;                         /* of the data connections */
-    struct address peers[CONNECTOR_ADDRESSES_MAX]; /* a foreign peer: all addresses of its name */
-    int peer_count;
     json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
-    struct team team;
-    struct coordinator coordinator;
-    struct hub hub;
-    struct command *command; /* in place of the team; NULL: not yet */
-    struct capture *capture; /* NULL: no capture */
-    bool remote;             /* the other end of the data connections is on another machine */
-    bool wants_facts;        /* in place of a run */
-    bool is_timed;           /* the timed run of the command has begun */
-    int open_parts;          /* timer, links, check, team, command */
-    json_t *facts;           /* of all ends; NULL: not yet */
+    struct work work;
+    bool is_working;  /* work_start() was called */
+    bool wants_facts; /* in place of a run */
+    int open_parts;   /* timer, links, check, work */
+    json_t *facts;    /* of all ends; NULL: not yet */
     struct run_result result;
 };
-
-static bool has_team(const struct run *run)
-{
-    return run->team.events != NULL;
-}
 
 /* ---- the end ---- */
 
@@ -62,20 +42,18 @@ static void close_run(struct run *run)
     if (run->session.state == SESSION_CLOSING)
         return;
     session_enter(&run->session, SESSION_CLOSING);
-    if (has_team(run))
-        team_close(&run->team);
-    if (run->command)
-        command_close(run->command);
+    if (run->is_working)
+        work_close(&run->work);
     for (int end = 0; end < END_COUNT; end++)
         link_close(&run->links[end]);
     session_close(&run->session);
 }
 
-static void send_failure(struct run *run)
+/* Tells all ends why, and closes. */
+static void give_up(struct run *run)
 {
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
+    links_send_problem(run->links, run->result.phase, &run->result.problem);
+    close_run(run);
 }
 
 /* Keeps the first problem. */
@@ -94,9 +72,7 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
     note_problem(run, phase, problem);
-    if (run->session.state == SESSION_RUNNING && has_team(run))
-        team_cancel(&run->team, phase, problem);
-    else
+    if (run->session.state != SESSION_RUNNING || !work_cancel(&run->work, phase, problem))
         close_run(run);
 }
 
@@ -110,21 +86,11 @@ static void fail_in_run(struct run *run, const char *phase, const struct problem
     note_problem(run, phase, problem);
     if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
         if (plan_has_subject(run->plan))
-            send_failure(run);
+            links_send_problem(run->links, run->result.phase, &run->result.problem);
         session_enter(&run->session, SESSION_EXPLAINING);
-        return;
+    } else {
+        give_up(run);
     }
-    send_failure(run);
-    close_run(run);
-}
-
-/* The first end without an answer; NULL: all have answered. */
-static struct link *find_pending(struct run *run)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open && !run->links[end].answer)
-            return &run->links[end];
-    return NULL;
 }
 
 static void on_timed_out(void *owner)
@@ -133,37 +99,27 @@ static void on_timed_out(void *owner)
     struct problem problem = {0};
 
     if (run->session.state == SESSION_EXPLAINING) {
-        send_failure(run);
-        close_run(run);
+        give_up(run);
         return;
     }
-    problem_failure(&problem, "the %s did not report within %d s", end_names[find_pending(run)->end],
+    problem_failure(&problem, "the %s did not report within %d s", end_names[links_pending(run->links)->end],
                     (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
     fail(run, "report", &problem);
 }
 
 static int make_reports(struct run *run, struct problem *problem)
 {
-    json_t **reports = run->result.reports, *capture;
+    json_t **reports = run->result.reports;
 
-    if (run->command)
-        command_report(run->command, &run->result.load, &run->result.times);
-    else
-        reports[END_CLIENT] = team_report(&run->team);
+    if (work_report(&run->work, &run->result, problem) < 0)
+        return -1;
     for (int end = END_CLIENT + 1; end < END_COUNT; end++)
         reports[end] = json_incref(run->links[end].answer);
-    if (plan_has_peer(run->plan)) /* the address that accepted */
-        address_format(run->result.addresses[END_SERVER], team_target(&run->team));
     if (plan_has_subject(run->plan)) {
         run->result.subject = reports[plan_second_end(run->plan)];
         reports[plan_second_end(run->plan)] = NULL;
     }
-    if (reports[END_SERVER] && record_check(&run->result, problem) < 0)
-        return -1;
-    if (!run->capture)
-        return 0;
-    capture = segments_report(run->capture, &run->team, problem);
-    return capture ? json_object_set_new(reports[END_CLIENT], "capture", capture) : -1;
+    return reports[END_SERVER] ? record_check(&run->result, problem) : 0;
 }
 
 static json_t *make_facts(struct run *run)
@@ -179,7 +135,7 @@ static void finish_if_answered(struct run *run)
 {
     struct problem problem = {0};
 
-    if (find_pending(run) || run->session.state == SESSION_RUNNING)
+    if (links_pending(run->links) || run->session.state == SESSION_RUNNING)
         return;
     if (run->session.state == SESSION_ANSWERING)
         run->facts = make_facts(run);
@@ -188,133 +144,49 @@ static void finish_if_answered(struct run *run)
     close_run(run);
 }
 
-/* ---- the command ---- */
+/* ---- the work ---- */
 
-/* CONTROL_MARKED makes the server read the CPU time of the subject, around the timed run. */
-static void on_command_done(void *owner, const struct problem *problem)
-{
-    struct run *run = owner;
-
-    if (problem->kind != PROBLEM_NONE) {
-        if (run->session.state == SESSION_RUNNING)
-            fail_in_run(run, "run", problem);
-        else
-            fail(run, "start", problem);
-        return;
-    }
-    if (run->is_timed)
-        session_enter(&run->session, SESSION_REPORTING);
-    channel_send(&run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
-}
-
-static void on_command_prepared(void *owner)
+static void on_begun(void *owner)
 {
     session_enter(&((struct run *)owner)->session, SESSION_RUNNING);
 }
 
-static int start_command(struct run *run, struct problem *problem)
-{
-    struct command_task task = {.plan = run->plan,
-                                .definitions = run->client->options->locations[END_SERVER].subjects,
-                                .address = &run->target,
-                                .key = control_text(run->ready, "key"),
-                                .prepared = on_command_prepared,
-                                .done = on_command_done,
-                                .closed = part_closed,
-                                .owner = run};
-
-    if (plan_cpus(run->plan, END_CLIENT, run->remote, &task.cpus, problem) < 0 ||
-        !(run->command = command_open(&task, &run->client->loop, problem)))
-        return -1;
-    run->open_parts++;
-    session_enter(&run->session, SESSION_STARTING);
-    return 0;
-}
-
-/* CONTROL_JOINED: the subject accepts connections. CONTROL_MARKED: its CPU time was read, so the
- * timed run begins. -1: the message does not belong here. */
-static int continue_command(struct run *run, enum control_type type)
-{
-    if (type == CONTROL_JOINED)
-        return 0;
-    if (type != CONTROL_MARKED || run->is_timed)
-        return -1;
-    run->is_timed = true;
-    command_time(run->command);
-    return 0;
-}
-
-/* ---- the team ---- */
-
-static void on_passed(void *owner, enum phase passed)
+static void on_work_ended(void *owner, const char *phase, const struct problem *problem)
 {
     struct run *run = owner;
-    const struct problem *problem;
-    const char *phase = "run";
 
-    coordinator_passed(&run->coordinator, passed);
-    if (passed != PHASE_REPORT)
-        return;
-    if ((problem = team_problem(&run->team, &phase))) {
+    if (!problem) {
+        session_enter(&run->session, SESSION_REPORTING);
+        finish_if_answered(run);
+    } else if (run->session.state == SESSION_RUNNING) {
         fail_in_run(run, phase, problem);
-        return;
+    } else {
+        fail(run, "start", problem);
     }
-    session_enter(&run->session, SESSION_REPORTING);
-    finish_if_answered(run);
 }
 
-static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
+static const struct work_events work_events = {
+    .begun = on_begun, .ended = on_work_ended, .closed = part_closed};
 
-static int take_secrets(struct run *run, struct problem *problem)
+/* The end with the data connections of the client is ready, and so are all behind it. */
+static int start_work(struct run *run, struct problem *problem)
 {
-    struct team *team = &run->team;
-    enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
-
-    if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
-        (run->plan->encrypts &&
-         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
-        return problem_failure(problem, "the ready message of the %s has no valid token or key",
-                               end_names[neighbour]);
-    team->by_certificate =
-        !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
-    return 0;
-}
-
-/* Starts the capture first, then the threads, which make the connections. */
-static int start_team(struct run *run, struct problem *problem)
-{
-    const struct plan *plan = run->plan;
-    struct team *team = &run->team;
-
     run->open_parts++;
-    run->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &run->hub : NULL};
-    run->hub = (struct hub){.own = &run->coordinator};
+    run->is_working = true;
+    run->work.ready = run->ready;
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            run->hub.channels[end] = &run->links[end].channel;
-    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &team_events, run, problem) < 0)
-        return -1;
-    team->target = run->target;
-    team->candidates = run->peer_count > 1 ? run->peers : NULL;
-    team->candidate_count = (size_t)run->peer_count;
-    if (run->ready && take_secrets(run, problem) < 0)
-        return -1;
-    if (plan_captures(plan) && !(run->capture = segments_watch(plan, &run->target, run->remote,
-                                                               run->client->options->pcap, problem)))
-        return -1;
-    if (team_start(team, problem) < 0)
-        return -1;
-    session_enter(&run->session, SESSION_RUNNING);
-    if (!plan->has_server)
-        team_release(team, RELEASE_GO); /* there is no other end to wait for */
-    return 0;
+            run->work.channels[end] = &run->links[end].channel;
+    if (run->plan->runs_command)
+        session_enter(&run->session, SESSION_STARTING);
+    return work_start(&run->work, problem);
 }
 
 /* ---- connecting to the ends ---- */
 
 static const struct link_events link_events;
 
-static void open_link(struct run *run, enum end end)
+static void connect_to(struct run *run, enum end end)
 {
     struct client *client = run->client;
     struct link *link = &run->links[end];
@@ -327,33 +199,9 @@ static void open_link(struct run *run, enum end end)
                           .events = &link_events,
                           .owner = run};
     run->open_parts++;
+    if (run->session.state != SESSION_CONNECTING)
+        session_enter(&run->session, SESSION_CONNECTING);
     link_open(link, &client->loop);
-}
-
-/* Connects to the end that gets its plan next. */
-static void connect_to(struct run *run, enum end end)
-{
-    session_enter(&run->session, SESSION_CONNECTING);
-    open_link(run, end);
-}
-
-/* The server gets the host id of its neighbour, which is the proxy or this client. */
-static void send_plan(struct run *run, struct link *link)
-{
-    const char *host = link->end == END_SERVER && plan_has_proxy(run->plan) ? control_text(run->ready, "host")
-                                                                            : facts_host_id();
-    CLEANUP_JSON json_t *words = plan_words(run->plan);
-    json_t *list = json_array(), *value;
-    const char *key;
-
-    json_object_foreach(words, key, value)
-        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
-            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
-    link->is_asked = true;
-    session_enter(&run->session, SESSION_AGREEING);
-    channel_send(&link->channel, CONTROL_PLAN,
-                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
-                           "host", host, "words", list));
 }
 
 /* Asks for facts when all links are open: an early answer must not look like the last one. */
@@ -362,7 +210,7 @@ static void ask_for_facts(struct run *run)
     for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
         if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
             if (!run->links[end].open_parts)
-                open_link(run, end);
+                connect_to(run, end);
             return;
         }
     session_enter(&run->session, SESSION_ANSWERING);
@@ -372,67 +220,18 @@ static void ask_for_facts(struct run *run)
                          json_pack("{s:s}", "version", UNCORK_VERSION));
 }
 
+/* The server gets the host id of its neighbour, which is the proxy or this client. */
 static void on_link_opened(struct link *link)
 {
     struct run *run = link->owner;
+    bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
 
-    if (run->wants_facts)
+    if (run->wants_facts) {
         ask_for_facts(run);
-    else
-        send_plan(run, link);
-}
-
-static void on_link_failed(struct link *link, const struct problem *problem)
-{
-    fail(link->owner, "start", problem);
-}
-
-static void on_link_closed(struct link *link)
-{
-    part_closed(link->owner);
-}
-
-/* Gets the address of the data connections. The end chooses port or path, but not the machine. */
-static int find_data(const struct link *link, struct address *data, const json_t *ready,
-                     struct problem *problem)
-{
-    const struct transport *transport = link->plan->transport;
-    const char *name = transport->variant.name, *end = end_names[link->end];
-
-    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                                   control_text(ready, "path"))) {
-    case 0:
-        return 0;
-    case -EPERM:
-        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
-                               name, end, link->name);
-    default:
-        return problem_failure(
-            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
+        return;
     }
-}
-
-static int send_sink(const struct run *run, struct channel *proxy, const struct address *data,
-                     const json_t *ready, struct problem *problem)
-{
-    bool trusts = !plan_has_subject(run->plan); /* a subject relays bytes that it cannot decrypt */
-    char address[ADDRESS_MAX];
-
-    if (trusts && run->plan->encrypts && !channel_is_private(proxy))
-        return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
-                                      "which others can read; give --psk FILE to all ends");
-    address_format(address, data);
-    channel_send(proxy, CONTROL_SINK,
-                 json_pack("{s:s, s:s, s:s, s:O}", "address", address, "token",
-                           trusts ? control_text(ready, "token") : "", "key",
-                           trusts ? control_text(ready, "key") : "", "host", json_object_get(ready, "host")));
-    return 0;
-}
-
-/* The end with the data connections of the client is ready, and so are all behind it. */
-static int start(struct run *run, struct problem *problem)
-{
-    return run->plan->runs_command ? start_command(run, problem) : start_team(run, problem);
+    session_enter(&run->session, SESSION_AGREEING);
+    link_send_plan(link, is_behind ? control_text(run->ready, "host") : facts_host_id());
 }
 
 /* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
@@ -451,11 +250,11 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     if (!link->is_asked)
         return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
     link->is_asked = false;
-    if (find_data(link, &data, body, problem) < 0)
+    if (link_find_data(link, &data, body, problem) < 0)
         return -1;
     if (link->end == plan_second_end(run->plan)) {
-        run->target = data;
-        run->remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
+        run->work.target = data;
+        run->work.remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
     }
     if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
         json_decref(run->ready);
@@ -465,37 +264,26 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         connect_to(run, END_SERVER);
         return 0;
     }
-    if (proxy->is_open && send_sink(run, &proxy->channel, &data, body, problem) < 0)
+    if (proxy->is_open && link_send_sink(proxy, &data, body, problem) < 0)
         return -1;
-    return awaits_relay(run) ? 0 : start(run, problem);
+    return awaits_relay(run) ? 0 : start_work(run, problem);
 }
 
 /* ---- messages ---- */
-
-static int take_answer(struct run *run, struct link *link, const json_t *body, struct problem *problem)
-{
-    if (link->answer)
-        return problem_failure(problem, "the %s reported twice", end_names[link->end]);
-    link->answer = json_incref(json_object_get(body, "value"));
-    finish_if_answered(run);
-    return 0;
-}
 
 /* -1: the message does not belong here. */
 static int take_phase(struct run *run, const struct link *link, enum control_type type, const json_t *body,
                       struct problem *problem)
 {
-    if (run->command)
-        return continue_command(run, type);
     if (run->session.state == SESSION_AGREEING) {
         const struct link *server = &run->links[END_SERVER];
 
         if (!awaits_relay(run) || link->end != END_PROXY || !server->is_open || server->is_asked)
             return -1;
-        if (start(run, problem) < 0)
+        if (start_work(run, problem) < 0)
             return 0;
     }
-    return hub_message(&run->hub, link->end, type, body);
+    return work_message(&run->work, link->end, type, body);
 }
 
 static void on_message(struct link *link, enum control_type type, const json_t *body)
@@ -503,13 +291,9 @@ static void on_message(struct link *link, enum control_type type, const json_t *
     struct run *run = link->owner;
     struct problem problem = {0};
     const char *phase = "run";
+    bool belongs = session_accepts(&run->session, type);
 
-    if (!session_accepts(&run->session, type)) {
-        problem_failure(&problem, "the %s sent a message that does not belong here", end_names[link->end]);
-        fail(run, phase, &problem);
-        return;
-    }
-    switch (type) {
+    switch (belongs ? type : CONTROL_TYPE_COUNT) {
     case CONTROL_WAIT:
         fprintf(stderr, "uncork-client: the %s is busy with another session; waiting\n",
                 end_names[link->end]);
@@ -527,10 +311,11 @@ static void on_message(struct link *link, enum control_type type, const json_t *
     case CONTROL_REPORT:
     case CONTROL_FACTS:
         phase = "report";
-        take_answer(run, link, body, &problem);
+        if (link_take_answer(link, body, &problem) == 0)
+            finish_if_answered(run);
         break;
     default:
-        if (take_phase(run, link, type, body, &problem) < 0)
+        if (!belongs || take_phase(run, link, type, body, &problem) < 0)
             problem_failure(&problem, "the %s sent a message that does not belong here",
                             end_names[link->end]);
     }
@@ -540,11 +325,21 @@ static void on_message(struct link *link, enum control_type type, const json_t *
 
 static void on_link_ended(struct link *link, const char *why)
 {
-    struct run *run = link->owner;
+    const struct run *run = link->owner;
     struct problem problem = {0};
 
     problem_failure(&problem, "the %s %s %s", end_names[link->end], link->name, why);
-    fail(run, has_team(run) ? team_phase(&run->team) : "start", &problem);
+    fail(link->owner, work_phase(&run->work), &problem);
+}
+
+static void on_link_failed(struct link *link, const struct problem *problem)
+{
+    fail(link->owner, "start", problem);
+}
+
+static void on_link_closed(struct link *link)
+{
+    part_closed(link->owner);
 }
 
 static const struct link_events link_events = {.opened = on_link_opened,
@@ -555,66 +350,49 @@ static const struct link_events link_events = {.opened = on_link_opened,
 
 /* ---- the beginning ---- */
 
-/* In a thread: probes this machine, and finds the address of a foreign peer. */
-static void check(uv_work_t *work)
+static void check(uv_work_t *request)
 {
-    struct run *run = work->data;
-    struct problem *problem = &run->check_problem;
+    struct run *run = request->data;
 
-    if (support_check(run->plan, END_CLIENT, false, problem) == 0 && plan_has_peer(run->plan))
-        run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, problem);
+    work_check(&run->work, &run->check_problem);
 }
 
-static void on_checked(uv_work_t *work, int status)
+static void on_checked(uv_work_t *request, int status)
 {
-    struct run *run = work->data;
+    struct run *run = request->data;
     struct problem problem = run->check_problem;
 
     (void)status;
     part_closed(run);
     if (run->session.state == SESSION_CLOSING)
         return;
-    if (problem.kind == PROBLEM_NONE && run->plan->has_server) {
+    if (plan_has_peer(run->plan) && problem.kind == PROBLEM_NONE)
+        address_format(run->result.addresses[END_SERVER], &run->work.target);
+    if (problem.kind == PROBLEM_NONE && run->plan->has_server)
         connect_to(run, plan_second_end(run->plan));
-        return;
-    }
-    if (problem.kind == PROBLEM_NONE && plan_has_peer(run->plan)) {
-        run->target = run->peers[0];
-        address_format(run->result.addresses[END_SERVER], &run->target);
-        run->remote = !address_is_local(&run->target);
-    }
-    if (problem.kind != PROBLEM_NONE || start_team(run, &problem) < 0)
+    else if (problem.kind != PROBLEM_NONE || start_work(run, &problem) < 0)
         fail(run, "start", &problem);
-}
-
-static void begin_check(struct run *run)
-{
-    session_open(&run->session, &run->client->loop, SESSION_CHECKING);
-    run->check.data = run;
-    run->open_parts++;
-    uv_queue_work(&run->client->loop, &run->check, check, on_checked);
 }
 
 /* Turns the loop until all parts of the run are closed. */
 static void complete(struct run *run)
 {
-    struct client *client = run->client;
     struct problem problem = {0};
 
     while (run->open_parts > 0) {
-        if (client->orphaned && run->session.state != SESSION_CLOSING) {
+        if (run->client->orphaned && run->session.state != SESSION_CLOSING) {
             problem_failure(&problem, "the process that started this run has ended");
             note_problem(run, "run", &problem);
             close_run(run);
         }
-        uv_run(&client->loop, UV_RUN_ONCE);
+        uv_run(&run->client->loop, UV_RUN_ONCE);
     }
-    if (run->capture)
-        capture_library->free(run->capture);
+    work_free(&run->work);
     json_decref(run->ready);
 }
 
-static void open_run(struct run *run, struct client *client, const struct plan *plan)
+static void open_run(struct run *run, struct client *client, const struct plan *plan,
+                     enum session_state first)
 {
     *run = (struct run){.client = client,
                         .plan = plan,
@@ -623,8 +401,15 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                     .timed_out = on_timed_out,
                                     .closed = part_closed,
                                     .owner = run},
+                        .work = {.plan = plan,
+                                 .options = client->options,
+                                 .loop = &client->loop,
+                                 .events = &work_events,
+                                 .owner = run},
+                        .check.data = run,
                         .open_parts = 1, /* the timer of the session */
                         .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
+    session_open(&run->session, &client->loop, first);
     for (int end = 0; end < END_COUNT; end++)
         own_server_clear(&client->own[end]);
 }
@@ -636,8 +421,9 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     uint64_t started = clock_now_ns();
     json_t *record = NULL;
 
-    open_run(&run, client, plan);
-    begin_check(&run);
+    open_run(&run, client, plan, SESSION_CHECKING);
+    run.open_parts++;
+    uv_queue_work(&client->loop, &run.check, check, on_checked);
     complete(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
         own_server_stop_failed(&client->own[end], end_names[end], reason); /* the next run starts new ones */
@@ -646,11 +432,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
         *problem = *reason;
     else
         record = record_make(plan, &run.result);
-    for (int end = 0; end < END_COUNT; end++)
-        json_decref(run.result.reports[end]);
-    json_decref(run.result.subject);
-    json_decref(run.result.load);
-    json_decref(run.result.times);
+    record_free(&run.result);
     return record;
 }
 
@@ -660,9 +442,8 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
 
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    open_run(&run, client, plan);
+    open_run(&run, client, plan, SESSION_CONNECTING);
     run.wants_facts = true;
-    session_open(&run.session, &client->loop, SESSION_CONNECTING);
     ask_for_facts(&run);
     complete(&run);
     *problem = run.result.problem;
