@@ -1,45 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hex.h"
 #include "base/secret.h"
-#include "base/units.h"
-#include "base/version.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
+#include "demand.h"
 #include "measure/facts.h"
 #include "support/support.h"
-#include "words/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
-#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
-
-/* ---- limits ---- */
-
-/* Checks this end of the plan. Returns 0, or -1 with a failure that names the limit. */
-static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    uint64_t threads = engine_threads(plan, end);
-    char text[UNITS_TEXT_MAX];
-
-    if (threads > LIMIT_THREADS)
-        return problem_failure(problem,
-                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
-                               " threads a session; engine=poll needs fewer",
-                               plan->connections, LIMIT_THREADS);
-    units_format(&units_size, text, LIMIT_MEMORY);
-    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
-        return problem_failure(
-            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
-            plan->connections, text);
-    return 0;
-}
 
 /* ---- the end ---- */
 
@@ -78,19 +51,16 @@ void client_session_close(struct client_session *client)
 static const char *phase_of(const struct client_session *client)
 {
     switch (client->session.state) {
-    case SESSION_ACCEPTED:
-    case SESSION_ANSWERING:
-    case SESSION_QUEUED:
-    case SESSION_CHECKING:
-    case SESSION_STARTING:
-    case SESSION_LISTENING:
-        return NULL;
     case SESSION_AGREEING:
         return "connect";
     case SESSION_JOINING:
         return "hello";
-    default:
+    case SESSION_RUNNING:
+    case SESSION_REPORTING:
+    case SESSION_EXPLAINING:
         return has_team(client) ? team_phase(&client->team) : "run";
+    default:
+        return NULL;
     }
 }
 
@@ -110,46 +80,41 @@ void client_session_end(struct client_session *client, const char *why)
 
 /* ---- time limits ---- */
 
+/* What is said of a client that is known; NULL: nothing. */
+static const char *const too_late[SESSION_STATE_COUNT] = {
+    [SESSION_ACCEPTED] = "no plan came on the control connection",
+    [SESSION_ANSWERING] = "the facts were not taken",
+    [SESSION_AGREEING] = "the client did not send the address of the server",
+    [SESSION_STARTING] = "the run took longer than this server allows",
+    [SESSION_RUNNING] = "the run took longer than this server allows",
+    [SESSION_REPORTING] = "the report was not taken"};
+
 static void on_timed_out(void *owner)
 {
     struct client_session *client = owner;
     const struct plan *plan = &client->plan;
+    enum session_state state = client->session.state;
     struct problem problem = {0};
     char address[ADDRESS_MAX];
 
-    switch (client->session.state) {
-    case SESSION_ACCEPTED:
-        if (client->channel.is_identified) {
-            client_session_end(client, "no plan came on the control connection");
-            return;
-        }
+    if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
         client->events->rejected(client, "it sent no valid message within 3 s");
         client_session_close(client);
-        return;
-    case SESSION_EXPLAINING: /* the client knows a reason */
-        client_session_close(client);
-        return;
-    case SESSION_LISTENING:
+    } else if (too_late[state]) {
+        client_session_end(client, too_late[state]);
+    } else if (state == SESSION_LISTENING) {
         address_format(address, &client->data.address);
         problem_failure(&problem,
                         "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
                         plan->subject.name, address, (double)plan->ready_ns / NS_PER_S);
-        break;
-    case SESSION_JOINING:
+        fail(client, &problem);
+    } else if (state == SESSION_JOINING) {
         problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
                         client->joined, plan->connections);
-        break;
-    case SESSION_AGREEING:
-        problem_failure(&problem, "the client did not send the address of the server");
-        break;
-    case SESSION_ANSWERING:
-    case SESSION_REPORTING:
-        problem_failure(&problem, "the client did not take the report");
-        break;
-    default:
-        problem_failure(&problem, "the run took longer than this server allows");
+        fail(client, &problem);
+    } else { /* SESSION_EXPLAINING: the client knows a reason */
+        client_session_close(client);
     }
-    fail(client, &problem);
 }
 
 /* ---- the run ---- */
@@ -281,13 +246,6 @@ static void start_subject(struct client_session *client, const struct address *s
     subject_start(&client->subject, client->session.timer.loop);
 }
 
-/* CONTROL_MARKED: no data is in flight. */
-static void mark_subject(struct client_session *client, struct problem *problem)
-{
-    if (subject_mark(&client->subject, problem) > 0)
-        session_enter(&client->session, SESSION_REPORTING);
-}
-
 /* The client has failed. If the subject has ended, that is the reason, which this server reports. */
 static void explain_failure(struct client_session *client, struct problem *problem)
 {
@@ -308,7 +266,7 @@ static void check(uv_work_t *work)
 {
     struct client_session *client = work->data;
 
-    if (check_limits(&client->plan, client->end, &client->problem) == 0)
+    if (demand_check_limits(&client->plan, client->end, &client->problem) == 0)
         support_check(&client->plan, client->end, client->remote, &client->problem);
 }
 
@@ -366,17 +324,7 @@ void client_session_begin(struct client_session *client)
     uv_queue_work(client->session.timer.loop, &client->check, check, on_checked);
 }
 
-void client_session_wait(struct client_session *client)
-{
-    channel_send(&client->channel, CONTROL_WAIT, NULL);
-}
-
 /* ---- a proxy's sink ---- */
-
-static bool is_this_host(const char *host)
-{
-    return !strcmp(host, facts_host_id());
-}
 
 static int take_secrets(struct client_session *client, const json_t *body, struct problem *problem)
 {
@@ -390,27 +338,14 @@ static int take_secrets(struct client_session *client, const json_t *body, struc
     return 0;
 }
 
-/* Parses the numeric address of the sink. Returns -1 with a problem if not valid or not allowed. */
-static int parse_sink(const struct options *options, const char *text, struct address *sink,
-                      struct problem *problem)
-{
-    if (address_parse_numeric(sink, text, problem) < 0)
-        return -1;
-    for (size_t i = 0; i < options->sink_count; i++)
-        if (prefix_contains(&options->sinks[i], sink))
-            return 0;
-    return problem_failure(
-        problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
-}
-
 /* The proxy sends nothing to the sink until the source has connected too. */
 static int take_sink(struct client_session *client, const json_t *body, struct problem *problem)
 {
     struct address sink;
 
-    if (parse_sink(client->options, control_text(body, "address"), &sink, problem) < 0)
+    if (demand_sink(client->options, body, &sink, problem) < 0)
         return -1;
-    client->remote = client->remote && !is_this_host(control_text(body, "host"));
+    client->remote = client->remote && !demand_is_of_this_host(body);
     if (has_subject(client)) {
         start_subject(client, &sink);
         return 0;
@@ -424,65 +359,14 @@ static int take_sink(struct client_session *client, const json_t *body, struct p
 
 /* ---- messages ---- */
 
-static int check_version(const json_t *body, struct problem *problem)
-{
-    const char *version = control_text(body, "version");
-
-    if (!strcmp(version, UNCORK_VERSION))
-        return 0;
-    return problem_failure(problem,
-                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
-                           UNCORK_VERSION, version);
-}
-
-static int parse_plan(struct client_session *client, const json_t *body, struct problem *problem)
-{
-    const json_t *words = json_object_get(body, "words");
-    size_t count = json_array_size(words);
-    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
-    int result;
-
-    for (size_t i = 0; i < count; i++)
-        texts[i] = json_string_value(json_array_get(words, i));
-    result = plan_parse(&client->plan, texts, count, problem);
-    if (result == 0)
-        client->session.plan = &client->plan;
-    client->remote = !is_this_host(control_text(body, "host"));
-    return result;
-}
-
-static int choose_end(struct client_session *client, const json_t *body, struct problem *problem)
-{
-    const char *name = control_text(body, "end");
-
-    client->end = client->options->proxy ? END_PROXY : END_SERVER;
-    if (end_parse(name) == client->end)
-        return 0;
-    return client->end == END_PROXY
-               ? problem_failure(problem, "this is a proxy, not a server: give its address as via=")
-               : problem_failure(problem,
-                                 "this is a server, not a proxy: start one with uncork-server --proxy");
-}
-
-static int check_plan(const struct client_session *client, struct problem *problem)
-{
-    const struct plan *plan = &client->plan;
-
-    if (!plan_has_end(plan, client->end))
-        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
-                             plan->workload->variant.name, end_names[client->end]);
-    if (plan->encrypts && !channel_is_private(&client->channel))
-        return problem_usage(problem,
-                             "security=%s: the key may not cross this control channel, which others can "
-                             "read; give --psk FILE to both ends",
-                             plan->ends[client->end].security->variant.name);
-    return 0;
-}
-
 static int take_plan(struct client_session *client, const json_t *body, struct problem *problem)
 {
-    if (check_version(body, problem) < 0 || choose_end(client, body, problem) < 0 ||
-        parse_plan(client, body, problem) < 0 || check_plan(client, problem) < 0)
+    client->end = client->options->proxy ? END_PROXY : END_SERVER;
+    if (demand_check(body, client->end, problem) < 0 || demand_parse(&client->plan, body, problem) < 0)
+        return -1;
+    client->session.plan = &client->plan;
+    client->remote = !demand_is_of_this_host(body);
+    if (demand_check_plan(&client->plan, client->end, &client->channel, problem) < 0)
         return -1;
     session_enter(&client->session, SESSION_QUEUED);
     client->events->planned(client);
@@ -491,21 +375,23 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
 
 static int take_ask(struct client_session *client, const json_t *body, struct problem *problem)
 {
-    if (check_version(body, problem) < 0)
+    if (demand_check_version(body, problem) < 0)
         return -1;
     session_enter(&client->session, SESSION_ANSWERING);
     channel_send_long(&client->channel, CONTROL_FACTS, facts_collect(&client->peer));
     return 0;
 }
 
-/* A subject counts no bytes: it reads its figures when no data is in flight. */
+/* A subject counts no bytes. With CONTROL_MARKED no data is in flight, so it reads its figures. */
 static void take_phase(struct client_session *client, enum control_type type, const json_t *body,
                        struct problem *problem)
 {
-    if (!has_team(client) && type == CONTROL_MARKED)
-        mark_subject(client, problem);
-    else if (has_team(client) && coordinator_message(&client->coordinator, type, body) < 0)
-        problem_failure(problem, "the client sent a message that does not fit the plan");
+    if (has_team(client)) {
+        if (coordinator_message(&client->coordinator, type, body) < 0)
+            problem_failure(problem, "the client sent a message that does not fit the plan");
+    } else if (type == CONTROL_MARKED && subject_mark(&client->subject, problem) > 0) {
+        session_enter(&client->session, SESSION_REPORTING);
+    }
 }
 
 static void on_message(void *owner, enum control_type type, const json_t *body)

@@ -12,7 +12,7 @@
 struct client_session;
 
 struct client_session_events {
-    void (*planned)(struct client_session *client); /* the owner calls ..._wait() or ..._begin() */
+    void (*planned)(struct client_session *client);                   /* the owner begins it in its turn */
     void (*rejected)(struct client_session *client, const char *why); /* before it was known */
     void (*closed)(struct client_session *client);                    /* the owner frees it */
 };
@@ -43,9 +43,6 @@ struct client_session {
 
 /* Opens the session on an accepted control connection. */
 void client_session_open(struct client_session *client, uv_loop_t *loop, int fd);
-
-/* Tells the client to wait for another session. */
-void client_session_wait(struct client_session *client);
 
 /* Begins with the plan of the client. No other session may run until this one is closed: the check of
  * the machine uses two CPUs for up to 3 s. */

@@ -52,7 +52,7 @@ static void on_planned(struct client_session *client)
     struct server *server = client->owner;
 
     if (server->running) {
-        client_session_wait(client);
+        channel_send(&client->channel, CONTROL_WAIT, NULL);
         return;
     }
     server->running = client;

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "demand.h"
+
+#include "base/cleanup.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "connection/security.h"
+#include "connection/thread_shared.h"
+#include "connection/workload.h"
+#include "engine/engine.h"
+#include "measure/facts.h"
+#include "transport/transport.h"
+#include "words/parse.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
+#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+
+int demand_check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    uint64_t threads = engine_threads(plan, end);
+    char text[UNITS_TEXT_MAX];
+
+    if (threads > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
+    units_format(&units_size, text, LIMIT_MEMORY);
+    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
+        return problem_failure(
+            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
+            plan->connections, text);
+    return 0;
+}
+
+int demand_check_version(const json_t *body, struct problem *problem)
+{
+    const char *version = control_text(body, "version");
+
+    if (!strcmp(version, UNCORK_VERSION))
+        return 0;
+    return problem_failure(problem,
+                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
+                           UNCORK_VERSION, version);
+}
+
+int demand_check(const json_t *body, enum end own, struct problem *problem)
+{
+    if (demand_check_version(body, problem) < 0)
+        return -1;
+    if (end_parse(control_text(body, "end")) == own)
+        return 0;
+    return own == END_PROXY
+               ? problem_failure(problem, "this is a proxy, not a server: give its address as via=")
+               : problem_failure(problem,
+                                 "this is a server, not a proxy: start one with uncork-server --proxy");
+}
+
+int demand_parse(struct plan *plan, const json_t *body, struct problem *problem)
+{
+    const json_t *words = json_object_get(body, "words");
+    size_t count = json_array_size(words);
+    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
+
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    return plan_parse(plan, texts, count, problem);
+}
+
+bool demand_is_of_this_host(const json_t *body)
+{
+    return !strcmp(control_text(body, "host"), facts_host_id());
+}
+
+int demand_check_plan(const struct plan *plan, enum end end, const struct channel *channel,
+                      struct problem *problem)
+{
+    if (!plan_has_end(plan, end))
+        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
+                             plan->workload->variant.name, end_names[end]);
+    if (plan->encrypts && !channel_is_private(channel))
+        return problem_usage(problem,
+                             "security=%s: the key may not cross this control channel, which others can "
+                             "read; give --psk FILE to both ends",
+                             plan->ends[end].security->variant.name);
+    return 0;
+}
+
+int demand_sink(const struct options *options, const json_t *body, struct address *sink,
+                struct problem *problem)
+{
+    const char *text = control_text(body, "address");
+
+    if (address_parse_numeric(sink, text, problem) < 0)
+        return -1;
+    for (size_t i = 0; i < options->sink_count; i++)
+        if (prefix_contains(&options->sinks[i], sink))
+            return 0;
+    return problem_failure(
+        problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
+}
