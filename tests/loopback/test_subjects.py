@@ -223,8 +223,8 @@ def test_a_subject_relays_in_place_of_the_proxy(words: str, definitions: Path, t
     (WORDS, "subject=script script.mode=leaves",
      "ended with status 1; its log ends: serves;had enough"),
     (WORDS, "subject=script script.mode=forks", "its log ends: serves;had enough"),
-    (WORDS, "subject=binds binds.mode=never ready=1s", "the subject binds accepted no connection on "
-     "127.0.0.1:"),
+    (WORDS, "subject=binds binds.mode=never ready=1s",
+     "the subject binds accepted no connection on 127.0.0.1:"),
     (WORDS, "subject=binds binds.mode=never ready=1s", " within 1 s; ready= gives it more time"),
     (WORDS, "subject=closed", "/closed: Permission denied" if os.getuid() == 0 else
      "this user cannot execute"),
@@ -316,8 +316,8 @@ def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
     """root gives the output to the user of the program."""
     before = os.stat("/dev/null")
     (tmp_path / "link").symlink_to("/dev/null")
-    assert subprocess.run([str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "-", "no/slash"],
-                          capture_output=True).returncode == 126
+    no_program = (str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "-", "no/slash")
+    assert subprocess.run(no_program, capture_output=True).returncode == 126
     for output in ("/dev/null", "link"):
         done = subprocess.run([str(SERVER), "--start-child", str(os.getpid()), str(tmp_path), output,
                                "nobody" if os.getuid() == 0 else "-", "0", "-", "/bin/true"],

@@ -40,6 +40,7 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("TMPDIR", str(path))
     yield path
     shutil.rmtree(path)
+    path.with_suffix(".said").unlink(missing_ok=True)
 
 
 def processes_of(folder: Path) -> set[int]:
@@ -105,17 +106,22 @@ def kill_once(uncork: Uncork, folder: Path, dice: random.Random, victim: str, na
         command = uncork.command("run", *words, "rounds=9", "-o", f"{folder}/result")
     else:
         command = [str(uncork.bin / "uncork-client"), "--subjects", definitions_file(), *words]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env=uncork.environment, start_new_session=True)
+    with (said := folder.with_suffix(".said")).open("w") as output:
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=output,
+                                   env=uncork.environment, start_new_session=True)
     until = time.monotonic() + ENDS_WITHIN_S
+
+    def check() -> None:
+        assert time.monotonic() < until and process.poll() is None, (victim, name, said.read_text())
+
     if victim == "subject" or dice.random() < 0.7:  # else before it may be there
         while not subjects_of(folder):
-            assert time.monotonic() < until and process.poll() is None, (victim, name)
+            check()
     time.sleep(dice.uniform(0, 0.2))
     named: list[int] = []
     while victim in OF_LOAD and not named:
         named = named_below(process.pid, OF_LOAD[victim])
-        assert time.monotonic() < until and process.poll() is None, (victim, name)
+        check()
     subjects = subjects_of(folder)
     sockets = listeners_of(processes_of(folder) | subjects)
     others = {*below(process.pid)} | subjects
