@@ -97,7 +97,7 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
                                tls->identity);
     if (alert == GNUTLS_A_DECRYPT_ERROR)
         return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
-    return problem_failure(problem, "ended TLS with the alert: %s", name ? name : "unknown");
+    return problem_failure(problem, "ended TLS with alert %d: %s", (int)alert, name ? name : "no known one");
 }
 
 /* Sends an alert, which carries only the kind of the failure. Describes the failure here. */

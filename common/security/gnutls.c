@@ -15,7 +15,7 @@ static const char *cipher_of(gnutls_session_t session)
 {
     const char *name = gnutls_cipher_get_name(gnutls_cipher_get(session));
 
-    for (size_t i = 0; cipher_names[i]; i++)
+    for (size_t i = 0; name && cipher_names[i]; i++)
         if (!strcasecmp(cipher_names[i], name))
             return cipher_names[i];
     return name;
@@ -186,11 +186,14 @@ void gnutls_layer_close(struct connection *connection)
 static int fail(const struct connection *connection, const char *doing, int result)
 {
     const struct gnutls_layer *session = connection->filter_state;
-    const char *why = gnutls_strerror(result);
+    gnutls_alert_description_t alert = gnutls_alert_get(session->gnutls);
+    const char *name = gnutls_alert_get_name(alert);
+    char number[32];
 
-    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        why = gnutls_alert_get_name(gnutls_alert_get(session->gnutls));
-    return tls_fail(&session->wire, doing, why);
+    if (result != GNUTLS_E_FATAL_ALERT_RECEIVED)
+        return tls_fail(&session->wire, doing, gnutls_strerror(result));
+    snprintf(number, sizeof number, "TLS alert %d", (int)alert);
+    return tls_fail(&session->wire, doing, name ? name : number);
 }
 
 /* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.

@@ -219,6 +219,19 @@ TEST(garbage_that_begins_like_tls_is_refused)
     assert_problem(&client.problem, PROBLEM_FAILURE, "sent no valid TLS");
 }
 
+TEST(an_alert_without_a_name_is_an_error_with_its_number)
+{
+    static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 200};
+
+    for (int is_server = 0; is_server < 2; is_server++) {
+        struct end *end = is_server ? &server : &client;
+
+        end_open(end, "alice:" KEY "\n", is_server);
+        assert_int_equal(feed(end, alert, sizeof alert, 1), -1);
+        assert_problem(&end->problem, PROBLEM_FAILURE, "ended TLS with alert 200");
+    }
+}
+
 static int check(struct problem *problem)
 {
     return channel_tls_check("this test", problem);
