@@ -155,14 +155,23 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
 @pytest.mark.parametrize("wrong", [
     "[]", '{"script": []}', '{"script": {"protocols": [7]}}', '{"script": {"arguments": [null]}}',
     '{"script": {"parameters": {"mode": 7}}}', '{"script": {"files": {"a": ["b"]}}}',
+    '{"script": {"listens": "address"}}', '{"script": {"program": ["sh"]}}',
 ])
 def test_a_file_that_has_no_definitions_is_one_line(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.json").write_text(wrong)
     done = client_run("--subjects", str(tmp_path / "wrong.json"), *WORDS.split())
     first, second = done.stderr.splitlines()  # of the server, and of the client that started it
     assert first == (f"uncork-server: --subjects {tmp_path}/wrong.json: not an object of "
-                     "definitions by name, with lists and tables of texts")
+                     "definitions by name, each with a program, and with lists and tables of texts")
     assert done.returncode == 1 and second.endswith("the server ended with status 2")
+
+
+def test_a_load_is_no_subject(tmp_path: Path) -> None:
+    """Its definition has the keys of a subject but `listens`."""
+    load = {"program": sys.executable, "protocols": ["nbd"], "transports": ["tcp"], "arguments": []}
+    (tmp_path / "subjects.json").write_text(json.dumps({"asks": load}))
+    done = client_run("--subjects", str(tmp_path / "subjects.json"), *WORDS.split(), "subject=asks")
+    assert "subject=asks: its definition does not say how it listens" in done.stderr
 
 
 TLS = [name for name in names("security") if name not in ("plain", "ktls")]
