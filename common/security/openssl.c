@@ -69,6 +69,10 @@ static enum handshake handshake_of(const struct session *session)
 
 /* ---- the pre-shared key, as a session ---- */
 
+/* 68 years. A ticket inherits it. The default is 304 s: if the wall clock is set forward by more, a
+ * server of OpenSSL 3.0 takes the ticket for expired, and then ignores the key too. */
+#define SESSION_TIMEOUT_S INT32_MAX
+
 static SSL_SESSION *make_key_session(SSL *openssl)
 {
     const struct security_terms *terms = &session_of(openssl)->context->terms;
@@ -76,7 +80,8 @@ static SSL_SESSION *make_key_session(SSL *openssl)
     SSL_SESSION *made = SSL_SESSION_new();
 
     if (made && cipher && SSL_SESSION_set1_master_key(made, terms->key, sizeof terms->key) &&
-        SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION))
+        SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION) &&
+        SSL_SESSION_set_timeout(made, SESSION_TIMEOUT_S))
         return made;
     SSL_SESSION_free(made);
     return NULL;
@@ -284,10 +289,14 @@ static void close_session(struct connection *connection)
 
 static int fail(const struct session *session, const char *doing)
 {
-    unsigned long error = ERR_peek_error();
+    const char *details;
+    unsigned long error = ERR_peek_error_data(&details, NULL); /* of an alert: "SSL alert number 200" */
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
-    int result = tls_fail(&session->wire, doing, why ? why : "it failed and does not say why");
+    int result = tls_fail(&session->wire, doing,
+                          why        ? why
+                          : *details ? details
+                                     : "it failed and does not say why");
 
     ERR_clear_error();
     return result;
