@@ -536,7 +536,7 @@ static void clear(struct run *run)
     if (run->command)
         command_close(run->command);
     if (run->capture)
-        capture_library->free(run->capture);
+        capture_free(run->capture);
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_close(&run->links[end].channel);

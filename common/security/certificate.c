@@ -3,10 +3,8 @@
 
 #include "base/secret.h"
 
-#include <string.h>
-
-#ifdef UNCORK_HAS_GNUTLS
 #include <gnutls/x509.h>
+#include <string.h>
 
 #define NAME "uncork"
 #define KEY_ID_SIZE 32u /* SHA-256 of a public key */
@@ -91,16 +89,3 @@ char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
     gnutls_x509_crt_deinit(certificate);
     return made;
 }
-#else
-int certificate_check(struct problem *problem)
-{
-    return problem_unsupported(problem, "this build has no GnuTLS, which makes the certificate of a subject; "
-                                        "install libgnutls28-dev (gnutls-devel) and build again");
-}
-
-char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
-{
-    (void)key;
-    return NULL;
-}
-#endif
