@@ -6,20 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-/* ---- negotiated parameters ---- */
-
-/* GnuTLS has the names of `cipher=`, in capitals. */
-static const char *cipher_of(gnutls_session_t session)
-{
-    const char *name = gnutls_cipher_get_name(gnutls_cipher_get(session));
-
-    for (size_t i = 0; name && cipher_names[i]; i++)
-        if (!strcasecmp(cipher_names[i], name))
-            return cipher_names[i];
-    return name;
-}
 
 static enum handshake handshake_of(gnutls_session_t session)
 {
@@ -226,7 +212,7 @@ int gnutls_layer_handshake(struct connection *connection)
         return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
         return fail_handshake(connection, result);
-    tls_note_handshake(connection, cipher_of(session->gnutls), handshake_of(session->gnutls));
+    tls_note_handshake(connection, handshake_of(session->gnutls));
     return 0;
 }
 
