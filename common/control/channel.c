@@ -23,24 +23,24 @@ static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
 
+    free(request->data);
     free(request);
     /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         report_end(channel, uv_strerror(status));
 }
 
-static void write_bytes(struct channel *channel, const uint8_t *bytes, size_t size)
+/* Writes bytes, which it frees afterwards. */
+static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 {
-    struct written {
-        uv_write_t request;
-        uint8_t bytes[];
-    } *written = needed(malloc(sizeof *written + size));
-    uv_buf_t buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
+    uv_write_t *request = needed(malloc(sizeof *request));
+    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
 
-    memcpy(written->bytes, bytes, size);
-    if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
+    request->data = bytes;
+    if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
         return;
-    free(written);
+    free(bytes);
+    free(request);
     report_end(channel, "broke the control channel");
 }
 
@@ -51,26 +51,31 @@ static void write_output(struct channel *channel)
 
     if (output->size)
         write_bytes(channel, output->data, output->size);
-    output->size = 0;
+    *output = (struct tls_bytes){0};
+}
+
+static void encrypt(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
+{
+    channel_tls_send(channel->tls, bytes, size, problem);
+    write_output(channel);
+    free(bytes);
 }
 
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
-    CLEANUP_FREE uint8_t *bytes = NULL;
     struct problem problem = {0};
+    uint8_t *bytes;
     size_t size;
 
     if (channel->ended || channel->closing)
         return;
-    if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX) {
+    if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    } else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && channel->tls) {
-        channel_tls_send(channel->tls, bytes, size, &problem);
-        write_output(channel);
-    } else if (bytes) {
+    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && !channel->tls)
         write_bytes(channel, bytes, size);
-    }
+    else if (problem.kind == PROBLEM_NONE)
+        encrypt(channel, bytes, size, &problem);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }

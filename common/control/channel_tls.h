@@ -18,7 +18,7 @@ struct tls_bytes {
 struct channel_tls {
     bool is_established;     /* the handshake is done: the other end has the key */
     struct tls_bytes unsent; /* plain bytes to send after the handshake */
-    struct tls_bytes output; /* for the stream; the caller writes and empties it */
+    struct tls_bytes output; /* for the stream; the caller writes and frees it */
     struct tls_bytes plain;  /* received and decrypted; the caller takes and empties it */
 
     /* Only channel_tls.c uses these. */
