@@ -179,6 +179,7 @@ TEST(an_alert_without_a_name_is_an_error_with_its_number)
         get_alert(END_CLIENT, libraries[i], "200");
         get_alert(END_SERVER, libraries[i], ""); /* OpenSSL: "unexpected message" */
     }
+    plan_free(&plan);
 }
 
 /* ---- the wall clock ---- */
@@ -243,6 +244,7 @@ TEST(a_ticket_survives_a_step_of_the_wall_clock)
         for (size_t j = 0; j < library_count; j++)
             for (size_t step = 0; step < COUNT_OF(steps_s); step++)
                 step_between(libraries[i], libraries[j], steps_s[step]);
+    plan_free(&plan);
 }
 
 struct unit_fixture unit_fixture = {.check = find_libraries};
