@@ -54,7 +54,7 @@ static void write_output(struct channel *channel)
     *output = (struct tls_bytes){0};
 }
 
-static void encrypt(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
+static void write_encrypted(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
 {
     channel_tls_send(channel->tls, bytes, size, problem);
     write_output(channel);
@@ -75,7 +75,7 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
     else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && !channel->tls)
         write_bytes(channel, bytes, size);
     else if (problem.kind == PROBLEM_NONE)
-        encrypt(channel, bytes, size, &problem);
+        write_encrypted(channel, bytes, size, &problem);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }
