@@ -41,8 +41,8 @@ int channel_tls_check(const char *option, struct problem *problem);
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem);
 void channel_tls_free(struct channel_tls *tls);
 
-/* All of these append to `output`, also when they fail: an alert. 0, or -1 with a failure whose text
- * follows the name of the other end, like "speaks no TLS".
+/* All of these append to `output`, also when they fail: an alert. 0, or -1 with a failure whose
+ * text follows the name of the other end, like "speaks no TLS".
  *
  * channel_tls_receive() decrypts received bytes and appends them to `plain`. channel_tls_send()
  * encrypts bytes; before the end of the handshake it keeps them in `unsent`. */

@@ -278,7 +278,7 @@ static void close_session(struct connection *connection)
 static int fail(const struct session *session, const char *doing)
 {
     const char *details = ""; /* not set if OpenSSL knows no error: the call failed */
-    unsigned long error = ERR_peek_error_data(&details, NULL); /* of an alert: "SSL alert number 200" */
+    unsigned long error = ERR_peek_error_data(&details, NULL); /* details: "SSL alert number 200" */
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
     int result = tls_fail(&session->wire, doing,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a TLS library must bear: a peer that sends an alert without a name, and a wall clock that is set
- * while a run lasts. */
+/* What a TLS library must bear: a peer that sends an alert without a name, and a wall clock that is
+ * set while a run lasts. */
 #include "unit.h"
 
 #include "connection/connection.h"
@@ -147,7 +147,7 @@ static void await(const struct connection *connection)
 
 /* ---- alerts ---- */
 
-/* A fatal alert with a code that no RFC defines; in the clear, which is valid before the handshake. */
+/* A fatal alert with a code that no RFC defines. In the clear, as before the handshake is done. */
 static const uint8_t alert_200[] = {21, 3, 3, 0, 2, 2, 200};
 
 static void get_alert(enum end end, const struct security *security, const char *text)
@@ -184,8 +184,8 @@ TEST(an_alert_without_a_name_is_an_error_with_its_number)
 
 /* ---- the wall clock ---- */
 
-/* One connection: a handshake, a byte for the client, behind the ticket, and the end. Returns whether
- * the client resumed the session of its ticket. */
+/* One connection: a handshake, a byte for the client, behind the ticket, and the end. Returns
+ * whether the client resumed the session of its ticket. */
 static bool run_connection(void)
 {
     struct connection *client, *server;
@@ -215,8 +215,8 @@ static bool run_connection(void)
     return client->calls.counts.resumed;
 }
 
-/* The first handshake after a step may use the key: a library ignores its ticket if that is from the
- * future, or more than a week old. */
+/* The first handshake after a step may use the key: a library ignores its ticket if that is from
+ * the future, or more than a week old. */
 static void step_between(const struct security *client, const struct security *server, long by_s)
 {
 
