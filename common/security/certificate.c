@@ -51,7 +51,7 @@ int certificate_check(struct problem *problem)
     return 0;
 }
 
-/* Valid at any time: a machine may have another wall clock, or set it. */
+/* Valid from 1970 to at least 2106: a machine may have another wall clock, or set it. */
 static int fill(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key)
 {
     static const uint8_t serial = 1;

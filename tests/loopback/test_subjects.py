@@ -28,6 +28,9 @@ if mode == "dies":
     sys.exit("it has no licence")
 if mode == "needs":
     sys.exit(f"{os.listdir('content')} {os.path.getsize('content/4096')} {sys.argv[2:]}")
+if mode == "dates":
+    shown = ssl._ssl._test_decode_cert("certificate.pem")
+    sys.exit(f"{shown['notBefore']} to {shown['notAfter']}")
 if "LISTEN_FDS" in os.environ:
     listener = socket.socket(fileno=3)
 elif sys.argv[3]:
@@ -108,6 +111,8 @@ def definitions(tmp_path: Path) -> Path:
         "needs": common | {"listens": "address", "needs": ["content", "certificate"],
                            "arguments_tls": [],
                            "arguments": ["-c", SCRIPT, "needs", "{transport}.{security}"]},
+        "dated": common | {"listens": "address", "needs": ["certificate"], "arguments_tls": [],
+                           "arguments": ["-c", SCRIPT, "dates"]},
         "certified": common | {
             "listens": "inherited", "needs": ["certificate"], "arguments_tls": [],
             "parameters": {"shows": "certificate.pem"}, "files": {"other.pem": other},
@@ -230,6 +235,8 @@ def test_a_subject_relays_in_place_of_the_proxy(words: str, definitions: Path, t
     (WORDS, "subject=absent", "needs the program no-such-program: uncork setup absent"),
     (WORDS, "subject=needs security=gnutls",
      "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
+    (WORDS, "subject=dated security=gnutls",
+     "its log ends: Jan  1 00:00:00 1970 GMT to "),
     (WORDS, "subject=needs security=gnutls handshake=psk",
      "not work with handshake=psk: it uses a cert"),
     (WORDS, "subject=other", "has no definition of it"),
