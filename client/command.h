@@ -31,7 +31,6 @@ struct command_task {
     void *owner;
 };
 
-#ifdef __linux__
 /* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL with
  * a problem; then no closed() follows. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
@@ -44,12 +43,3 @@ void command_report(const struct command *command, json_t **load, json_t **times
 
 /* Ends the load and all processes that it has started, and removes its folder. */
 void command_close(struct command *command);
-#else
-#define command_open(task, loop, problem)                                                                    \
-    ((void)(task), (void)(loop),                                                                             \
-     problem_unsupported(problem, "workload=command needs Linux: other systems lack the override library"),  \
-     (struct command *)NULL)
-#define command_time(command) (void)(command)
-#define command_report(command, load, times) (void)(command)
-#define command_close(command) (void)(command)
-#endif

@@ -49,7 +49,7 @@ static void print_lab(const json_t *record)
 static void print_place(const json_t *record, const json_t *const ends[END_COUNT])
 {
     const char *engine = record_text(ends[END_CLIENT], "engine");
-    const json_t *congestion = record_first(ends[END_CLIENT], "options.congestion");
+    const char *congestion = record_text(record_first(ends[END_CLIENT], "options"), "congestion");
     const char *between = ": ";
 
     printf("  place=%s", record_word(record, "place"));
@@ -64,8 +64,8 @@ static void print_place(const json_t *record, const json_t *const ends[END_COUNT
     for (int end = 0; end < END_COUNT; end++)
         if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
             printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
-    if (congestion)
-        printf("; congestion %s", json_string_value(congestion));
+    if (*congestion)
+        printf("; congestion %s", congestion);
     putchar('\n');
 }
 

@@ -41,7 +41,7 @@ static int spare_cpu(const struct plan *plan, bool remote)
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem)
 {
-    return capture_library->start(server, spare_cpu(plan, remote), path, problem);
+    return capture_start(server, spare_cpu(plan, remote), path, problem);
 }
 
 /* ---- report ---- */
@@ -88,7 +88,7 @@ static void add_all(struct tally *tally, const struct capture *capture, int link
     struct segment segment;
     size_t at = 0;
 
-    while (capture_library->next(capture, &at, &captured))
+    while (capture_next(capture, &at, &captured))
         if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes))
             tally_add(tally, &segment);
 }
@@ -111,7 +111,7 @@ static json_t *make_report(const struct capture *capture, const struct capture_f
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
 {
-    const struct capture_facts *facts = capture_library->stop(capture, problem);
+    const struct capture_facts *facts = capture_stop(capture, problem);
     /* the ways with a close_notify: with reconnects only the client sends one */
     unsigned ways = team->plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
     struct endpoint server;
@@ -124,7 +124,7 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     tally = tally_create(&server, team->plan->encrypts ? ways : 0);
     report = make_report(capture, facts, tally, team, problem);
     tally_free(tally);
-    if (problem->kind == PROBLEM_NONE && capture_library->write(capture, problem) == 0)
+    if (problem->kind == PROBLEM_NONE && capture_write(capture, problem) == 0)
         return report;
     json_decref(report);
     return NULL;

@@ -8,8 +8,7 @@
 #include <jansson.h>
 
 /* Starts the capture. Call it before the first connection to `server`. `remote`: no thread of
- * another end is on this machine. Returns NULL with a problem. Free it by
- * capture_library->free(). */
+ * another end is on this machine. Returns NULL with a problem. Free it by capture_free(). */
 struct capture *segments_watch(const struct plan *plan, const struct address *server, bool remote,
                                const char *path, struct problem *problem);
 

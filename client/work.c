@@ -196,5 +196,5 @@ void work_close(struct work *work)
 void work_free(struct work *work)
 {
     if (work->capture)
-        capture_library->free(work->capture);
+        capture_free(work->capture);
 }

@@ -23,15 +23,6 @@
 
 /* ---- its override ---- */
 
-#ifndef __linux__
-#define override_start(override, text, path, other_user, problem)                                            \
-    problem_unsupported(problem, "override=%s needs Linux: other systems do not have the library", text)
-#define override_proof(shared, problem) 0
-#define override_close(override) (void)(override)
-#define reach_check_process(pid, problem) ((void)(problem), 0)
-#define report_make(shared, subject, call_ns, limit) NULL
-#endif
-
 static int open_override(struct subject *subject, struct problem *problem)
 {
     if (!strcmp(subject->plan->override, OVERRIDE_OFF))

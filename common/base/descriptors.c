@@ -3,6 +3,7 @@
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */
 #if defined __linux__ && !defined UNCORK_THREAD_SANITIZER
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,11 +20,24 @@ static bool close_between(unsigned first, unsigned last, unsigned flags)
     return first > last || syscall(SYS_close_range, first, last, flags) == 0;
 }
 
+/* Leaves those of a fault, which a sanitizer reports. */
+static void block_signals(void)
+{
+    static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    sigset_t signals;
+
+    sigfillset(&signals);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&signals, faults[i]);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+}
+
 /* Begins above the largest: the kernel then copies no descriptor that is closed again. */
 bool descriptors_own(int *kept, size_t count)
 {
     unsigned last = ~0u;
 
+    block_signals();
     if (count)
         qsort(kept, count, sizeof *kept, compare);
     while (count && kept[count - 1] > STDERR_FILENO) {

@@ -12,7 +12,9 @@
 /* Gives the calling thread a table of its own, with descriptors 0 to 2 and the `count` descriptors
  * of `kept` (-1: none). Sorts `kept`. The descriptors have the same numbers and files as in the
  * shared table: shutdown(2) there has its effect here, and a file is closed when both tables have
- * closed it. If the thread has a table of its own already, closes the others in it. Returns false
- * and leaves the table as it was where the system cannot: before Linux 5.9, or where a filter of
- * system calls forbids it. */
+ * closed it. If the thread has a table of its own already, closes the others in it.
+ *
+ * Blocks the signals of the thread. The handler of libuv writes to a pipe, which the new table
+ * lacks, and the signal would be lost. Returns false and leaves the table as it was where the
+ * system cannot: before Linux 5.9, or where a filter of system calls forbids it. */
 bool descriptors_own(int *kept, size_t count);

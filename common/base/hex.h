@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Hexadecimal digits. A build may lack GnuTLS and OpenSSL, which have such functions; stdio would
+ * leave copies of keys in its buffers. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Integers in network byte order, at any address. */
+/* Integers in network byte order, at any address. macOS has no endian.h, the BSDs have two. */
 #pragma once
 
 #include <stdint.h>

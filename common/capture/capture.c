@@ -4,10 +4,8 @@
  * has been received, all its packets are in the ring: the end of a capture waits for none. */
 #include "capture/capture.h"
 
-#ifdef UNCORK_HAS_PCAP
-
-#include "base/cleanup.h"
 #include "base/atomic_file.h"
+#include "base/cleanup.h"
 #include "capture/frame.h"
 #include "measure/device.h"
 #include "placement/cores.h"
@@ -206,7 +204,7 @@ static void join(struct capture *capture)
     capture->is_running = false;
 }
 
-static void free_capture(struct capture *capture)
+void capture_free(struct capture *capture)
 {
     join(capture);
     if (capture->pcap)
@@ -215,7 +213,8 @@ static void free_capture(struct capture *capture)
     free(capture);
 }
 
-static struct capture *start(const struct address *server, int cpu, const char *path, struct problem *problem)
+struct capture *capture_start(const struct address *server, int cpu, const char *path,
+                              struct problem *problem)
 {
     struct capture *capture = needed(calloc(1, sizeof *capture));
     int result;
@@ -231,13 +230,13 @@ static struct capture *start(const struct address *server, int cpu, const char *
             return capture;
         problem_failure(problem, "cannot start a thread for the capture: %s", uv_strerror(result));
     }
-    free_capture(capture);
+    capture_free(capture);
     return NULL;
 }
 
 /* ---- stop ---- */
 
-static const struct capture_facts *stop(struct capture *capture, struct problem *problem)
+const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
 {
     join(capture);
     if (capture->problem.kind == PROBLEM_NONE)
@@ -246,7 +245,7 @@ static const struct capture_facts *stop(struct capture *capture, struct problem 
     return NULL;
 }
 
-static bool next(const struct capture *capture, size_t *at, struct captured *captured)
+bool capture_next(const struct capture *capture, size_t *at, struct captured *captured)
 {
     const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->buffer + *at);
 
@@ -268,27 +267,12 @@ static int dump(FILE *file, void *context, struct problem *problem)
     if (!dumper)
         return problem_failure(problem, "cannot write %s: %s", capture->facts.path,
                                pcap_geterr(capture->pcap));
-    for (size_t before = 0; next(capture, &at, &captured); before = at)
+    for (size_t before = 0; capture_next(capture, &at, &captured); before = at)
         pcap_dump((u_char *)dumper, (const void *)(capture->buffer + before), captured.bytes);
     return pcap_dump_flush(dumper);
 }
 
-static int write_file(struct capture *capture, struct problem *problem)
+int capture_write(struct capture *capture, struct problem *problem)
 {
     return capture->facts.path ? atomic_file_write(capture->facts.path, dump, capture, problem) : 0;
 }
-
-static const struct capture_library pcap_library = {start, stop, next, write_file, free_capture};
-const struct capture_library *const capture_library = &pcap_library;
-
-#else
-
-const struct capture_library *const capture_library = NULL;
-
-int capture_check(struct problem *problem)
-{
-    return problem_unsupported(problem, "capture=on: this build has no libpcap; install libpcap-dev "
-                                        "(Fedora: libpcap-devel) and build again");
-}
-
-#endif

@@ -30,27 +30,22 @@ struct captured {
     uint32_t size, wire_bytes; /* stored bytes; length on the wire */
 };
 
-struct capture_library {
-    /* Starts to store packets from and to `server`. The thread runs on `cpu`; -1: on any CPU.
-     * `path` is the file for write(). NULL with a problem. */
-    struct capture *(*start)(const struct address *server, int cpu, const char *path,
-                             struct problem *problem);
-
-    /* Stores all packets up to now and ends the thread. Returns facts, or NULL with its failure. */
-    const struct capture_facts *(*stop)(struct capture *capture, struct problem *problem);
-
-    /* After stop(): returns the packets one by one, from `*at` = 0 on. False after the last. */
-    bool (*next)(const struct capture *capture, size_t *at, struct captured *captured);
-
-    /* After stop(): writes the file. 0, or -1 with a failure; then there is no file. */
-    int (*write)(struct capture *capture, struct problem *problem);
-
-    /* Stops the capture if it still runs, and frees its memory. */
-    void (*free)(struct capture *capture);
-};
-
-/* NULL: this build has no libpcap, and capture_check() fails. */
-extern const struct capture_library *const capture_library;
-
 /* Checks that this process may capture. 0, or -1 with an unsupported problem and its remedy. */
 int capture_check(struct problem *problem);
+
+/* Starts to store packets from and to `server`. The thread runs on `cpu`; -1: on any CPU. `path` is
+ * the file for capture_write(). NULL with a problem. */
+struct capture *capture_start(const struct address *server, int cpu, const char *path,
+                              struct problem *problem);
+
+/* Stores all packets up to now and ends the thread. Returns facts, or NULL with its failure. */
+const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem);
+
+/* After capture_stop(): returns the packets one by one, from `*at` = 0 on. False after the last. */
+bool capture_next(const struct capture *capture, size_t *at, struct captured *captured);
+
+/* After capture_stop(): writes the file. 0, or -1 with a failure; then there is no file. */
+int capture_write(struct capture *capture, struct problem *problem);
+
+/* Stops the capture if it still runs, and frees its memory. */
+void capture_free(struct capture *capture);

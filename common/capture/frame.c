@@ -96,34 +96,17 @@ static bool take_ipv4(struct cursor *cursor, struct segment *segment)
     return true;
 }
 
-/* Skips extension headers up to TCP; false where another protocol follows. */
-static bool take_extensions(struct cursor *cursor, uint8_t next)
-{
-    const uint8_t *header;
-
-    while (next != IPPROTO_TCP) {
-        bool is_authentication = next == IPPROTO_AH;
-        bool is_option = next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING || next == IPPROTO_DSTOPTS;
-
-        if ((!is_option && !is_authentication) || cursor->left < 8)
-            return false;
-        header = cursor->at;
-        next = header[0];
-        if (!take(cursor, is_authentication ? ((size_t)header[1] + 2) * 4 : ((size_t)header[1] + 1) * 8))
-            return false;
-    }
-    return true;
-}
-
+/* A packet with extension headers does not pass the filter of the capture: pcap-filter(7) compares
+ * the first header only. */
 static bool take_ipv6(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = take(cursor, 40);
     size_t whole = header ? wire_get16(header + 4) : 0;
 
-    if (!header || !limit(cursor, whole ? whole : cursor->wire_left))
+    if (!header || header[6] != IPPROTO_TCP || !limit(cursor, whole ? whole : cursor->wire_left))
         return false;
     set_hosts(segment, AF_INET6, header + 8, 16);
-    return take_extensions(cursor, header[6]);
+    return true;
 }
 
 /* ---- TCP ---- */

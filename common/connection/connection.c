@@ -78,7 +78,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->rearms_quickack =
         plan->transport->is_tcp && connection->incoming && plan->ends[end].quickack == QUICKACK_REARM;
     if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
-        !(connection->digest = digest_library->open()))
+        !(connection->digest = digest_open()))
         return -ENOMEM;
     connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
     state = connection->role->state_size + connection->role->slot_size * plan_slots(plan);
@@ -102,7 +102,7 @@ void connection_close(struct connection *connection)
     if (connection->reading_state)
         connection->reading->close(connection);
     if (connection->digest)
-        digest_library->close(connection->digest);
+        digest_close(connection->digest);
     free(connection->strategy_state);
     free(connection->reading_state);
     free(connection->role_state);
@@ -141,7 +141,7 @@ int connection_examine(struct connection *connection, const uint8_t *data, size_
         }
     }
     if (connection->digest)
-        digest_library->update(connection->digest, data, size);
+        digest_update(connection->digest, data, size);
     return 0;
 }
 

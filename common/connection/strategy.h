@@ -49,6 +49,8 @@ struct strategy {
     uint32_t lends;
 };
 
+extern const struct axis strategy_axis; /* write/list.def */
+
 #define PARAMETER_NONE UINT64_MAX
 
 /* Sends as much of the queue as the strategy can, and flushes at each group end. The engine calls

@@ -23,45 +23,60 @@ static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
 
+    free(request->data);
     free(request);
     /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         report_end(channel, uv_strerror(status));
 }
 
-static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
+/* Writes bytes, which it frees afterwards. */
+static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 {
-    struct channel *channel = owner;
-    struct written {
-        uv_write_t request;
-        uint8_t bytes[];
-    } *written = needed(malloc(sizeof *written + size));
-    uv_buf_t buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
+    uv_write_t *request = needed(malloc(sizeof *request));
+    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
 
-    memcpy(written->bytes, bytes, size);
-    if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
-        return 0;
-    free(written);
+    request->data = bytes;
+    if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
+        return;
+    free(bytes);
+    free(request);
     report_end(channel, "broke the control channel");
-    return -1;
+}
+
+/* Call after each function of the TLS below the channel. */
+static void write_output(struct channel *channel)
+{
+    struct tls_bytes *output = &channel->tls->output;
+
+    if (output->size)
+        write_bytes(channel, output->data, output->size);
+    *output = (struct tls_bytes){0};
+}
+
+static void write_encrypted(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
+{
+    channel_tls_send(channel->tls, bytes, size, problem);
+    write_output(channel);
+    free(bytes);
 }
 
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
-    CLEANUP_FREE uint8_t *bytes = NULL;
     struct problem problem = {0};
-    int result = -1;
+    uint8_t *bytes;
     size_t size;
 
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0)
-        result = channel->tls ? channel_tls_library->send(channel->tls, bytes, size, &problem)
-                              : write_bytes(channel, bytes, size);
-    if (result < 0)
+    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && !channel->tls)
+        write_bytes(channel, bytes, size);
+    else if (problem.kind == PROBLEM_NONE)
+        write_encrypted(channel, bytes, size, &problem);
+    if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }
 
@@ -79,7 +94,7 @@ static void on_closed(uv_handle_t *handle)
     if (--channel->open_handles > 0)
         return;
     if (channel->tls)
-        channel_tls_library->free(channel->tls);
+        channel_tls_free(channel->tls);
     free(channel->codec.buffer);
     channel->events->closed(channel->owner);
 }
@@ -106,8 +121,10 @@ static void on_close_timeout(uv_timer_t *timer)
 static void shut_down(struct channel *channel)
 {
     uv_read_stop(&channel->stream);
-    if (channel->tls)
-        channel_tls_library->close_notify(channel->tls);
+    if (channel->tls) {
+        channel_tls_close_notify(channel->tls);
+        write_output(channel);
+    }
     if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
         close_handles(channel);
 }
@@ -147,22 +164,25 @@ static int on_message(void *owner, enum control_type type, const json_t *body)
     return channel->closing || channel->ended; /* the owner has closed the channel */
 }
 
-static int take_plain(void *owner, const uint8_t *bytes, size_t size, struct problem *problem)
+static int take_plain(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    struct channel *channel = owner;
-
     channel->received_ms = uv_now(channel->timer.loop);
     return codec_feed(&channel->codec, bytes, size, on_message, channel, problem);
 }
 
-/* Bytes of a TLS handshake do not restart the timeout. Else a slow handshake would never time
- * out. */
+/* Bytes of a TLS handshake do not restart the timeout. Else a slow handshake would never time out.
+ * What was decrypted before a failure may say why the other end failed. */
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool closes = channel->closing; /* messages wait for the end of the handshake */
-    int result = channel_tls_library->receive(channel->tls, bytes, size, problem);
+    struct tls_bytes *plain = &channel->tls->plain;
+    int result = channel_tls_receive(channel->tls, bytes, size, problem);
 
+    write_output(channel);
     channel->is_identified = channel->tls->is_established;
+    if (plain->size && take_plain(channel, plain->data, plain->size, problem) < 0)
+        result = -1;
+    plain->size = 0;
     if (closes && channel->is_identified)
         shut_down(channel);
     return result;
@@ -217,8 +237,6 @@ static void on_timer(uv_timer_t *timer)
 
 /* ---- opening ---- */
 
-static const struct channel_tls_events tls_events = {write_bytes, take_plain};
-
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem)
 {
@@ -240,9 +258,10 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->received_ms = uv_now(loop);
     if (result < 0)
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
-    if (keys &&
-        !(channel->tls = channel_tls_library->create(keys, events->is_server, &tls_events, channel, problem)))
+    if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
         return -1; /* the channel must not read without the TLS that is required */
+    if (channel->tls)
+        write_output(channel);
     uv_read_start(&channel->stream, on_alloc, on_read);
     uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
     return 0;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/channel_tls.h"
 
-#ifdef UNCORK_HAS_GNUTLS
-
 #include "base/cleanup.h"
 #include "control/codec.h"
 
@@ -21,32 +19,39 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
+static void append(struct tls_bytes *bytes, const void *data, size_t size)
+{
+    if (size > bytes->room - bytes->size) {
+        bytes->room = 2 * (bytes->size + size);
+        bytes->data = needed(realloc(bytes->data, bytes->room));
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+}
+
 /* ---- callbacks of GnuTLS ---- */
 
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
 
-    if (tls->events->write(tls->owner, data, size) == 0)
-        return (ssize_t)size;
-    gnutls_transport_set_errno(tls->session, EPIPE);
-    return -1;
+    append(&tls->output, data, size);
+    return (ssize_t)size;
 }
 
 static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
-    struct tls_bytes *arrived = &tls->arrived;
 
-    if (!arrived->size) {
+    if (!tls->arrived_size) {
         gnutls_transport_set_errno(tls->session, EAGAIN);
         return -1;
     }
-    if (size > arrived->size)
-        size = arrived->size;
-    memcpy(data, arrived->data, size);
-    arrived->data += size;
-    arrived->size -= size;
+    if (size > tls->arrived_size)
+        size = tls->arrived_size;
+    memcpy(data, tls->arrived, size);
+    tls->arrived += size;
+    tls->arrived_size -= size;
     return (ssize_t)size;
 }
 
@@ -80,7 +85,7 @@ static int refuse_plain(struct channel_tls *tls, struct problem *problem)
     body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
                      "this server takes only clients with a key: give --psk FILE, with a key that it knows");
     if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
-        tls->events->write(tls->owner, bytes, size);
+        append(&tls->output, bytes, size);
         free(bytes);
     }
     json_decref(body);
@@ -97,7 +102,7 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
                                tls->identity);
     if (alert == GNUTLS_A_DECRYPT_ERROR)
         return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
-    return problem_failure(problem, "ended TLS with the alert: %s", name ? name : "unknown");
+    return problem_failure(problem, "ended TLS with alert %d: %s", (int)alert, name ? name : "no known one");
 }
 
 /* Sends an alert, which carries only the kind of the failure. Describes the failure here. */
@@ -162,48 +167,42 @@ static int continue_handshake(struct channel_tls *tls, struct problem *problem)
 
 static int receive_records(struct channel_tls *tls, struct problem *problem)
 {
-    uint8_t plain[RECORD_MAX];
-    int result = 0;
-
-    while (result == 0) {
+    for (;;) {
+        uint8_t plain[RECORD_MAX];
         ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
 
         if (size > 0)
-            result = tls->events->take(tls->owner, plain, (size_t)size, problem);
+            append(&tls->plain, plain, (size_t)size);
         else if (size == 0 || size == GNUTLS_E_AGAIN)
-            break; /* 0 is the close_notify: the end of the stream follows */
+            return 0; /* 0 is the close_notify: the end of the stream follows */
         else if (gnutls_error_is_fatal((int)size))
-            result = fail(tls, (int)size, problem);
+            return fail(tls, (int)size, problem);
     }
-    return result;
 }
 
-static int receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool is_first = !tls->has_received;
 
     tls->has_received = true;
     if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
         return refuse_plain(tls, problem);
-    tls->arrived = (struct tls_bytes){(uint8_t *)(uintptr_t)bytes, size};
+    tls->arrived = bytes;
+    tls->arrived_size = size;
     if (!tls->is_established && continue_handshake(tls, problem) < 0)
         return -1;
     return tls->is_established ? receive_records(tls, problem) : 0;
 }
 
-static int send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
-    struct tls_bytes *unsent = &tls->unsent;
-
     if (tls->is_established)
         return send_records(tls, bytes, size, problem);
-    unsent->data = needed(realloc(unsent->data, unsent->size + size));
-    memcpy(unsent->data + unsent->size, bytes, size);
-    unsent->size += size;
+    append(&tls->unsent, bytes, size);
     return 0;
 }
 
-static void close_notify(struct channel_tls *tls)
+void channel_tls_close_notify(struct channel_tls *tls)
 {
     if (tls->is_established)
         gnutls_bye(tls->session, GNUTLS_SHUT_WR);
@@ -241,7 +240,7 @@ static int open_session(struct channel_tls *tls)
     return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->client);
 }
 
-static void free_tls(struct channel_tls *tls)
+void channel_tls_free(struct channel_tls *tls)
 {
     if (tls->session)
         gnutls_deinit(tls->session);
@@ -250,38 +249,28 @@ static void free_tls(struct channel_tls *tls)
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
     free(tls->unsent.data);
+    free(tls->output.data);
+    free(tls->plain.data);
     free(tls);
 }
 
-static struct channel_tls *create(const struct psk_list *keys, bool is_server,
-                                  const struct channel_tls_events *events, void *owner,
-                                  struct problem *problem)
+struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
 {
     struct channel_tls *tls = needed(malloc(sizeof *tls));
     int result;
 
-    *tls = (struct channel_tls){.events = events, .owner = owner, .keys = keys, .is_server = is_server};
+    *tls = (struct channel_tls){.keys = keys, .is_server = is_server};
     result = open_session(tls);
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
     else if (is_server || continue_handshake(tls, problem) == 0)
         return tls;
-    free_tls(tls);
+    channel_tls_free(tls);
     return NULL;
 }
 
-static const struct channel_tls_library gnutls_library = {create, free_tls, receive, send, close_notify};
-const struct channel_tls_library *const channel_tls_library = &gnutls_library;
-#else
-const struct channel_tls_library *const channel_tls_library = NULL;
-#endif
-
 int channel_tls_check(const char *option, struct problem *problem)
 {
-    if (channel_tls_library)
-        return 0;
-    return problem_unsupported(
-        problem,
-        "%s needs TLS, and this build has no GnuTLS; install libgnutls28-dev (gnutls-devel) and build again",
-        option);
+    (void)option, (void)problem;
+    return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* TLS 1.3 with a pre-shared key, between a control channel and its stream. The channel owns the
- * socket and the timers: it passes in received bytes, and writes the bytes that come out. Only
- * this file of the control channel uses GnuTLS. */
+/* TLS 1.3 with a pre-shared key, for a control channel. Bytes go in and come out: the channel owns
+ * the socket and the timers. Only channel_tls.c uses GnuTLS for the control channel. */
 #pragma once
 
 #include "base/problem.h"
@@ -11,17 +10,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tls_bytes {
+    size_t size, room;
+    uint8_t *data;
+};
+
 struct channel_tls {
-    bool is_established; /* the handshake is done: the other end has the key */
-    struct tls_bytes {
-        uint8_t *data;
-        size_t size;
-    } unsent; /* plain bytes to send after the handshake */
+    bool is_established;     /* the handshake is done: the other end has the key */
+    struct tls_bytes unsent; /* plain bytes to send after the handshake */
+    struct tls_bytes output; /* for the stream; the caller writes and frees it */
+    struct tls_bytes plain;  /* received and decrypted; the caller takes and empties it */
 
     /* Only channel_tls.c uses these. */
-    const struct channel_tls_events *events;
-    void *owner;
-    struct tls_bytes arrived; /* borrowed: GnuTLS has not read them yet */
+    const uint8_t *arrived; /* borrowed: GnuTLS has not read these bytes yet */
+    size_t arrived_size;
     struct gnutls_session_int *session;
     struct gnutls_psk_server_credentials_st *server; /* one of the two is used */
     struct gnutls_psk_client_credentials_st *client;
@@ -30,36 +32,20 @@ struct channel_tls {
     bool is_server, has_received, identity_is_unknown;
 };
 
-struct channel_tls_events {
-    /* Writes bytes to the stream. 0, or -1. */
-    int (*write)(void *owner, const uint8_t *bytes, size_t size);
-
-    /* Takes decrypted bytes. A nonzero result ends receive(), which returns it. */
-    int (*take)(void *owner, const uint8_t *bytes, size_t size, struct problem *problem);
-};
-
-struct channel_tls_library {
-    /* A server accepts all keys. A client uses the first, and begins the handshake. The keys must
-     * outlive the result. NULL with a failure. */
-    struct channel_tls *(*create)(const struct psk_list *keys, bool is_server,
-                                  const struct channel_tls_events *events, void *owner,
-                                  struct problem *problem);
-    void (*free)(struct channel_tls *tls);
-
-    /* Decrypts received bytes. Returns 0, or -1 with a failure whose text follows the name of the
-     * other end, like "speaks no TLS". */
-    int (*receive)(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
-
-    /* Encrypts bytes and writes them; before the end of the handshake, keeps them in `unsent`.
-     * Returns 0, or -1 with a failure. */
-    int (*send)(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
-
-    void (*close_notify)(struct channel_tls *tls);
-};
-
-/* NULL: this build has no GnuTLS, and channel_tls_check() fails. */
-extern const struct channel_tls_library *const channel_tls_library;
-
 /* Returns 0 if this build has TLS. Else -1, with an unsupported problem that names `option` and the
  * missing package. */
 int channel_tls_check(const char *option, struct problem *problem);
+
+/* A server accepts all keys. A client uses the first, and begins the handshake. The keys must
+ * outlive the result. NULL with a failure. */
+struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem);
+void channel_tls_free(struct channel_tls *tls);
+
+/* All of these append to `output`, also when they fail: an alert. 0, or -1 with a failure whose
+ * text follows the name of the other end, like "speaks no TLS".
+ *
+ * channel_tls_receive() decrypts received bytes and appends them to `plain`. channel_tls_send()
+ * encrypts bytes; before the end of the handshake it keeps them in `unsent`. */
+int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+void channel_tls_close_notify(struct channel_tls *tls);

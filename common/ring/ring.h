@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* An io_uring of one data thread: requests, completions, rings of provided buffers.
  *
- * Only ring.c uses liburing. A build without io_uring has absent.c instead, so that strategies and
- * readings still compile. A request is only queued; the next ring_enter() submits all queued
+ * Only ring.c uses liburing. A build without it has absent_liburing.c instead, so that strategies
+ * and readings still compile. A request is only queued; the next ring_enter() submits all queued
  * requests. Only the open functions allocate memory. */
 #pragma once
 

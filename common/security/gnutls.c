@@ -6,20 +6,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
-
-/* ---- negotiated parameters ---- */
-
-/* GnuTLS has the names of `cipher=`, in capitals. */
-static const char *cipher_of(gnutls_session_t session)
-{
-    const char *name = gnutls_cipher_get_name(gnutls_cipher_get(session));
-
-    for (size_t i = 0; cipher_names[i]; i++)
-        if (!strcasecmp(cipher_names[i], name))
-            return cipher_names[i];
-    return name;
-}
 
 static enum handshake handshake_of(gnutls_session_t session)
 {
@@ -186,11 +172,14 @@ void gnutls_layer_close(struct connection *connection)
 static int fail(const struct connection *connection, const char *doing, int result)
 {
     const struct gnutls_layer *session = connection->filter_state;
-    const char *why = gnutls_strerror(result);
+    gnutls_alert_description_t alert = gnutls_alert_get(session->gnutls);
+    const char *name = gnutls_alert_get_name(alert);
+    char number[32];
 
-    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        why = gnutls_alert_get_name(gnutls_alert_get(session->gnutls));
-    return tls_fail(&session->wire, doing, why);
+    if (result != GNUTLS_E_FATAL_ALERT_RECEIVED)
+        return tls_fail(&session->wire, doing, gnutls_strerror(result));
+    snprintf(number, sizeof number, "TLS alert %d", (int)alert);
+    return tls_fail(&session->wire, doing, name ? name : number);
 }
 
 /* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.
@@ -223,7 +212,7 @@ int gnutls_layer_handshake(struct connection *connection)
         return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
         return fail_handshake(connection, result);
-    tls_note_handshake(connection, cipher_of(session->gnutls), handshake_of(session->gnutls));
+    tls_note_handshake(connection, handshake_of(session->gnutls));
     return 0;
 }
 

@@ -31,27 +31,6 @@ static struct session *session_of(const SSL *openssl)
     return SSL_get_app_data(openssl);
 }
 
-/* ---- negotiated parameters ---- */
-
-static const struct {
-    const char *suite;
-    unsigned char id[2];
-} ciphers[] = {
-    [CIPHER_AES_128_GCM] = {"TLS_AES_128_GCM_SHA256", {0x13, 0x01}},
-    [CIPHER_CHACHA20_POLY1305] = {"TLS_CHACHA20_POLY1305_SHA256", {0x13, 0x03}},
-    [CIPHER_AES_256_GCM] = {"TLS_AES_256_GCM_SHA384", {0x13, 0x02}},
-};
-
-static const char *cipher_of(const SSL *openssl)
-{
-    const char *suite = SSL_CIPHER_get_name(SSL_get_current_cipher(openssl));
-
-    for (size_t i = 0; i < sizeof ciphers / sizeof *ciphers; i++)
-        if (!strcmp(ciphers[i].suite, suite))
-            return cipher_names[i];
-    return suite;
-}
-
 /* OpenSSL also reports a pre-shared key as a reused session. Without a key exchange there is no
  * group, or one without a name. */
 static enum handshake handshake_of(const struct session *session)
@@ -69,6 +48,19 @@ static enum handshake handshake_of(const struct session *session)
 
 /* ---- the pre-shared key, as a session ---- */
 
+static const struct {
+    const char *suite;
+    unsigned char id[2];
+} ciphers[] = {
+    [CIPHER_AES_128_GCM] = {"TLS_AES_128_GCM_SHA256", {0x13, 0x01}},
+    [CIPHER_CHACHA20_POLY1305] = {"TLS_CHACHA20_POLY1305_SHA256", {0x13, 0x03}},
+    [CIPHER_AES_256_GCM] = {"TLS_AES_256_GCM_SHA384", {0x13, 0x02}},
+};
+
+/* 68 years. A ticket inherits it. The default is 304 s: if the wall clock is set forward by more, a
+ * server of OpenSSL 3.0 takes the ticket for expired, and then ignores the key too. */
+#define SESSION_TIMEOUT_S INT32_MAX
+
 static SSL_SESSION *make_key_session(SSL *openssl)
 {
     const struct security_terms *terms = &session_of(openssl)->context->terms;
@@ -76,7 +68,8 @@ static SSL_SESSION *make_key_session(SSL *openssl)
     SSL_SESSION *made = SSL_SESSION_new();
 
     if (made && cipher && SSL_SESSION_set1_master_key(made, terms->key, sizeof terms->key) &&
-        SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION))
+        SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION) &&
+        SSL_SESSION_set_timeout(made, SESSION_TIMEOUT_S))
         return made;
     SSL_SESSION_free(made);
     return NULL;
@@ -284,10 +277,14 @@ static void close_session(struct connection *connection)
 
 static int fail(const struct session *session, const char *doing)
 {
-    unsigned long error = ERR_peek_error();
+    const char *details = ""; /* not set if OpenSSL knows no error: the call failed */
+    unsigned long error = ERR_peek_error_data(&details, NULL); /* details: "SSL alert number 200" */
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
-    int result = tls_fail(&session->wire, doing, why ? why : "it failed and does not say why");
+    int result = tls_fail(&session->wire, doing,
+                          why        ? why
+                          : *details ? details
+                                     : "it failed and does not say why");
 
     ERR_clear_error();
     return result;
@@ -299,7 +296,7 @@ static int handshake(struct connection *connection)
     int result = SSL_do_handshake(session->openssl);
 
     if (result == 1) {
-        tls_note_handshake(connection, cipher_of(session->openssl), handshake_of(session));
+        tls_note_handshake(connection, handshake_of(session));
         return 0;
     }
     switch (SSL_get_error(session->openssl, result)) {
@@ -316,41 +313,32 @@ static int handshake(struct connection *connection)
 
 static ssize_t send_held(struct session *session, const void *data, size_t size)
 {
-    int sent = BIO_write(session->buffer, data, (int)size);
-
-    if (sent > 0)
-        return sent;
+    if (BIO_write_ex(session->buffer, data, size, &size))
+        return (ssize_t)size;
     return BIO_should_retry(session->buffer) ? -EAGAIN : fail(session, "send to");
 }
-
-#define PIECE_MAX (1u << 30) /* OpenSSL takes sizes as int */
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
     struct session *session = connection->filter_state;
-    int sent;
 
     (void)flags;
-    size = size < PIECE_MAX ? size : PIECE_MAX;
     if (session->holds)
         return send_held(session, data, size);
-    sent = SSL_write(session->openssl, data, (int)size);
-    if (sent > 0)
-        return sent;
-    return SSL_get_error(session->openssl, sent) == SSL_ERROR_WANT_WRITE ? -EAGAIN : fail(session, "send to");
+    if (SSL_write_ex(session->openssl, data, size, &size))
+        return (ssize_t)size;
+    return SSL_get_error(session->openssl, 0) == SSL_ERROR_WANT_WRITE ? -EAGAIN : fail(session, "send to");
 }
 
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct session *session = connection->filter_state;
-    int received;
 
     (void)flags;
     tls_save_counts(&session->wire);
-    received = SSL_read(session->openssl, data, (int)(size < PIECE_MAX ? size : PIECE_MAX));
-    if (received > 0)
-        return received;
-    switch (SSL_get_error(session->openssl, received)) {
+    if (SSL_read_ex(session->openssl, data, size, &size))
+        return (ssize_t)size;
+    switch (SSL_get_error(session->openssl, 0)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
         return -EAGAIN;

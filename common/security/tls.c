@@ -79,13 +79,14 @@ void tls_restore_counts(struct tls_wire *wire)
     counts->tls_bytes_received = wire->bytes;
 }
 
-void tls_note_handshake(struct connection *connection, const char *cipher, int handshake)
+void tls_note_handshake(struct connection *connection, enum handshake handshake)
 {
     connection->calls.counts.handshakes++;
     connection->calls.counts.resumed += handshake == HANDSHAKE_TICKET;
-    connection->shared->negotiated = (struct security_negotiated){.version = "1.3", /* the only one */
-                                                                  .cipher = cipher,
-                                                                  .key_exchange = handshake_names[handshake]};
+    connection->shared->negotiated =
+        (struct security_negotiated){.version = "1.3",
+                                     .cipher = cipher_names[connection->plan->cipher],
+                                     .key_exchange = handshake_names[handshake]};
 }
 
 int tls_fail(const struct tls_wire *wire, const char *doing, const char *why)

@@ -42,8 +42,9 @@ void tls_restore_counts(struct tls_wire *wire);
  * call. */
 uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 
-/* Counts a completed handshake, and notes its cipher and its `enum handshake` for the record. */
-void tls_note_handshake(struct connection *connection, const char *cipher, int handshake);
+/* Counts a completed handshake, and notes its result for the record. Each filter enables one
+ * version and one cipher. */
+void tls_note_handshake(struct connection *connection, enum handshake handshake);
 
 /* The library failed while `doing` ("receive from"). If a system call failed, returns its negative
  * errno value. Else sets `why` as the problem of the thread and returns -EPROTO. */

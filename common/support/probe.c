@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 /* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */

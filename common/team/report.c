@@ -92,7 +92,7 @@ static void put_checksum(json_t *thread, const struct worker *worker)
     for (size_t i = 0; i < worker->count; i++) {
         if (!worker->connections[i].digest)
             return;
-        digest_library->read(worker->connections[i].digest, one);
+        digest_read(worker->connections[i].digest, one);
         for (size_t j = 0; j < DIGEST_SIZE; j++)
             sum[j] ^= one[j];
     }

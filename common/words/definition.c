@@ -23,7 +23,7 @@ static bool is_definition(const json_t *definition)
             if (!json_is_string(text))
                 return false;
     }
-    return json_is_object(definition);
+    return json_is_string(json_object_get(definition, "program"));
 }
 
 json_t *definitions_load(const char *path, struct problem *problem)
@@ -40,7 +40,8 @@ json_t *definitions_load(const char *path, struct problem *problem)
         return definitions;
     if (definitions)
         problem_usage(problem,
-                      "--subjects %s: not an object of definitions by name, with lists and tables of texts",
+                      "--subjects %s: not an object of definitions by name, each with a program, and with "
+                      "lists and tables of texts",
                       path);
     else
         problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
@@ -116,11 +117,16 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
     const char *name = plan->subject.name;
     const json_t *definition = find(definitions, "subject", name, plan, problem);
 
-    if (!definition || !plan->encrypts || plan->handshake == HANDSHAKE_PSK_ECDHE ||
-        !definition_needs(definition, "certificate"))
+    if (!definition)
+        return NULL;
+    if (!json_is_string(json_object_get(definition, "listens")))
+        problem_unsupported(problem, "subject=%s: its definition does not say how it listens", name);
+    else if (plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
+             definition_needs(definition, "certificate"))
+        problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate",
+                            name, handshake_names[plan->handshake]);
+    else
         return definition;
-    problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate", name,
-                        handshake_names[plan->handshake]);
     return NULL;
 }
 

@@ -11,8 +11,8 @@
 #include <jansson.h>
 #include <sys/types.h>
 
-/* Reads a file of definitions by name, whose lists and tables have texts only: new reference. NULL
- * with a problem for any other file. */
+/* Reads a file of definitions by name. Each has a program; lists and tables have texts only. New
+ * reference. NULL with a problem for any other file. */
 json_t *definitions_load(const char *path, struct problem *problem);
 
 /* The definition of the plan's subject, or of its load (borrowed). NULL with a problem if there is

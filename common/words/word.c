@@ -7,9 +7,9 @@
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
+#include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "write/strategy.h"
 #include "transport/transport.h"
 #include "words/target.h"
 

@@ -173,7 +173,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
     const uint8_t *end = data + size;
 
     if (connection->digest)
-        digest_library->update(connection->digest, data, size);
+        digest_update(connection->digest, data, size);
     while (data < end) {
         size_t part;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/strategy.h"
+#include "write/group.h"
 
 #include <string.h>
 
@@ -49,7 +49,7 @@ HOT static int send_group(struct connection *connection)
     struct send_queue *queue = &connection->queue;
 
     if (!queue_at_group_begin(queue) || queue_group_bytes(queue) > connection->strategy_parameter)
-        return connection->top->sendv ? strategy_send_vector(connection) : strategy_send_group(connection);
+        return connection->top->sendv ? group_send_vector(connection) : group_send(connection);
     copy_group(queue, connection->strategy_state);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/strategy.h"
+#include "write/group.h"
 
 HOT static int send_group(struct connection *connection)
 {
@@ -7,7 +7,7 @@ HOT static int send_group(struct connection *connection)
     bool corks = limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
     int result = corks ? group_cork(connection) : 0;
 
-    return result < 0 ? result : strategy_send_group(connection);
+    return result < 0 ? result : group_send(connection);
 }
 
 const struct strategy strategy_cork = {

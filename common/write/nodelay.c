@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/strategy.h"
+#include "write/group.h"
 
 const struct strategy strategy_nodelay = {
     .variant = {"nodelay", "a send() for each fragment, TCP_NODELAY"},
-    .send_group = strategy_send_group,
+    .send_group = group_send,
 };

@@ -3,7 +3,7 @@
 
 #include "connection/security.h"
 #include "connection/workload.h"
-#include "write/strategy.h"
+#include "write/group.h"
 
 #include <limits.h>
 

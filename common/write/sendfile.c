@@ -7,8 +7,8 @@
  *
  * The kernel sends from the pages of the file and never reports when it is done with them. They
  * count as released once accepted, because the memory of a source never changes. */
-#include "write/strategy.h"
 #include "transport/transport.h"
+#include "write/group.h"
 
 HOT static bool corks(const struct connection *connection)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes as a program with a libuv loop does: first uv_try_write(), then uv_write() of the rest. */
-#include "write/strategy.h"
+#include "write/group.h"
 
 #include <limits.h>
 

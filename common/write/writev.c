@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/strategy.h"
+#include "write/group.h"
 
 const struct strategy strategy_writev = {
     .variant = {"writev", "one sendmsg() for the group"},
     .needs = CAPABLE_DESCRIPTOR,
-    .send_group = strategy_send_vector,
+    .send_group = group_send_vector,
 };

@@ -6,7 +6,7 @@
  * several sends; notifications come in any order. ENOBUFS: the kernel has no memory for another
  * notification (net.core.optmem_max). The send must wait until a notification arrives. */
 #include "connection/loans.h"
-#include "write/strategy.h"
+#include "write/group.h"
 
 #include <limits.h>
 

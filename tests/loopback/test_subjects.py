@@ -34,6 +34,9 @@ if mode == "never":
     time.sleep(60)
 if mode == "forks" and os.fork() == 0:
     time.sleep(60)
+if mode == "dates":
+    shown = ssl._ssl._test_decode_cert("certificate.pem")
+    sys.exit(f"{shown['notBefore']} to {shown['notAfter']}")
 if "LISTEN_FDS" in os.environ:
     listener = socket.socket(fileno=3)
 elif sys.argv[3]:
@@ -114,6 +117,8 @@ def definitions(tmp_path: Path) -> Path:
         "needs": common | {"listens": "address", "needs": ["content", "certificate"],
                            "arguments_tls": [],
                            "arguments": ["-c", SCRIPT, "needs", "{transport}.{security}"]},
+        "dated": common | {"listens": "address", "needs": ["certificate"], "arguments_tls": [],
+                           "arguments": ["-c", SCRIPT, "dates"]},
         "certified": common | {
             "listens": "inherited", "needs": ["certificate"], "arguments_tls": [],
             "parameters": {"shows": "certificate.pem"}, "files": {"other.pem": other},
@@ -161,14 +166,23 @@ def test_a_subject_answers_in_place_of_the_server(subject: str, rest: str, defin
 @pytest.mark.parametrize("wrong", [
     "[]", '{"script": []}', '{"script": {"protocols": [7]}}', '{"script": {"arguments": [null]}}',
     '{"script": {"parameters": {"mode": 7}}}', '{"script": {"files": {"a": ["b"]}}}',
+    '{"script": {"listens": "address"}}', '{"script": {"program": ["sh"]}}',
 ])
 def test_a_file_that_has_no_definitions_is_one_line(wrong: str, tmp_path: Path) -> None:
     (tmp_path / "wrong.json").write_text(wrong)
     done = client_run("--subjects", str(tmp_path / "wrong.json"), *WORDS.split())
     first, second = done.stderr.splitlines()  # of the server, and of the client that started it
     assert first == (f"uncork-server: --subjects {tmp_path}/wrong.json: not an object of "
-                     "definitions by name, with lists and tables of texts")
+                     "definitions by name, each with a program, and with lists and tables of texts")
     assert done.returncode == 1 and second.endswith("the server ended with status 2")
+
+
+def test_a_load_is_no_subject(tmp_path: Path) -> None:
+    """Its definition has the keys of a subject but `listens`."""
+    load = {"program": sys.executable, "protocols": ["nbd"], "transports": ["tcp"], "arguments": []}
+    (tmp_path / "subjects.json").write_text(json.dumps({"asks": load}))
+    done = client_run("--subjects", str(tmp_path / "subjects.json"), *WORDS.split(), "subject=asks")
+    assert "subject=asks: its definition does not say how it listens" in done.stderr
 
 
 TLS = [name for name in names("security") if name not in ("plain", "ktls")]
@@ -231,6 +245,8 @@ def test_a_subject_relays_in_place_of_the_proxy(words: str, definitions: Path, t
     (WORDS, "subject=absent", "needs the program no-such-program: uncork setup absent"),
     (WORDS, "subject=needs security=gnutls",
      "ended with status 1; its log ends: ['4096'] 4096 ['tcp.tls']"),
+    (WORDS, "subject=dated security=gnutls",
+     "its log ends: Jan  1 00:00:00 1970 GMT to "),
     (WORDS, "subject=needs security=gnutls handshake=psk",
      "not work with handshake=psk: it uses a cert"),
     (WORDS, "subject=other", "has no definition of it"),
@@ -319,9 +335,10 @@ def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
     no_program = (str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "-", "no/slash")
     assert subprocess.run(no_program, capture_output=True).returncode == 126
     for output in ("/dev/null", "link"):
-        done = subprocess.run([
-            str(SERVER), "--start-child", str(os.getpid()), str(tmp_path), output,
-            "nobody" if os.getuid() == 0 else "-", "0", "-", "/bin/true"], capture_output=True, text=True)
+        done = subprocess.run(
+            [str(SERVER), "--start-child", str(os.getpid()), str(tmp_path), output,
+             "nobody" if os.getuid() == 0 else "-", "0", "-", "/bin/true"],
+            capture_output=True, text=True)
         assert done.returncode == 126
         assert done.stderr == "cannot make the file for the output: File exists\n"
     after = os.stat("/dev/null")

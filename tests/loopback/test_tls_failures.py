@@ -42,6 +42,7 @@ LONG = "duration=60s warmup=0s place=free"
 
 HELLO = 20  # bytes, before the first of TLS
 HTTP = b"GET / HTTP/1.0\r\n\r\n"
+ALERT_200 = bytes.fromhex("150303000202c8")  # fatal; no RFC defines this code
 TOO_LONG = bytes.fromhex("160303ffff") + bytes(64)  # a record has 16384 bytes and 256 at most
 
 SPOILT_HANDSHAKES = {
@@ -54,6 +55,8 @@ SPOILT_HANDSHAKES = {
     "a stranger's protocol instead of the ServerHello": Fault("client", after=0, says=HTTP),
     "a record that is too long instead of the ClientHello": Fault(after=HELLO, says=TOO_LONG),
     "a record that is too long instead of the ServerHello": Fault("client", after=0, says=TOO_LONG),
+    "an alert without a name instead of the ClientHello": Fault(after=HELLO, says=ALERT_200),
+    "an alert without a name instead of the ServerHello": Fault("client", after=0, says=ALERT_200),
     "a ClientHello of zeros": Fault(after=HELLO, says=bytes.fromhex("16030300c8") + bytes(200)),
     "data before the handshake": Fault(after=HELLO, says=bytes.fromhex("1703030064") + bytes(100)),
 }

@@ -88,7 +88,7 @@ def test_every_function_of_the_walks_through_the_core_is_defined_once():
     section = PAGE[PAGE.index("## The stack"):PAGE.index("## The life of a connection")]
     walked = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
     sources = "\n".join(path.read_text() for path in (ROOT / "common").rglob("*.[ch]")
-                        if path.name != "absent.c")
+                        if not path.name.startswith("absent_"))
     assert len(walked) > 10
     for function in walked:
         defined = re.findall(rf"^(?:static )?\w[\w ]*[ *]{function}\([^;{{]*\)\n{{", sources,

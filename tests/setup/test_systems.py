@@ -44,6 +44,20 @@ def test_each_file_of_the_table_has_such_an_if() -> None:
     assert table_files() - condition_files() == set()
 
 
+def test_every_part_of_a_build_that_may_be_absent_has_its_files_and_its_row() -> None:
+    files = [path for folder in ("client", "common") for path in (TOP / folder).rglob("absent_*.c")]
+    needs = re.findall(r"^uncork_needs\((\w+)", (TOP / "CMakeLists.txt").read_text(), re.MULTILINE)
+    page = (TOP / "docs/design/systems.md").read_text().split("\n## Parts of the build\n")[1]
+    rows = re.findall(r"^\| `(\w+)` \|", page.split("\n## ")[0], re.MULTILINE)
+    assert {path.stem.removeprefix("absent_") for path in files} == set(needs) == set(rows)
+
+
+def test_no_file_asks_what_the_build_has() -> None:
+    for folder in ("client", "common", "exec", "server"):
+        for path in (TOP / folder).rglob("*.[ch]"):
+            assert "UNCORK_HAS" not in path.read_text(), path
+
+
 @pytest.mark.parametrize("line", [
     "#ifdef __linux__", "#if defined __FreeBSD__", "  # if !defined(__APPLE__)", "#ifndef MSG_MORE",
     "#elif defined SIOCOUTQ", "#if defined(A) || defined TCP_NOPUSH", "#ifdef RUSAGE_THREAD",

@@ -12,44 +12,17 @@ struct end {
     struct psk_list keys;
     struct channel_tls *tls;
     struct problem problem;
-    char plain[100000]; /* what it decrypted */
-    size_t size;
-    uint8_t output[100000]; /* what it wrote for the other end, which has not received it yet */
-    size_t written;
 };
 
 static struct end client, server;
 
-static int take(void *owner, const uint8_t *bytes, size_t size, struct problem *problem)
-{
-    struct end *end = owner;
-
-    (void)problem;
-    assert_true(size <= sizeof end->plain - end->size);
-    memcpy(end->plain + end->size, bytes, size);
-    end->size += size;
-    return 0;
-}
-
-static int write_output(void *owner, const uint8_t *bytes, size_t size)
-{
-    struct end *end = owner;
-
-    assert_true(size <= sizeof end->output - end->written);
-    memcpy(end->output + end->written, bytes, size);
-    end->written += size;
-    return 0;
-}
-
 static void end_open(struct end *end, const char *keys, bool is_server)
 {
-    static const struct channel_tls_events events = {write_output, take};
-
     if (end->tls)
-        channel_tls_library->free(end->tls);
+        channel_tls_free(end->tls);
     memset(end, 0, sizeof *end);
     assert_int_equal(psk_parse(&end->keys, keys, strlen(keys), "keys", &end->problem), 0);
-    end->tls = channel_tls_library->create(&end->keys, is_server, &events, end, &end->problem);
+    end->tls = channel_tls_create(&end->keys, is_server, &end->problem);
     if (!end->tls)
         fail_msg("%s", end->problem.text);
 }
@@ -66,7 +39,7 @@ static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
     for (size_t done = 0; done < size; done += piece) {
         size_t part = size - done < piece ? size - done : piece;
 
-        if (channel_tls_library->receive(to->tls, bytes + done, part, &to->problem) < 0)
+        if (channel_tls_receive(to->tls, bytes + done, part, &to->problem) < 0)
             return -1;
     }
     return 0;
@@ -75,10 +48,11 @@ static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 /* Returns how many bytes were passed on; -1: the other end refused them. */
 static int pass_on(struct end *from, struct end *to, size_t piece)
 {
-    size_t size = from->written;
-    int result = feed(to, from->output, size, piece);
+    struct tls_bytes *output = &from->tls->output;
+    size_t size = output->size;
+    int result = feed(to, output->data, size, piece);
 
-    from->written = 0;
+    output->size = 0;
     return result < 0 ? -1 : (int)size;
 }
 
@@ -104,13 +78,13 @@ TEST(a_message_before_the_handshake_arrives_after_it)
 {
     for (size_t piece = 1; piece <= 65536; piece *= 4) {
         open_both("alice:" KEY "\n", "bob:" ANOTHER_KEY "\nalice:" KEY "\n");
-        channel_tls_library->send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
         assert_true(client.tls->unsent.size > 0);
         exchange(piece);
         assert_true(client.tls->is_established && server.tls->is_established);
         assert_false(client.tls->unsent.size > 0);
-        assert_int_equal(server.size, 4);
-        assert_memory_equal(server.plain, "plan", 4);
+        assert_int_equal(server.tls->plain.size, 4);
+        assert_memory_equal(server.tls->plain.data, "plan", 4);
     }
 }
 
@@ -122,13 +96,13 @@ TEST(much_data_arrives_whole_and_is_never_plain)
     memset(much, 'x', sizeof much);
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
     exchange(65536);
-    assert_int_equal(channel_tls_library->send(server.tls, much, sizeof much, &server.problem), 0);
-    size = server.written;
+    assert_int_equal(channel_tls_send(server.tls, much, sizeof much, &server.problem), 0);
+    size = server.tls->output.size;
     assert_true(size > sizeof much);
-    assert_null(memmem(server.output, server.written, "xxxxxxxx", 8));
+    assert_null(memmem(server.tls->output.data, server.tls->output.size, "xxxxxxxx", 8));
     assert_int_equal(pass_on(&server, &client, 1000), size);
-    assert_int_equal(client.size, sizeof much);
-    assert_memory_equal(client.plain, much, sizeof much);
+    assert_int_equal(client.tls->plain.size, sizeof much);
+    assert_memory_equal(client.tls->plain.data, much, sizeof much);
 }
 
 TEST(an_unknown_identity_is_named_at_both_ends)
@@ -167,7 +141,8 @@ TEST(a_client_without_a_key_gets_a_plain_refusal)
     end_open(&server, "alice:" KEY "\n", true);
     assert_int_equal(feed(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "speaks no TLS");
-    assert_int_equal(codec_feed(&codec, server.output, server.written, take_refusal, &was_refused, &problem),
+    assert_int_equal(codec_feed(&codec, server.tls->output.data, server.tls->output.size, take_refusal,
+                                &was_refused, &problem),
                      0);
     assert_true(was_refused);
 }
@@ -186,13 +161,13 @@ TEST(a_handshake_with_a_wrong_byte_is_refused)
         size_t size;
 
         open_both("alice:" KEY "\n", "alice:" KEY "\n");
-        channel_tls_library->send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
-        size = client.written;
+        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        size = client.tls->output.size;
         if (at < size)
-            client.output[at] ^= 0x20;
+            client.tls->output.data[at] ^= 0x20;
         exchange(65536);
         /* bytes 1 and 2 are the version of the record, which no end reads */
-        assert_true(server.size == 0 || at >= size || at == 1 || at == 2);
+        assert_true(server.tls->plain.size == 0 || at >= size || at == 1 || at == 2);
     }
 }
 
@@ -200,11 +175,11 @@ TEST(a_wrong_byte_after_the_handshake_is_refused)
 {
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
     exchange(65536);
-    channel_tls_library->send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
-    client.output[client.written - 1] ^= 1;
+    channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+    client.tls->output.data[client.tls->output.size - 1] ^= 1;
     assert_int_equal(pass_on(&client, &server, 65536), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "sent no valid TLS");
-    assert_int_equal(server.size, 0);
+    assert_int_equal(server.tls->plain.size, 0);
 }
 
 TEST(garbage_that_begins_like_tls_is_refused)
@@ -219,6 +194,19 @@ TEST(garbage_that_begins_like_tls_is_refused)
     assert_problem(&client.problem, PROBLEM_FAILURE, "sent no valid TLS");
 }
 
+TEST(an_alert_without_a_name_is_an_error_with_its_number)
+{
+    static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 200};
+
+    for (int is_server = 0; is_server < 2; is_server++) {
+        struct end *end = is_server ? &server : &client;
+
+        end_open(end, "alice:" KEY "\n", is_server);
+        assert_int_equal(feed(end, alert, sizeof alert, 1), -1);
+        assert_problem(&end->problem, PROBLEM_FAILURE, "ended TLS with alert 200");
+    }
+}
+
 static int check(struct problem *problem)
 {
     return channel_tls_check("this test", problem);
@@ -227,9 +215,9 @@ static int check(struct problem *problem)
 static void close_both(void)
 {
     if (client.tls)
-        channel_tls_library->free(client.tls);
+        channel_tls_free(client.tls);
     if (server.tls)
-        channel_tls_library->free(server.tls);
+        channel_tls_free(server.tls);
 }
 
 struct unit_fixture unit_fixture = {.check = check, .after_all = close_both};

@@ -89,7 +89,7 @@ TEST(a_checksum_touches_every_byte)
         pattern[3999] ^= i == 1;
         connection_process_bytes(&connection, pattern, 1000);
         connection_process_bytes(&connection, pattern + 1000, 3000);
-        digest_library->read(connection.digest, sums[i]);
+        digest_read(connection.digest, sums[i]);
     }
     assert_memory_equal(sums[0], sums[2], DIGEST_SIZE);
     assert_memory_not_equal(sums[0], sums[1], DIGEST_SIZE);

@@ -9,9 +9,9 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 #include "connection/security.h"
+#include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "write/strategy.h"
 #include "transport/transport.h"
 
 #include <fcntl.h>

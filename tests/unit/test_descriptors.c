@@ -5,6 +5,7 @@
 #include "base/descriptors.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
@@ -29,7 +30,7 @@ struct unit_fixture unit_fixture = {.check = check};
 static struct {
     int kept[2], other[2]; /* pairs of sockets */
     uv_barrier_t turn;
-    bool owns, kept_is_open, other_is_open, let_go;
+    bool owns, kept_is_open, other_is_open, let_go, blocks_signals;
 } table;
 
 static bool is_open(int fd)
@@ -39,12 +40,15 @@ static bool is_open(int fd)
 
 static void own_a_table(void *nothing)
 {
+    sigset_t blocked;
     char byte;
 
     (void)nothing;
     table.owns = descriptors_own((int[]){-1, table.kept[1]}, 2);
     table.kept_is_open = is_open(table.kept[1]) && is_open(STDERR_FILENO);
     table.other_is_open = is_open(table.other[1]);
+    table.blocks_signals =
+        pthread_sigmask(SIG_SETMASK, NULL, &blocked) == 0 && sigismember(&blocked, SIGTERM);
     uv_barrier_wait(&table.turn);
     uv_barrier_wait(&table.turn);             /* the other thread closes the other pair */
     while (read(table.kept[1], &byte, 1) > 0) /* until the other thread shuts it down */
@@ -75,6 +79,7 @@ TEST(a_table_of_its_own_has_the_kept_descriptors_and_shares_their_files)
     assert_true(table.owns);
     assert_true(table.kept_is_open);
     assert_false(table.other_is_open);
+    assert_true(table.blocks_signals); /* whose handlers write to a descriptor of the other table */
     assert_true(is_open(table.other[1]));
     assert_true(ends(table.other[0], table.other[1]));
     uv_barrier_wait(&table.turn);

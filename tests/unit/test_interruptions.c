@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Every strategy of the list, interrupted at every call that it makes. */
 #include "script.h"
-#include "write/strategy.h"
 #include "unit.h"
+#include "connection/strategy.h"
 
 static const char *const shapes[] = {"1", "15x2", "16+4K", "32/2x4K/2x4K", "2/3x5+1/7", "1500x3", "2100x2/1"};
 

@@ -4,21 +4,12 @@
 
 #include "connection/layer.h"
 #include "connection/security.h"
+#include "security/gnutls.h"
 #include "transport/transport.h"
 
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#ifndef UNCORK_HAS_KTLS
-int main(void)
-{
-    printf("skipped: this build has no GnuTLS or no linux/tls.h\n");
-    return 77;
-}
-#else
-
-#include "security/gnutls.h"
 
 #define WITHIN_MS 2000
 #define TEXT "sixteen bytes..."
@@ -223,4 +214,3 @@ TEST(a_submitted_receive_that_failed_is_explained)
     assert_int_equal(errno, EIO);
     assert_int_equal(security_receive_control_record(ours, -EIO, &byte), 0);
 }
-#endif

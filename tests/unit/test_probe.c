@@ -6,8 +6,8 @@
 #include "connection/capability.h"
 #include "connection/reading.h"
 #include "connection/security.h"
+#include "connection/strategy.h"
 #include "ring/ring.h"
-#include "write/strategy.h"
 #include "support/probe.h"
 #include "support/support.h"
 

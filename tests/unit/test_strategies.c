@@ -3,7 +3,7 @@
  * test_interruptions.c test the calls of each strategy. */
 #include "connection/capability.h"
 #include "pair.h"
-#include "write/strategy.h"
+#include "connection/strategy.h"
 #include "support/probe.h"
 #include "support/support.h"
 #include "unit.h"

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The ring engine in a build without liburing: listed, but unsupported. */
+#include "base/absent.h"
 #include "engine/engine.h"
 
 static int check(struct problem *problem)
 {
-    return problem_unsupported(problem, "io_uring cannot be used here: this build has no liburing");
+    return problem_unsupported(problem, "io_uring cannot be used here: " ABSENT_LIBURING);
 }
 
 static int suits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    (void)plan, (void)end;
     return check(problem);
 }
 

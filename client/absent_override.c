@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/absent.h"
+#include "command.h"
+
+struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+{
+    problem_unsupported(problem, "workload=command: " ABSENT_OVERRIDE);
+    return NULL;
+}
+
+NEVER_CALLED(void command_time(struct command *command))
+NEVER_CALLED(void command_report(const struct command *command, json_t **load, json_t **times))
+NEVER_CALLED(void command_close(struct command *command))

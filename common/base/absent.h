@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The reasons for what a build lacks. Where a library or a system is missing, CMakeLists.txt
+ * compiles absent_NAME.c of a folder in place of the files that need it. That file defines the same
+ * functions: those that check or start fail with a reason of this header, and no others are called
+ * then. */
+#pragma once
+
+#include <stdlib.h>
+
+#define ABSENT(name, packages) "this build has no " name "; install " packages " and build again"
+
+#define ABSENT_GNUTLS ABSENT("GnuTLS", "libgnutls28-dev (gnutls-devel)")
+#define ABSENT_KTLS                                                                                          \
+    ABSENT("GnuTLS or no linux/tls.h", "libgnutls28-dev and linux-libc-dev (gnutls-devel and "               \
+                                       "kernel-headers)")
+#define ABSENT_LIBPCAP ABSENT("libpcap", "libpcap-dev (libpcap-devel)")
+#define ABSENT_LIBURING ABSENT("liburing", "liburing-dev (liburing-devel)")
+#define ABSENT_OPENSSL ABSENT("OpenSSL", "libssl-dev (openssl-devel)")
+#define ABSENT_OVERRIDE "other systems than Linux lack the library of overrides"
+
+/* Defines a function that is not called where its check fails, so it uses no parameter. */
+#define NEVER_CALLED(function)                                                                               \
+    function                                                                                                 \
+    {                                                                                                        \
+        abort();                                                                                             \
+    }
+#pragma GCC diagnostic ignored "-Wunused-parameter"

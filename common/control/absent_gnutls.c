@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/absent.h"
+#include "control/channel_tls.h"
+
+int channel_tls_check(const char *option, struct problem *problem)
+{
+    return problem_unsupported(problem, "%s needs TLS, and " ABSENT_GNUTLS, option);
+}
+
+NEVER_CALLED(struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server,
+                                                    struct problem *problem))
+NEVER_CALLED(void channel_tls_free(struct channel_tls *tls))
+NEVER_CALLED(int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size,
+                                     struct problem *problem))
+NEVER_CALLED(int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size,
+                                  struct problem *problem))
+NEVER_CALLED(void channel_tls_close_notify(struct channel_tls *tls))

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/absent.h"
+#include "security/certificate.h"
+
+static int check(struct problem *problem)
+{
+    return problem_unsupported(problem, "security=gnutls: " ABSENT_GNUTLS);
+}
+
+const struct security security_gnutls = {
+    .variant = {"gnutls", "TLS 1.3 by GnuTLS, which this build does not have"},
+    .encrypts = true,
+    .check = check,
+};
+
+int certificate_check(struct problem *problem)
+{
+    return problem_unsupported(problem, "the certificate of a subject: " ABSENT_GNUTLS);
+}
+
+NEVER_CALLED(char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE]))
