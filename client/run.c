@@ -18,7 +18,6 @@ struct run {
     struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     uv_work_t check;
-    struct problem check_problem;
     json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct work work;
     bool is_working;  /* work_start() was called */
@@ -352,15 +351,13 @@ static const struct link_events link_events = {.opened = on_link_opened,
 
 static void check(uv_work_t *request)
 {
-    struct run *run = request->data;
-
-    work_check(&run->work, &run->check_problem);
+    work_check(&((struct run *)request->data)->work);
 }
 
 static void on_checked(uv_work_t *request, int status)
 {
     struct run *run = request->data;
-    struct problem problem = run->check_problem;
+    struct problem problem = run->work.problem;
 
     (void)status;
     part_closed(run);

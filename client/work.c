@@ -133,11 +133,11 @@ static int start_team(struct work *work, struct problem *problem)
 
 /* ---- both ---- */
 
-void work_check(struct work *work, struct problem *problem)
+void work_check(struct work *work)
 {
-    if (support_check(work->plan, END_CLIENT, false, problem) < 0 || !plan_has_peer(work->plan))
+    if (support_check(work->plan, END_CLIENT, false, &work->problem) < 0 || !plan_has_peer(work->plan))
         return;
-    work->peer_count = address_find(work->peers, CONNECTOR_ADDRESSES_MAX, work->plan->peer, problem);
+    work->peer_count = address_find(work->peers, CONNECTOR_ADDRESSES_MAX, work->plan->peer, &work->problem);
     if (work->peer_count > 0) {
         work->target = work->peers[0];
         work->remote = !address_is_local(&work->target);

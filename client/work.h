@@ -32,6 +32,7 @@ struct work {
     struct address target; /* of the data connections */
     bool remote;           /* it is on another machine */
 
+    struct problem problem;                        /* of work_check() */
     struct address peers[CONNECTOR_ADDRESSES_MAX]; /* a foreign peer: all addresses of its name */
     int peer_count;
     struct team team;
@@ -42,8 +43,8 @@ struct work {
     bool is_timed;           /* the timed run of the command has begun */
 };
 
-/* Blocks for seconds: whether this machine supports the plan, and where a foreign peer is. */
-void work_check(struct work *work, struct problem *problem);
+/* Sets `problem` if this machine does not support the plan; finds a foreign peer. Blocks for seconds. */
+void work_check(struct work *work);
 
 /* Starts the work. 0, or -1 with a problem; call work_close() in both cases. */
 int work_start(struct work *work, struct problem *problem);

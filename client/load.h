@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* The load of workload=command: from its definition, or the text of command=, to a program with
+ * arguments and files. */
+#pragma once
+
+#include "base/folder.h"
+#include "net/address.h"
+#include "override/override.h"
+#include "plan/plan.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <regex.h>
+
+struct load {
+    /* Set by the owner. */
+    const struct plan *plan;
+    const struct address *address; /* of the subject */
+    const char *key;               /* of the run, in hexadecimal; "": none */
+    const char *name;
+
+    char folder[FOLDER_MAX], program[PATH_MAX];
+    json_t *definitions;        /* has the texts of the arguments */
+    json_t *arguments;          /* the first is the program */
+    const char *version_option; /* prints its version; NULL: none does */
+    uint64_t limit_s, moves;    /* time limit; bytes that it must move */
+    regex_t counts;             /* finds in its output, as its group, how many requests it made */
+    bool has_counts;
+    struct override override;
+    bool overridden; /* the timed run is under the library too */
+};
+
+/* Finds the program, makes its folder and writes its files. `file`: definitions; NULL: none. Blocks
+ * while it writes content. 0, or -1 with a problem; call load_free() in both cases. */
+int load_prepare(struct load *load, const char *file, struct problem *problem);
+
+/* Does not remove the folder. */
+void load_free(struct load *load);
+
+/* Quotes a text as one word of sh(1). New memory. */
+char *load_quote(const char *text);
