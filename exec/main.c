@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-exec: runs a program under the preloaded library, and reports its calls. */
+#include "base/atomic_file.h"
 #include "base/cleanup.h"
 #include "base/program.h"
+#include "base/standard.h"
 #include "base/version.h"
-#include "base/atomic_file.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 
 /* The same values as those of env(1), nice(1) and stdbuf(1). */
-enum status { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+enum status { STATUS_USAGE = 2, STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
 #define CHECK_FIRST_MS 200  /* until the first check of the processes; the time doubles, up to */
 #define CHECK_LAST_MS 10000 /* this */
@@ -210,12 +211,15 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct watch watch = {0};
     char path[PATH_MAX];
-    int status = 2, found;
+    int status, found;
 
     (void)count;
-    if (parse(&watch, arguments + 1, &problem) >= 0) {
-        if (!watch.command)
-            return 0;
+    standard_open();
+    if (parse(&watch, arguments + 1, &problem) < 0) {
+        status = STATUS_USAGE;
+    } else if (!watch.command) {
+        status = standard_close(&problem) < 0;
+    } else {
         found = program_find(watch.command[0], NULL, path, sizeof path);
         if (found < 0)
             problem_failure(&problem, "%s: %s", watch.command[0], strerror(-found));

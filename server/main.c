@@ -2,6 +2,7 @@
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/clock.h"
 #include "base/option.h"
+#include "base/standard.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
@@ -211,12 +212,14 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options = {0};
 
+    standard_open();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);
     json_decref(options.subjects);
+    standard_close(&problem);
     if (problem.kind != PROBLEM_NONE)
         fprintf(stderr, "uncork-server: %s\n", problem.text);
     return problem_exit_status(&problem);

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The standard streams of a program, from its first line to its last. */
+#pragma once
+
+#include "base/problem.h"
+
+/* Call it before all else. Opens /dev/null on each of the descriptors 0 to 2 that is closed: else
+ * another file gets this number, messages go into that file, and libuv 1.44 aborts. The descriptor
+ * is for the other direction, so that a read or a write still fails (EBADF). A program that this one
+ * starts sees no difference either. */
+void standard_open(void);
+
+/* Writes what is buffered for standard output. 0, or -1 with a failure if any byte since the start
+ * of the program could not be written. */
+int standard_flush(struct problem *problem);
+
+/* The same, and closes standard output: some files report a full disk only then. */
+int standard_close(struct problem *problem);
