@@ -145,7 +145,8 @@ static void finish_if_done(struct run *run)
 {
     struct problem problem = {0};
 
-    if (!run->team_done)
+    /* After a failure the team may have no figures: the run only waits for another end's reason. */
+    if (!run->team_done || run->result.problem.kind != PROBLEM_NONE)
         return;
     if (find_pending(run)) {
         if (!uv_is_active((uv_handle_t *)&run->timer))
@@ -453,6 +454,8 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
     struct problem problem = {0};
     const char *phase = "run";
 
+    if (run->is_over) /* several messages may arrive together */
+        return;
     switch (type) {
     case CONTROL_WAIT:
         fprintf(stderr, "uncork-client: the %s is busy with another session; waiting\n",
