@@ -331,8 +331,5 @@ int main(int count, char **arguments)
     if (options_parse(&options, count, arguments, &problem) == 0)
         actions[options.action](&options, &problem);
     options_free(&options);
-    standard_close(&problem);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork-client: %s\n", problem.text);
-    return problem_exit_status(&problem);
+    return standard_end("uncork-client", &problem);
 }

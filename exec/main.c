@@ -206,29 +206,31 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
     return exit_as(status);
 }
 
+/* Finds the program and runs it. Returns the exit status. */
+static int start(struct watch *watch, struct problem *problem)
+{
+    char path[PATH_MAX];
+    int found = program_find(watch->command[0], NULL, path, sizeof path);
+
+    if (found == 0)
+        return run(watch, path, problem);
+    problem_failure(problem, "%s: %s", watch->command[0], strerror(-found));
+    return found == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
     struct watch watch = {0};
-    char path[PATH_MAX];
-    int status, found;
+    int status = 0, end_status;
 
     (void)count;
     standard_open();
-    if (parse(&watch, arguments + 1, &problem) < 0) {
+    if (parse(&watch, arguments + 1, &problem) < 0)
         status = STATUS_USAGE;
-    } else if (!watch.command) {
-        status = standard_close(&problem) < 0;
-    } else {
-        found = program_find(watch.command[0], NULL, path, sizeof path);
-        if (found < 0)
-            problem_failure(&problem, "%s: %s", watch.command[0], strerror(-found));
-        status = found == -ENOENT   ? STATUS_NOT_FOUND
-                 : found == -EACCES ? STATUS_NOT_EXECUTABLE
-                                    : run(&watch, path, &problem);
-    }
+    else if (watch.command)
+        status = start(&watch, &problem);
     override_close(&watch.override);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork: %s\n", problem.text);
-    return status;
+    end_status = standard_end("uncork", &problem);
+    return status || watch.command ? status : end_status;
 }

@@ -219,8 +219,5 @@ int main(int count, char **arguments)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);
     json_decref(options.subjects);
-    standard_close(&problem);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork-server: %s\n", problem.text);
-    return problem_exit_status(&problem);
+    return standard_end("uncork-server", &problem);
 }

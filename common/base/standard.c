@@ -30,9 +30,13 @@ int standard_flush(struct problem *problem)
     return check(fflush(stdout) == 0 && !ferror(stdout), problem);
 }
 
-int standard_close(struct problem *problem)
+int standard_end(const char *program, struct problem *problem)
 {
     bool failed = ferror(stdout);
 
-    return check(fclose(stdout) == 0 && !failed, problem);
+    if (problem->kind == PROBLEM_NONE)
+        check(fclose(stdout) == 0 && !failed, problem);
+    if (problem->kind != PROBLEM_NONE)
+        fprintf(stderr, "%s: %s\n", program, problem->text);
+    return problem_exit_status(problem);
 }

@@ -14,5 +14,6 @@ void standard_open(void);
  * of the program could not be written. */
 int standard_flush(struct problem *problem);
 
-/* The same, and closes standard output: some files report a full disk only then. */
-int standard_close(struct problem *problem);
+/* Ends a program: closes standard output, because some files report a full disk only then, prints
+ * the problem after the name of the program, and returns the exit status. */
+int standard_end(const char *program, struct problem *problem);
