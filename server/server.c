@@ -26,14 +26,12 @@
 #define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, including the running one */
 #define LIMIT_THREADS UINT64_C(4096)     /* of a session */
 #define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
-#define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
-#define LIMIT_TIME_MS UINT64_C(7200000)
-#define LIMIT_JOIN_MS 3000          /* for all data connections, plus 1 ms for each */
-#define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
-#define LIMIT_RELAY_MS 5000         /* extra time if a subject relays, which starts last */
-#define LIMIT_PLAN_MS 3000          /* for the first message of a control connection */
-#define LIMIT_TAKE_REPORT_MS 10000  /* for a client to read its report and close */
-#define LIMIT_SINK_MS LIMIT_TIME_MS /* for the client to name the sink: its server may be busy */
+#define LIMIT_JOIN_MS 3000               /* for all data connections, plus 1 ms for each */
+#define LIMIT_CAPTURE_MS 3000            /* extra time if the client captures, which starts first */
+#define LIMIT_RELAY_MS 5000              /* extra time if a subject relays, which starts last */
+#define LIMIT_PLAN_MS 3000               /* for the first message of a control connection */
+#define LIMIT_TAKE_REPORT_MS 10000       /* for a client to read its report and close */
+#define LIMIT_SINK_MS PLAN_LIMIT_MS      /* for the client to name the sink: its server may be busy */
 
 struct server {
     struct listener listener;
@@ -86,14 +84,6 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
             problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
             plan->connections, text);
     return 0;
-}
-
-/* The time after which the server ends a run of this plan. */
-static uint64_t run_limit_ms(const struct plan *plan)
-{
-    bool fixed = plan->messages || plan->bytes || plan->runs_command;
-
-    return LIMIT_SLACK_MS + (fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / 1000000);
 }
 
 /* ---- the end ---- */
@@ -246,7 +236,7 @@ static void start_team(struct session *session)
 {
     struct problem problem = {0};
 
-    set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
+    set_timeout(session, plan_limit_ms(&session->plan), "the run took longer than this server allows");
     if (team_start(&session->team, &problem) < 0)
         fail_session(session, "hello", &problem);
 }
@@ -308,7 +298,7 @@ static int start_subject(struct session *session, const struct address *sink, st
 {
     session->subject =
         (struct subject){.plan = &session->plan, .channel = &session->channel, .data = &session->data};
-    set_timeout(session, run_limit_ms(&session->plan), "the run took longer than this server allows");
+    set_timeout(session, plan_limit_ms(&session->plan), "the run took longer than this server allows");
     return subject_start(&session->subject, session->server->options->subjects, sink, session->remote,
                          problem);
 }

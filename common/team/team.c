@@ -93,7 +93,7 @@ static void on_wake(uv_poll_t *wake, int status, int events)
         }
         if (phase == PHASE_REPORT) {
             team->resident_after = memory_resident_bytes();
-            uv_timer_stop(&team->watch);
+            stall_watch_stop(team);
         }
         team->events->passed(team->owner, (enum phase)phase);
     }

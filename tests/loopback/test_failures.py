@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -121,6 +122,26 @@ def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals, tmp_p
             record = json.loads(out)
             assert record["status"] == "failed" and record["phase"], record
             assert error.count("\n") == 1, error
+
+
+def test_a_client_that_was_suspended_says_so_and_blames_no_other_end() -> None:
+    """Ended by its server, whose connections and whose channel it finds closed; by no server."""
+    with (server_started() as first, server_started() as second,
+          server_started("127.0.0.1:0", "--plain", "echo") as echo):
+        clients = [client_start(*words, *LONG) for words in (
+            [], [f"server={first.address}", "workload=stream"],
+            [f"server={second.address}", "workload=connect", "engine=poll"],
+            [f"peer={echo.address}", "control=none"])]
+        busy(first.pid, second.pid)
+        for client in clients:
+            client.send_signal(signal.SIGSTOP)
+        time.sleep(5.5)
+        for client in clients:
+            client.send_signal(signal.SIGCONT)
+        for client in clients:
+            error = client.communicate(timeout=30)[1]
+            assert client.returncode == 1 and error.count("\n") == 1, error
+            assert re.search(r"this process was suspended for [5-9] s\n$", error), error
 
 
 def test_no_server_there_says_where_it_tried() -> None:
