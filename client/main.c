@@ -285,40 +285,40 @@ static void do_cells(const struct options *options, struct problem *problem)
     free(cells.plans);
 }
 
-static void do_expand(const struct options *options, struct problem *problem)
-{
-    json_t *expanded = expand_words(options->words, options->word_count, problem);
-
-    if (expanded)
-        print_json(json_pack("{s:o}", "words", expanded), problem);
-}
-
-static void do_list(const struct options *options, struct problem *problem)
+static void print_list(bool is_json, struct problem *problem)
 {
     CLEANUP_JSON json_t *list = list_make();
 
-    if (options->action == ACTION_LIST_JSON)
+    if (is_json)
         print_json(json_incref(list), problem);
     else
         list_print(list);
 }
 
-static void do_print(const struct options *options, struct problem *problem)
+static void act(const struct options *options, struct problem *problem)
 {
-    (void)problem;
-    if (options->action == ACTION_HELP) {
+    json_t *expanded;
+
+    switch (options->action) {
+    case ACTION_LIST:
+    case ACTION_LIST_JSON:
+        print_list(options->action == ACTION_LIST_JSON, problem);
+        break;
+    case ACTION_EXPAND:
+        if ((expanded = expand_words(options->words, options->word_count, problem)))
+            print_json(json_pack("{s:o}", "words", expanded), problem);
+        break;
+    case ACTION_VERSION:
+        printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+        break;
+    case ACTION_HELP:
         fputs(help, stdout);
         option_print(client_options, HELP_COLUMN);
-    } else {
-        printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+        break;
+    default:
+        do_cells(options, problem);
     }
 }
-
-static void (*const actions[])(const struct options *options, struct problem *problem) = {
-    [ACTION_RUN] = do_cells,   [ACTION_BATCH] = do_cells,    [ACTION_CHECK] = do_cells,
-    [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list, [ACTION_EXPAND] = do_expand,
-    [ACTION_FACTS] = do_cells, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,
-};
 
 int main(int count, char **arguments)
 {
@@ -329,7 +329,7 @@ int main(int count, char **arguments)
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)
-        actions[options.action](&options, &problem);
+        act(&options, &problem);
     options_free(&options);
     return standard_end("uncork-client", &problem);
 }
