@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from control import connect
 from programs import BIN, CLIENT, SANITIZED, SERVER, client_run, server_started
 
 EXEC = BIN / "uncork-exec"
@@ -102,6 +103,19 @@ def test_with_few_descriptors_a_program_works_or_says_why_in_one_line(command: s
         assert status in (1, 125, 127), (files, status, error)
         # The client's own server says why before the client does.
         assert len(speakers) == 1 or speakers == ["uncork-server", "uncork-client"], (files, error)
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs descriptors of its own")
+def test_a_server_of_a_protocol_says_why_it_closes_a_client() -> None:
+    """Each client has a loop of its own, for which there are no descriptors in the end."""
+    with server_started("127.0.0.1:0", "--serve", "http", "engine=poll") as server:
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (80, 80))
+        clients = [connect(server.address) for _ in range(40)]
+        assert server.process.stderr
+        assert server.process.stderr.readline() == (
+            "uncork-server: cannot serve a client by engine=poll: Too many open files\n")
+        for client in clients:
+            client.close()
 
 
 # ---- output that takes nothing ----
