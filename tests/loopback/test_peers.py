@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -18,10 +15,10 @@ import pytest
 
 from foreign import foreign_names, foreign_started
 from programs import (
-    SANITIZED,
     batch_run,
     client_run,
     port_free,
+    preloaded,
     record_ok,
     record_sum,
     ring_trouble,
@@ -213,17 +210,13 @@ uint64_t uv_now(const uv_loop_t *loop)
 """
 
 
-@pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library that is loaded")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_peer_that_sends_a_byte_now_and_then_ends_with_the_limit_of_the_plan(
         tmp_path: Path) -> None:
-    library, source = tmp_path / "later.so", tmp_path / "later.c"
-    source.write_text(LATER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    environment = preloaded(tmp_path, LATER)
     with trickling(0.02) as address:
         done = client_run(f"peer={address}", "control=none", "place=free", "duration=100ms",
                           "warmup=0s", "message=64K", within_s=20,
-                          env=os.environ | {"LD_PRELOAD": str(library)})
+                          env=environment)
     assert done.returncode == 1, done
     assert done.stderr == "uncork-client: failed: the peer did not finish the run within 60 s\n"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import SANITIZED, SERVER, client_run, server_run, server_started
+from programs import SERVER, client_run, preloaded, server_run, server_started
 
 SHORT = ["messages=1", "warmup=0s", "place=free"]
 IN_USE = "Address already in use"
@@ -98,16 +97,12 @@ int rename(const char *from, const char *to)
 """
 
 
-@pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library that is loaded")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_a_file_that_another_program_puts_there_meanwhile_stays(tmp_path: Path) -> None:
-    library, source, path = tmp_path / "intruder.so", tmp_path / "intruder.c", tmp_path / "s/path"
-    source.write_text(INTRUDER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    environment, path = preloaded(tmp_path, INTRUDER), tmp_path / "s/path"
     path.parent.mkdir()
     leave_stale(path)
     done = subprocess.run([SERVER, "--listen", f"unix:{path}"], capture_output=True, text=True,
-                          timeout=20, env=os.environ | {"LD_PRELOAD": str(library)})
+                          timeout=20, env=environment)
     assert done.returncode == 1 and IN_USE in done.stderr, done
     assert path.read_text() == "mine" and [*path.parent.iterdir()] == [path]
 
