@@ -109,8 +109,9 @@ static int suspended_s(const struct team *team)
 }
 
 /* Most calls return when their socket is shut down, but not connect(2) of a Unix socket whose
- * backlog is full. A signal that comes just before a call has no effect, so the next turn repeats
- * it. Returns whether the team was cancelled. */
+ * backlog is full: unix_wait_for_peer() in net/unix/af_unix.c waits for the other socket only
+ * (Linux 6.18). A signal that comes just before a call has no effect, so the next turn repeats it.
+ * Returns whether the team was cancelled. */
 static bool interrupt_cancelled(struct team *team)
 {
     bool cancelled;
