@@ -37,7 +37,7 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
         listener->fd = address_listen(listener->fd, data, problem);
     listener->is_open = listener->fd >= 0;
     if (!listener->is_open) {
-        address_unlink(data, true);
+        address_unlink(data);
         return -1;
     }
     if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
@@ -182,5 +182,5 @@ void data_listener_close(struct data_listener *listener)
         uv_walk(listener->poll.loop, close_handle, listener);
     if (listener->fd >= 0)
         close(listener->fd);
-    address_unlink(&listener->address, true);
+    address_unlink(&listener->address);
 }

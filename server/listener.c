@@ -26,7 +26,7 @@ static void stop(void *owner)
     uv_close((uv_handle_t *)&listener->idle, NULL);
     parent_watch_stop(&listener->parent);
     close(listener->fd);
-    address_unlink(&listener->address, false);
+    address_remove_stale(&listener->address); /* another server may have the path by now */
     listener->events->stopped(listener->owner);
 }
 

@@ -288,17 +288,16 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtime == b->st_mtime;
 }
 
-/* Removes the file of a Unix socket on which no process listens any more. Returns whether the path
- * is free. The file is moved into a new folder first: if it is not the one that was tried, another
- * program has put it there since, and gets it back. */
-static bool remove_stale(const struct address *address)
+/* The file is moved into a new folder first: if it is not the one that was tried, another program
+ * has put it there since, and gets it back. */
+bool address_remove_stale(const struct address *address)
 {
     char folder[sizeof address->un.sun_path + sizeof ".XXXXXX"], moved[sizeof folder + 2];
     const char *path = address_path(address);
     struct stat tried, found;
     bool is_tried;
 
-    if (lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
+    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
         return false;
     snprintf(folder, sizeof folder, "%s.XXXXXX", path);
     if (!mkdtemp(folder))
@@ -315,7 +314,7 @@ static int bind_to(int fd, const struct address *address)
 {
     int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
 
-    if (error == EADDRINUSE && *address_path(address) && remove_stale(address))
+    if (error == EADDRINUSE && address_remove_stale(address))
         error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
     return error;
 }
@@ -348,15 +347,14 @@ int address_listen(int fd, struct address *address, struct problem *problem)
     return -1;
 }
 
-void address_unlink(const struct address *address, bool directory)
+void address_unlink(const struct address *address)
 {
     struct address copy = *address; /* dirname(3) cuts it */
 
     if (address->any.sa_family != AF_UNIX)
         return;
     unlink(copy.un.sun_path);
-    if (directory)
-        rmdir(dirname(copy.un.sun_path));
+    rmdir(dirname(copy.un.sun_path));
 }
 
 /* ---- sets of addresses ---- */

@@ -55,6 +55,16 @@ def test_a_server_that_answers_keeps_its_path(tmp_path: Path) -> None:
 datagram = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 
 
+def test_a_server_that_ends_leaves_the_path_to_another(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with server_started(f"unix:{path}") as first:
+        path.unlink()
+        with server_started(f"unix:{path}"):
+            assert first.ended() == 0
+            assert works(path)
+    assert not [*tmp_path.iterdir()]
+
+
 def make_datagram(path: Path) -> None:
     datagram.bind(str(path))
 

@@ -37,7 +37,7 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
     close(listener);
-    address_unlink(&address, true);
+    address_unlink(&address);
 }
 
 static void prepare(struct pair *pair, enum end end, int fd)
