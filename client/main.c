@@ -51,9 +51,7 @@ static int print_json(json_t *json, struct problem *problem)
 {
     CLEANUP_JSON json_t *owned = json;
 
-    json_dumpf(owned, stdout, JSON_COMPACT);
-    putchar('\n');
-    return standard_flush(problem);
+    return standard_print(owned, JSON_COMPACT, problem);
 }
 
 /* Checks the file before the run, so that the record can be written. */

@@ -79,9 +79,7 @@ static int print_ready(const struct listener *listener, struct problem *problem)
                       text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
                       listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL,
                       "serve", serve ? serve->name : NULL);
-    json_dumpf(ready, stdout, JSON_SORT_KEYS);
-    putchar('\n');
-    return standard_flush(problem);
+    return standard_print(ready, JSON_SORT_KEYS, problem);
 }
 
 static int start_handles(struct listener *listener, struct problem *problem)

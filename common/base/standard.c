@@ -25,9 +25,14 @@ static int check(bool written, struct problem *problem)
     return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
 }
 
-int standard_flush(struct problem *problem)
+int standard_print(const json_t *json, size_t flags, struct problem *problem)
 {
-    return check(fflush(stdout) == 0 && !ferror(stdout), problem);
+    bool is_made = json_dumpf(json, stdout, flags) == 0;
+
+    putchar('\n');
+    if (check(fflush(stdout) == 0 && !ferror(stdout), problem) < 0)
+        return -1;
+    return is_made ? 0 : problem_failure(problem, "no memory for a line of JSON");
 }
 
 int standard_end(const char *program, struct problem *problem)

@@ -11,7 +11,7 @@
 
 #define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
-/* How long the loop has not run: more than CHANNEL_SILENCE_MS only if this process was suspended. */
+/* How long the loop has not run. More than CHANNEL_SILENCE_MS: this process was suspended. */
 static uint64_t stopped_ms(const struct channel *channel)
 {
     return (clock_with_sleep_ns() - channel->turned_ns) / NS_PER_MS;
