@@ -22,7 +22,7 @@ from programs import CLIENT, SANITIZED, client_json, client_run, port_free, serv
 
 VERSION = client_json("--list=json")[0]["uncork"]
 HERE = "127.0.0.1"
-SEEDS = range(40 if SANITIZED else 150)
+SEEDS = range(30 if SANITIZED else 100)
 AT_ONCE = 6
 ENDS = ("client", "server", "proxy", "nobody")
 READY = {"path": "", "token": "00" * 16, "key": "00" * 32, "handshake": "psk", "host": "a"}
