@@ -109,9 +109,9 @@ static json_t *list_options(const struct option_help *options)
 
     for (; options->help; options++)
         if (options->name)
-            json_array_append_new(entries, json_pack("{s:s, s:s, s:s%}", "name", strstr(options->name, "--"),
-                                                     "value", options->value, "help", options->help,
-                                                     strcspn(options->help, "\n")));
+            json_array_append_new(
+                entries, json_pack("{s:o, s:s, s:s%}", "name", json_sprintf("--%s", options->name), "value",
+                                   options->value, "help", options->help, strcspn(options->help, "\n")));
     return entries;
 }
 

@@ -3,7 +3,9 @@
 #include "answer.h"
 #include "base/atomic_file.h"
 #include "base/cleanup.h"
+#include "base/loop.h"
 #include "base/option.h"
+#include "base/standard.h"
 #include "base/version.h"
 #include "list.h"
 #include "placement/scheduling.h"
@@ -49,9 +51,7 @@ static int print_json(json_t *json, struct problem *problem)
 {
     CLEANUP_JSON json_t *owned = json;
 
-    if (json_dumpf(owned, stdout, JSON_COMPACT) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-        return problem_failure(problem, "cannot write to standard output: %s", strerror(errno));
-    return 0;
+    return standard_print(owned, JSON_COMPACT, problem);
 }
 
 /* Checks the file before the run, so that the record can be written. */
@@ -112,7 +112,7 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
         if (append_line(cells, line, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
     }
-    return 0;
+    return ferror(file) ? problem_usage(problem, "%s: %s", path, strerror(errno)) : 0;
 }
 
 static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
@@ -191,20 +191,6 @@ static void on_parent_gone(void *owner)
     client->orphaned = true;
 }
 
-/* With --with-parent: ends the run when the parent process closes the other end of that descriptor.
- * Returns 0, or -1 with a usage problem if it is neither a pipe nor a socket. */
-static int watch_parent(struct client *client, struct problem *problem)
-{
-    int fd = client->options->parent_fd;
-
-    if (fd == NO_PARENT_FD)
-        return 0;
-    if (uv_guess_handle(fd) != UV_NAMED_PIPE)
-        return problem_usage(problem, "--with-parent needs a pipe or a socket; descriptor %d is neither", fd);
-    parent_watch_start(&client->parent, &client->loop, fd, on_parent_gone, client);
-    return 0;
-}
-
 /* Runs every line and prints its record. Continues after a failed run. */
 static void run_batch(struct client *client, const struct cells *cells, struct problem *problem)
 {
@@ -227,12 +213,13 @@ static void run(const struct options *options, const struct cells *cells, struct
     CLEANUP_JSON json_t *record = NULL;
     struct client client = {.options = options};
 
-    if (check_cells(options, cells, problem) < 0)
+    if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
         return;
-    uv_loop_init(&client.loop);
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
-    } else if (watch_parent(&client, problem) == 0) {
+    } else if (options->parent_fd == NO_PARENT_FD ||
+               parent_watch_start(&client.parent, &client.loop, options->parent_fd, on_parent_gone, &client,
+                                  problem) == 0) {
         probe_counters();
         if (options->action == ACTION_BATCH)
             run_batch(&client, cells, problem);
@@ -296,52 +283,51 @@ static void do_cells(const struct options *options, struct problem *problem)
     free(cells.plans);
 }
 
-static void do_expand(const struct options *options, struct problem *problem)
-{
-    json_t *expanded = expand_words(options->words, options->word_count, problem);
-
-    if (expanded)
-        print_json(json_pack("{s:o}", "words", expanded), problem);
-}
-
-static void do_list(const struct options *options, struct problem *problem)
+static void print_list(bool is_json, struct problem *problem)
 {
     CLEANUP_JSON json_t *list = list_make();
 
-    if (options->action == ACTION_LIST_JSON)
+    if (is_json)
         print_json(json_incref(list), problem);
     else
         list_print(list);
 }
 
-static void do_print(const struct options *options, struct problem *problem)
+static void act(const struct options *options, struct problem *problem)
 {
-    (void)problem;
-    if (options->action == ACTION_HELP) {
+    json_t *expanded;
+
+    switch (options->action) {
+    case ACTION_LIST:
+    case ACTION_LIST_JSON:
+        print_list(options->action == ACTION_LIST_JSON, problem);
+        break;
+    case ACTION_EXPAND:
+        if ((expanded = expand_words(options->words, options->word_count, problem)))
+            print_json(json_pack("{s:o}", "words", expanded), problem);
+        break;
+    case ACTION_VERSION:
+        printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+        break;
+    case ACTION_HELP:
         fputs(help, stdout);
         option_print(client_options, HELP_COLUMN);
-    } else {
-        printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
+        break;
+    default:
+        do_cells(options, problem);
     }
 }
-
-static void (*const actions[])(const struct options *options, struct problem *problem) = {
-    [ACTION_RUN] = do_cells,   [ACTION_BATCH] = do_cells,    [ACTION_CHECK] = do_cells,
-    [ACTION_LIST] = do_list,   [ACTION_LIST_JSON] = do_list, [ACTION_EXPAND] = do_expand,
-    [ACTION_FACTS] = do_cells, [ACTION_VERSION] = do_print,  [ACTION_HELP] = do_print,
-};
 
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
     struct options options;
 
+    standard_open();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)
-        actions[options.action](&options, &problem);
+        act(&options, &problem);
     options_free(&options);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork-client: %s\n", problem.text);
-    return problem_exit_status(&problem);
+    return standard_end("uncork-client", &problem);
 }

@@ -155,21 +155,9 @@ static int check_combination(const struct options *options, struct problem *prob
 int options_parse(struct options *options, int count, char **arguments, struct problem *problem)
 {
     static const struct option names[] = {
-        {"server-in", required_argument, NULL, 's'},
-        {"proxy-in", required_argument, NULL, 'x'},
-        {"psk", required_argument, NULL, 'k'},
-        {"subjects", required_argument, NULL, 'u'},
-        {"insecure", no_argument, NULL, 'i'},
-        {"pcap", required_argument, NULL, 'c'},
-        {"with-parent", optional_argument, NULL, 'p'},
-        {"json", no_argument, NULL, ACTION_RUN},
-        {"batch", required_argument, NULL, ACTION_BATCH},
-        {"check", required_argument, NULL, ACTION_CHECK},
-        {"list", optional_argument, NULL, 'l'},
-        {"expand", no_argument, NULL, ACTION_EXPAND},
-        {"facts", no_argument, NULL, ACTION_FACTS},
-        {"version", no_argument, NULL, ACTION_VERSION},
-        {"help", no_argument, NULL, 'h'},
+#define HEADING(text)
+#define OPTION(name, argument, letter, value, help) {name, argument, NULL, letter},
+#include "base/options_client.def"
         {0},
     };
     int option, index = 0;

@@ -134,7 +134,9 @@ static void finish_if_answered(struct run *run)
 {
     struct problem problem = {0};
 
-    if (links_pending(run->links) || run->session.state == SESSION_RUNNING)
+    /* After a failure the team may have no figures. */
+    if (links_pending(run->links) ||
+        (run->session.state != SESSION_REPORTING && run->session.state != SESSION_ANSWERING))
         return;
     if (run->session.state == SESSION_ANSWERING)
         run->facts = make_facts(run);

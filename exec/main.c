@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-exec: runs a program under the preloaded library, and reports its calls. */
+#include "base/atomic_file.h"
 #include "base/cleanup.h"
 #include "base/program.h"
+#include "base/standard.h"
 #include "base/version.h"
-#include "base/atomic_file.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
@@ -17,7 +18,7 @@
 #include <sys/wait.h>
 
 /* The same values as those of env(1), nice(1) and stdbuf(1). */
-enum status { STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
+enum status { STATUS_USAGE = 2, STATUS_FAILED = 125, STATUS_NOT_EXECUTABLE = 126, STATUS_NOT_FOUND = 127 };
 
 #define CHECK_FIRST_MS 200  /* until the first check of the processes; the time doubles, up to */
 #define CHECK_LAST_MS 10000 /* this */
@@ -205,26 +206,31 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
     return exit_as(status);
 }
 
+/* Finds the program and runs it. Returns the exit status. */
+static int start(struct watch *watch, struct problem *problem)
+{
+    char path[PATH_MAX];
+    int found = program_find(watch->command[0], NULL, path, sizeof path);
+
+    if (found == 0)
+        return run(watch, path, problem);
+    problem_failure(problem, "%s: %s", watch->command[0], strerror(-found));
+    return found == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+}
+
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
     struct watch watch = {0};
-    char path[PATH_MAX];
-    int status = 2, found;
+    int status = 0, end_status;
 
     (void)count;
-    if (parse(&watch, arguments + 1, &problem) >= 0) {
-        if (!watch.command)
-            return 0;
-        found = program_find(watch.command[0], NULL, path, sizeof path);
-        if (found < 0)
-            problem_failure(&problem, "%s: %s", watch.command[0], strerror(-found));
-        status = found == -ENOENT   ? STATUS_NOT_FOUND
-                 : found == -EACCES ? STATUS_NOT_EXECUTABLE
-                                    : run(&watch, path, &problem);
-    }
+    standard_open();
+    if (parse(&watch, arguments + 1, &problem) < 0)
+        status = STATUS_USAGE;
+    else if (watch.command)
+        status = start(&watch, &problem);
     override_close(&watch.override);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork: %s\n", problem.text);
-    return status;
+    end_status = standard_end("uncork", &problem);
+    return status || watch.command ? status : end_status;
 }

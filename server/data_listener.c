@@ -28,15 +28,16 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
 
     listener->plan = plan;
     listener->hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE;
-    if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0 ||
-        plan->transport->data_address(data, &control_address) < 0)
-        return problem_failure(problem, "cannot choose an address for data connections");
+    if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
+        return problem_failure(problem, "the control connection is closed");
+    if (plan->transport->data_address(data, &control_address, problem) < 0)
+        return -1;
     listener->fd = transport_socket(plan, end, data, problem);
     if (listener->fd >= 0)
         listener->fd = address_listen(listener->fd, data, problem);
     listener->is_open = listener->fd >= 0;
     if (!listener->is_open) {
-        address_unlink(data, true);
+        address_unlink(data);
         return -1;
     }
     if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
@@ -181,5 +182,5 @@ void data_listener_close(struct data_listener *listener)
         uv_walk(listener->poll.loop, close_handle, listener);
     if (listener->fd >= 0)
         close(listener->fd);
-    address_unlink(&listener->address, true);
+    address_unlink(&listener->address);
 }

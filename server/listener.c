@@ -2,6 +2,8 @@
 #include "listener.h"
 
 #include "base/cleanup.h"
+#include "base/loop.h"
+#include "base/standard.h"
 #include "net/sockets.h"
 
 #include <inttypes.h>
@@ -25,7 +27,7 @@ static void stop(void *owner)
     uv_close((uv_handle_t *)&listener->idle, NULL);
     parent_watch_stop(&listener->parent);
     close(listener->fd);
-    address_unlink(&listener->address, false);
+    address_remove_stale(&listener->address); /* another server may have the path by now */
     listener->events->stopped(listener->owner);
 }
 
@@ -78,12 +80,10 @@ static int print_ready(const struct listener *listener, struct problem *problem)
                       text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
                       listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL,
                       "serve", serve ? serve->name : NULL);
-    if (json_dumpf(ready, stdout, JSON_SORT_KEYS) < 0 || putchar('\n') == EOF || fflush(stdout) != 0)
-        return problem_failure(problem, "cannot print the ready line");
-    return 0;
+    return standard_print(ready, JSON_SORT_KEYS, problem);
 }
 
-static void start_handles(struct listener *listener)
+static int start_handles(struct listener *listener, struct problem *problem)
 {
     uv_poll_init(&listener->loop, &listener->poll, listener->fd);
     uv_signal_init(&listener->loop, &listener->terminate);
@@ -95,20 +95,21 @@ static void start_handles(struct listener *listener)
     uv_signal_start(&listener->terminate, on_signal, SIGTERM);
     uv_signal_start(&listener->interrupt, on_signal, SIGINT);
     listener_set_occupied(listener, false);
-    if (listener->options->with_parent)
-        parent_watch_start(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener);
+    if (!listener->options->with_parent)
+        return 0;
+    return parent_watch_start(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener, problem);
 }
 
 void listener_serve(struct listener *listener, int fd, struct problem *problem)
 {
-    uv_loop_init(&listener->loop);
+    if (loop_open(&listener->loop, problem) < 0)
+        return;
     listener->address = listener->options->address;
     listener->fd = address_listen(fd, &listener->address, problem);
+    if (listener->fd >= 0 && (start_handles(listener, problem) < 0 || print_ready(listener, problem) < 0))
+        stop(listener);
+    uv_run(&listener->loop, UV_RUN_DEFAULT);
     if (listener->fd >= 0) {
-        start_handles(listener);
-        if (print_ready(listener, problem) < 0)
-            stop(listener);
-        uv_run(&listener->loop, UV_RUN_DEFAULT);
         uv_close((uv_handle_t *)&listener->terminate, NULL);
         uv_close((uv_handle_t *)&listener->interrupt, NULL);
         uv_run(&listener->loop, UV_RUN_DEFAULT);

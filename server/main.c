@@ -2,6 +2,7 @@
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/clock.h"
 #include "base/option.h"
+#include "base/standard.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
@@ -148,33 +149,30 @@ static int take_option(struct options *options, int option, struct problem *prob
         return take_subjects(options, optarg, problem);
     case 'd':
         return parse_idle(options, optarg, problem);
+    case 'x':
+        options->proxy = true;
+        return 0;
+    case 'i':
+        options->insecure = true;
+        return 0;
+    case 'w':
+        options->with_parent = true;
+        return 0;
     case 'v':
         return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
-    case 'h':
+    default: /* 'h' */
         print_help();
         return 1;
-    default: /* a flag, which getopt_long(3) has set */
-        return 0;
     }
 }
 
 /* Returns as take_option(). */
 static int parse_options(struct options *options, int count, char **arguments, struct problem *problem)
 {
-    const struct option names[] = {
-        {"listen", required_argument, NULL, 'l'},
-        {"plain", required_argument, NULL, 's'},
-        {"serve", required_argument, NULL, 'p'},
-        {"size", required_argument, NULL, 'z'},
-        {"proxy", no_argument, &options->proxy, true},
-        {"allow-sink", required_argument, NULL, 'a'},
-        {"psk", required_argument, NULL, 'k'},
-        {"subjects", required_argument, NULL, 'u'},
-        {"insecure", no_argument, &options->insecure, true},
-        {"with-parent", no_argument, &options->with_parent, true},
-        {"idle", required_argument, NULL, 'd'},
-        {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
+    static const struct option names[] = {
+#define HEADING(text)
+#define OPTION(name, argument, letter, value, help) {name, argument, NULL, letter},
+#include "base/options_server.def"
         {0},
     };
     int option, result;
@@ -213,6 +211,7 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options = {0};
 
+    standard_open();
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
@@ -221,7 +220,5 @@ int main(int count, char **arguments)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);
     json_decref(options.subjects);
-    if (problem.kind != PROBLEM_NONE)
-        fprintf(stderr, "uncork-server: %s\n", problem.text);
-    return problem_exit_status(&problem);
+    return standard_end("uncork-server", &problem);
 }

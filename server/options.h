@@ -27,6 +27,6 @@ struct options {
     size_t sink_count;
     struct psk_list *keys; /* a client must have one of these keys; NULL: no TLS */
     uint64_t idle_ms;      /* the server ends after this time without a client; 0: never */
-    int insecure, proxy;   /* bool, set by getopt_long(3) */
-    int with_parent;       /* bool: the end of standard input ends the server too */
+    bool insecure, proxy;
+    bool with_parent; /* the end of standard input ends the server too */
 };

@@ -98,6 +98,9 @@ static void answer(struct client *client)
         result = engine_run(&client->job);
         if (result == 0)
             result = engine_finish(&client->job);
+    } else {
+        problem_failure(&client->problem, "cannot serve a client by engine=%s: %s", engine->variant.name,
+                        strerror(-result));
     }
     uv_mutex_lock(&client->service->mutex);
     client->can_wake = false;

@@ -15,6 +15,13 @@
 #define CLOCK_STEADY CLOCK_MONOTONIC
 #endif
 
+/* CLOCK_MONOTONIC of macOS and the BSDs also counts while the machine sleeps. */
+#ifdef CLOCK_BOOTTIME
+#define CLOCK_WITH_SLEEP CLOCK_BOOTTIME
+#else
+#define CLOCK_WITH_SLEEP CLOCK_MONOTONIC
+#endif
+
 static inline uint64_t clock_read_ns(clockid_t id)
 {
     struct timespec now;
@@ -27,6 +34,12 @@ static inline uint64_t clock_read_ns(clockid_t id)
 static inline uint64_t clock_now_ns(void)
 {
     return clock_read_ns(CLOCK_STEADY);
+}
+
+/* The same, with the time in which the machine slept. */
+static inline uint64_t clock_with_sleep_ns(void)
+{
+    return clock_read_ns(CLOCK_WITH_SLEEP);
 }
 
 /* Nanoseconds since the Unix epoch: for timestamps only. */

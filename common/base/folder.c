@@ -16,8 +16,8 @@ static int remove_entry(const char *path, const struct stat *status, int type, s
 
 int folder_make(char folder[FOLDER_MAX], const char *kind, uid_t owner, struct problem *problem)
 {
-    const char *parent = getenv("TMPDIR");
-    int size = snprintf(folder, FOLDER_MAX, "%s/uncork-%s-XXXXXX", parent && *parent ? parent : "/tmp", kind);
+    const char *set = getenv("TMPDIR"), *parent = set && *set ? set : "/tmp";
+    int size = snprintf(folder, FOLDER_MAX, "%s/uncork-%s-XXXXXX", parent, kind);
 
     if (size >= FOLDER_MAX) {
         *folder = '\0';
@@ -25,7 +25,8 @@ int folder_make(char folder[FOLDER_MAX], const char *kind, uid_t owner, struct p
     }
     if (mkdtemp(folder) && (geteuid() != 0 || chown(folder, owner, (gid_t)-1) == 0))
         return 0;
-    return problem_failure(problem, "cannot make the folder %s: %s", folder, strerror(errno));
+    return problem_failure(problem, "cannot make a folder in %s: %s; set TMPDIR to a folder that is writable",
+                           parent, strerror(errno));
 }
 
 void folder_remove(char folder[FOLDER_MAX])

@@ -2,8 +2,10 @@
 #include "base/option.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define OPTION(name, value, help) {name, value, help},
+#define HEADING(text) {NULL, NULL, text},
+#define OPTION(name, argument, letter, value, help) {name, value, help},
 
 const struct option_help client_options[] = {
 #include "base/options_client.def"
@@ -17,7 +19,8 @@ const struct option_help server_options[] = {
 
 static void print_one(const struct option_help *option, int column)
 {
-    int width = printf("  %s%s", option->name, option->value);
+    int width =
+        printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
 
     if (width >= column) {
         putchar('\n');

@@ -20,14 +20,18 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     watch->gone(watch->owner);
 }
 
-void parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
-                        void *owner)
+int parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
+                       void *owner, struct problem *problem)
 {
+    if (uv_guess_handle(fd) != UV_NAMED_PIPE)
+        return problem_usage(problem, "--with-parent needs a pipe or a socket; descriptor %d is neither", fd);
     *watch = (struct parent_watch){.gone = gone, .owner = owner, .started = true};
     uv_pipe_init(loop, &watch->pipe, 0);
     watch->pipe.data = watch;
-    if (uv_pipe_open(&watch->pipe, fd) == 0)
-        uv_read_start((uv_stream_t *)&watch->pipe, on_alloc, on_read);
+    if (uv_pipe_open(&watch->pipe, fd) < 0 ||
+        uv_read_start((uv_stream_t *)&watch->pipe, on_alloc, on_read) < 0)
+        return problem_usage(problem, "--with-parent cannot read descriptor %d", fd);
+    return 0;
 }
 
 void parent_watch_stop(struct parent_watch *watch)

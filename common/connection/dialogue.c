@@ -2,6 +2,7 @@
 #include "connection/dialogue.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "connection/layer.h"
 #include "connection/protocol.h"
 #include "connection/source.h"
@@ -10,14 +11,16 @@
 #include <poll.h>
 #include <string.h>
 
-#define SILENT_MS 5000
-#define SILENT_EACH_MS 5 /* for each connection of the run: this may be the last one */
+#define WITHIN_MS 5000
+#define WITHIN_EACH_MS 5  /* for each connection of the run: this may be the last one */
+#define BYTES_PER_MS 100u /* the slowest peer */
 
 /* Sends, or receives, all of `data`. */
 static int move(struct connection *connection, char *data, size_t size, bool sends)
 {
     const struct layer *layer = connection->filter_state ? connection->top : connection->bottom;
-    int silent_ms = SILENT_MS + SILENT_EACH_MS * (int)connection->plan->connections;
+    uint64_t within_ms = WITHIN_MS + WITHIN_EACH_MS * connection->plan->connections + size / BYTES_PER_MS;
+    uint64_t until_ns = clock_now_ns() + within_ms * NS_PER_MS, now_ns;
     struct pollfd ready = {connection->calls.fd, sends ? POLLOUT : POLLIN, 0};
     ssize_t moved;
 
@@ -26,9 +29,11 @@ static int move(struct connection *connection, char *data, size_t size, bool sen
         moved = sends ? layer->send(connection, data + done, size - done, 0)
                       : layer->receive(connection, data + done, size - done, 0);
         connection->calls.flags = 0;
-        if (moved == -EAGAIN && poll(&ready, 1, silent_ms) == 0)
-            return framing_refuse(connection, "was silent for %d s while the connection began",
-                                  silent_ms / 1000);
+        if (moved == -EAGAIN && (now_ns = clock_now_ns()) < until_ns)
+            poll(&ready, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+        else if (moved == -EAGAIN)
+            return framing_refuse(connection, "was %s for %d s while the connection began",
+                                  done ? "too slow" : "silent", (int)(within_ms / 1000));
         if (moved == 0)
             moved = -ECONNRESET;
         if (moved < 0 && moved != -EAGAIN)

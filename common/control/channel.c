@@ -2,19 +2,31 @@
 #include "control/channel.h"
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "net/address.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
+/* How long the loop has not run. More than CHANNEL_SILENCE_MS: this process was suspended. */
+static uint64_t stopped_ms(const struct channel *channel)
+{
+    return (clock_with_sleep_ns() - channel->turned_ns) / NS_PER_MS;
+}
+
 static void report_end(struct channel *channel, const char *why)
 {
+    uint64_t ms = stopped_ms(channel);
+    char suspended[64];
+
     if (channel->ended || channel->closing)
         return;
     channel->ended = true;
-    channel->events->ended(channel->owner, why);
+    snprintf(suspended, sizeof suspended, "is gone: this process was suspended for %d s", (int)(ms / 1000));
+    channel->events->ended(channel->owner, ms > CHANNEL_SILENCE_MS ? suspended : why);
 }
 
 /* ---- writing ---- */
@@ -228,11 +240,13 @@ static void on_timer(uv_timer_t *timer)
     struct channel *channel = timer->data;
     bool is_in_handshake = channel->tls && !channel->is_identified;
 
-    if (uv_now(timer->loop) - channel->received_ms > CHANNEL_SILENCE_MS)
+    if (stopped_ms(channel) > CHANNEL_SILENCE_MS ||
+        uv_now(timer->loop) - channel->received_ms > CHANNEL_SILENCE_MS)
         report_end(channel, is_in_handshake ? "did not finish the TLS handshake within 4 s"
                                             : "has been silent for 4 s");
     else if (!is_in_handshake)
         channel_send(channel, CONTROL_PING, NULL);
+    channel->turned_ns = clock_with_sleep_ns();
 }
 
 /* ---- opening ---- */
@@ -256,6 +270,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->open_handles = 2;
     uv_update_time(loop);
     channel->received_ms = uv_now(loop);
+    channel->turned_ns = clock_with_sleep_ns();
     if (result < 0)
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
     if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The control channel on a libuv loop: sends and receives messages, with or without TLS. Detects
- * within 5 s that the other end is gone. */
+ * within 5 s that the other end is gone. If this process was suspended for that long, the other end
+ * has given up: that is then the reason. */
 #pragma once
 
 #include "control/channel_tls.h"
@@ -35,6 +36,7 @@ struct channel {
     const struct channel_events *events;
     void *owner;
     uint64_t received_ms; /* when the last bytes arrived; with TLS, those of a message */
+    uint64_t turned_ns;   /* when the timer last ran: clock_with_sleep_ns() */
     int open_handles;
     bool has_received;  /* bytes have arrived */
     bool is_identified; /* a valid message has arrived; with TLS: the other end has the key */

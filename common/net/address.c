@@ -13,7 +13,9 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -280,11 +282,59 @@ int address_refused(const struct address *address, int error, struct problem *pr
     return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
 }
 
+static bool is_refused(const struct address *address)
+{
+    int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
+    bool refused = fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
+
+    if (fd >= 0)
+        close(fd);
+    return refused;
+}
+
+/* A file may get the number of one that was just removed. */
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_mode == b->st_mode &&
+           a->st_mtime == b->st_mtime;
+}
+
+/* The file is moved into a new folder first: if it is not the one that was tried, another program
+ * has put it there since, and gets it back. */
+bool address_remove_stale(const struct address *address)
+{
+    char folder[sizeof address->un.sun_path + sizeof ".XXXXXX"], moved[sizeof folder + 2];
+    const char *path = address_path(address);
+    struct stat tried, found;
+    bool is_tried;
+
+    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
+        return false;
+    snprintf(folder, sizeof folder, "%s.XXXXXX", path);
+    if (!mkdtemp(folder))
+        return false;
+    snprintf(moved, sizeof moved, "%s/s", folder);
+    is_tried = rename(path, moved) == 0 && lstat(moved, &found) == 0 && is_same_file(&found, &tried);
+    if (is_tried || link(moved, path) == 0)
+        unlink(moved);
+    rmdir(folder);
+    return is_tried;
+}
+
+static int bind_to(int fd, const struct address *address)
+{
+    int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
+
+    if (error == EADDRINUSE && address_remove_stale(address))
+        error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
+    return error;
+}
+
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
     char text[ADDRESS_MAX];
-    const char *failed = "listen";
-    int one = 1;
+    const char *failed = "bind";
+    int one = 1, error;
 
     address_format(text, address);
     if (fd < 0)
@@ -296,24 +346,26 @@ int address_listen(int fd, struct address *address, struct problem *problem)
      * TIME_WAIT. */
     if (address_port(address) != 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, &address->any, address->size) < 0)
-        failed = "bind";
-    else if (listen(fd, SOMAXCONN) == 0 && address_of_socket(address, fd) == 0)
+    error = bind_to(fd, address);
+    if (!error) {
+        failed = "listen";
+        error = listen(fd, SOMAXCONN) < 0 ? errno : -address_of_socket(address, fd);
+    }
+    if (!error)
         return fd;
-    problem_failure(problem, "cannot %s on %s: %s", failed, text, strerror(errno));
+    problem_failure(problem, "cannot %s on %s: %s", failed, text, strerror(error));
     close(fd);
     return -1;
 }
 
-void address_unlink(const struct address *address, bool directory)
+void address_unlink(const struct address *address)
 {
     struct address copy = *address; /* dirname(3) cuts it */
 
     if (address->any.sa_family != AF_UNIX)
         return;
     unlink(copy.un.sun_path);
-    if (directory)
-        rmdir(dirname(copy.un.sun_path));
+    rmdir(dirname(copy.un.sun_path));
 }
 
 /* ---- sets of addresses ---- */

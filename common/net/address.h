@@ -68,11 +68,19 @@ int address_refused(const struct address *address, int error, struct problem *pr
 
 /* Makes a non-blocking listening socket and stores the chosen port in the address. Returns the
  * descriptor, or -1 with a failure that names the address. `fd` may be a socket with options set,
- * or -1 for a new one. On failure `fd` is closed. */
+ * or -1 for a new one. On failure `fd` is closed.
+ *
+ * The file of a Unix socket that refuses connections was left by a process that was killed: it is
+ * removed. A socket that accepts them, and any other file, stays: the address is in use. A socket
+ * refuses too between its bind(2) and its listen(2): of two servers that start at the same moment
+ * on such a path, one may serve without a path. */
 int address_listen(int fd, struct address *address, struct problem *problem);
 
-/* Removes the file of a listening Unix socket, and with `directory` also its directory. */
-void address_unlink(const struct address *address, bool directory);
+/* Removes the file of a Unix socket on which no process listens. Returns whether it was removed. */
+bool address_remove_stale(const struct address *address);
+
+/* Removes the file of a Unix socket, and its directory. */
+void address_unlink(const struct address *address);
 
 /* ---- the local ports that connect(2) chooses from ---- */
 

@@ -127,7 +127,8 @@ int override_open(struct override *override, const struct change *change, bool r
     if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)
         shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, override->file, 0);
     if (shared == MAP_FAILED)
-        return problem_failure(problem, "cannot make the shared memory of an override: %s", strerror(errno));
+        return problem_failure(problem, "cannot make the shared memory of an override: %s",
+                               errno == EINVAL ? "ulimit -n is too low" : strerror(errno));
     override->shared = shared;
     shared->magic = SHARED_MAGIC;
     shared->change = *change;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define SLACK_MS UINT64_C(60000)
+
 const char *const end_names[END_COUNT] = {"client", "server", "proxy"};
 
 const char *const cork_layer_names[] = {
@@ -86,6 +88,13 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
               struct problem *problem)
 {
     return place_cpus(&plan->place, (int)end, end == plan_second_end(plan), remote, cpus, problem);
+}
+
+uint64_t plan_limit_ms(const struct plan *plan)
+{
+    bool is_timed = !plan->messages && !plan->bytes && !plan->runs_command;
+
+    return SLACK_MS + (is_timed ? 2 * (plan->warmup_ns + plan->duration_ns) / 1000000 : PLAN_LIMIT_MS);
 }
 
 bool plan_has_end(const struct plan *plan, enum end end)

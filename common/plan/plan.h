@@ -225,6 +225,12 @@ static inline bool plan_captures(const struct plan *plan)
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);
 
+#define PLAN_LIMIT_MS UINT64_C(7200000) /* of a plan without a duration */
+
+/* The time after which an end ends a run: twice the planned time, or PLAN_LIMIT_MS, and a minute to
+ * drain and to report. */
+uint64_t plan_limit_ms(const struct plan *plan);
+
 bool plan_has_end(const struct plan *plan, enum end end);
 
 static inline bool plan_has_proxy(const struct plan *plan)

@@ -5,19 +5,9 @@
 
 #include <assert.h>
 
-#define LIMIT_SLACK_MS UINT64_C(60000)  /* beyond twice the planned time, to drain and to report */
-#define LIMIT_TIME_MS UINT64_C(7200000) /* of a run whose time is not known; of a client elsewhere */
-#define LIMIT_JOIN_MS 3000              /* for all data connections, plus 1 ms for each */
-#define LIMIT_CAPTURE_MS 3000           /* more if the client captures, which starts first */
-#define LIMIT_RELAY_MS 5000             /* more if a subject relays, which starts last */
-
-static uint64_t run_limit_ms(const struct plan *plan)
-{
-    bool is_fixed = plan->messages || plan->bytes || plan->runs_command;
-
-    return LIMIT_SLACK_MS +
-           (is_fixed ? LIMIT_TIME_MS : 2 * (plan->warmup_ns + plan->duration_ns) / NS_PER_MS);
-}
+#define LIMIT_JOIN_MS 3000    /* for all data connections, plus 1 ms for each */
+#define LIMIT_CAPTURE_MS 3000 /* more if the client captures, which starts first */
+#define LIMIT_RELAY_MS 5000   /* more if a subject relays, which starts last */
 
 static uint64_t join_limit_ms(const struct plan *plan)
 {

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Cancels a team whose threads are stuck in a handshake, or have moved no byte for seconds. */
+/* Cancels a team whose threads are stuck in a handshake, have moved no byte for seconds, or take
+ * longer than the plan may. Interrupts threads that a cancelled team waits for. Knows when this
+ * process was suspended, which looks like a fault of the other end. */
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "control/channel.h"
 #include "net/sockets.h"
+
+#include <pthread.h>
+#include <signal.h>
 
 #define WATCH_MS 500
 #define STALLED_MS 5000
@@ -84,24 +90,81 @@ static int check_progress(struct team *team, struct problem *problem)
     return 0;
 }
 
+/* The server ends a run that takes too long; a peer that is no server of uncork may not. */
+static int check_limit(const struct team *team, struct problem *problem)
+{
+    uint64_t ms = plan_limit_ms(team->plan);
+
+    if (!plan_has_peer(team->plan) || uv_now(team->watch.loop) - team->started_ms <= ms)
+        return 0;
+    return problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
+}
+
+/* How long the watch has not run, in seconds; 0 unless the other ends have given up meanwhile. */
+static int suspended_s(const struct team *team)
+{
+    uint64_t ms = (clock_with_sleep_ns() - team->watched_ns) / NS_PER_MS;
+
+    return ms > CHANNEL_SILENCE_MS ? (int)(ms / 1000) : 0;
+}
+
+/* Most calls return when their socket is shut down, but not connect(2) of a Unix socket whose
+ * backlog is full: unix_wait_for_peer() in net/unix/af_unix.c waits for the other socket only
+ * (Linux 6.18). A signal that comes just before a call has no effect, so the next turn repeats it.
+ * Returns whether the team was cancelled. */
+static bool interrupt_cancelled(struct team *team)
+{
+    bool cancelled;
+
+    uv_mutex_lock(&team->mutex);
+    cancelled = team->cancelled;
+    uv_mutex_unlock(&team->mutex);
+    for (size_t i = 0; cancelled && i < team->started_count; i++)
+        pthread_kill(team->workers[i].own.handle, SIGURG);
+    return cancelled;
+}
+
 static void on_watch(uv_timer_t *watch)
 {
     struct team *team = watch->data;
-    const char *phase = "handshake";
     struct problem problem = {0};
-    int result = check_handshakes(team, &problem);
 
-    if (result == 0 && team->passed > PHASE_START) {
-        phase = team_phase(team);
-        result = check_progress(team, &problem);
-    }
-    if (result == 0)
+    if (interrupt_cancelled(team))
         return;
-    team_cancel(team, phase, &problem);
-    uv_timer_stop(watch);
+    if (suspended_s(team)) { /* stall_watch_stop() adds that */
+        problem_failure(&problem, "the run was interrupted");
+        team_cancel(team, team_phase(team), &problem);
+        return;
+    }
+    team->watched_ns = clock_with_sleep_ns();
+    if (check_handshakes(team, &problem) < 0)
+        team_cancel(team, "handshake", &problem);
+    else if (check_limit(team, &problem) < 0 ||
+             (team->passed > PHASE_START && check_progress(team, &problem) < 0))
+        team_cancel(team, team_phase(team), &problem);
+}
+
+static void on_interrupt(int number)
+{
+    (void)number;
 }
 
 void stall_watch_start(struct team *team)
 {
+    sigaction(SIGURG, &(struct sigaction){.sa_handler = on_interrupt}, NULL); /* no SA_RESTART: EINTR */
+    uv_update_time(team->watch.loop);
+    team->started_ms = uv_now(team->watch.loop);
+    team->watched_ns = clock_with_sleep_ns();
     uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
+}
+
+void stall_watch_stop(struct team *team)
+{
+    char text[64];
+
+    uv_timer_stop(&team->watch);
+    if (!team->cancelled || !suspended_s(team))
+        return;
+    snprintf(text, sizeof text, "this process was suspended for %d s", suspended_s(team));
+    problem_add(&team->problem, text);
 }

@@ -96,7 +96,7 @@ static void on_wake(uv_poll_t *wake, int status, int events)
         }
         if (phase == PHASE_REPORT) {
             team->resident_after = memory_resident_bytes();
-            uv_timer_stop(&team->watch);
+            stall_watch_stop(team);
         }
         team->events->passed(team->owner, (enum phase)phase);
     }
@@ -448,8 +448,7 @@ void team_close(struct team *team)
 
     if (team->is_closing)
         return;
-    team->is_closing = true;
-    uv_timer_stop(&team->watch);
+    team->is_closing = true; /* the watch goes on: it interrupts threads that wait */
     team_cancel(team, "finish", &closed);
     release_if_ended(team);
 }

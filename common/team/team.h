@@ -127,8 +127,9 @@ struct team {
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     bool is_closing;
-    uint64_t moved_before, unsent_before, moved_ms;
-    int passed; /* all threads have reported the phases below this one, and control knows it */
+    uint64_t moved_before, unsent_before, moved_ms, started_ms;
+    uint64_t watched_ns; /* when the watch last ran: clock_with_sleep_ns() */
+    int passed;          /* all threads have reported the phases below this one, and control knows it */
     const struct team_events *events;
     void *owner;
 };
@@ -186,8 +187,10 @@ void team_close(struct team *team);
  * other. */
 struct connection *team_connection(const struct team *team, size_t index);
 
-/* Starts the watch of the team, on its loop; it ends at PHASE_REPORT. */
+/* The watch of the team, on its loop, up to PHASE_REPORT. stall_watch_stop() adds to the problem of
+ * the team that this process was suspended. */
 void stall_watch_start(struct team *team);
+void stall_watch_stop(struct team *team);
 
 /* ---- for the threads ---- */
 

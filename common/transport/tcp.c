@@ -46,8 +46,9 @@ int tcp_make_pair(int protocol, int fds[2])
     return result;
 }
 
-int tcp_data_address(struct address *data, const struct address *control)
+int tcp_data_address(struct address *data, const struct address *control, struct problem *problem)
 {
+    (void)problem;
     if (control->storage.ss_family == AF_UNIX)
         loopback(data);
     else
@@ -60,7 +61,7 @@ int tcp_data_target(struct address *data, const struct address *control, json_in
 {
     if (port < 1 || port > UINT16_MAX || *path)
         return -EINVAL;
-    tcp_data_address(data, control);
+    tcp_data_address(data, control, NULL);
     address_set_port(data, (int)port);
     return 0;
 }

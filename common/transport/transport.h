@@ -36,8 +36,8 @@ struct transport {
     int (*pair)(int protocol, int fds[2]);
 
     /* Sets the address on which a server listens for data, from the address of its control
-     * channel. 0 or a negative errno value. */
-    int (*data_address)(struct address *data, const struct address *control);
+     * channel. 0, or -1 with a failure. */
+    int (*data_address)(struct address *data, const struct address *control, struct problem *problem);
 
     /* Sets the address to which a client connects for data: from the address of its control channel
      * and the port or path that the server named. 0; -EINVAL: this transport has no such port or
@@ -58,7 +58,7 @@ int tcp_make_pair(int protocol, int fds[2]);
 
 /* The host is that of the control channel, or loopback if the channel is a Unix socket. The port is
  * 0, or the one that the server named. */
-int tcp_data_address(struct address *data, const struct address *control);
+int tcp_data_address(struct address *data, const struct address *control, struct problem *problem);
 int tcp_data_target(struct address *data, const struct address *control, json_int_t port, const char *path);
 
 /* ---- options of data sockets: options.c ---- */

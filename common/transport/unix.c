@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/transport.h"
 
+#include "base/folder.h"
+
+#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/un.h>
-#include <unistd.h> /* mkdtemp(3), on macOS */
+#include <unistd.h>
 #include <uv.h>
 
 static int unix_pair(int protocol, int fds[2])
@@ -15,23 +15,20 @@ static int unix_pair(int protocol, int fds[2])
 }
 
 /* A path in a new directory with access for this user only. address_unlink() removes both. */
-static int unix_data_address(struct address *data, const struct address *control)
+static int unix_data_address(struct address *data, const struct address *control, struct problem *problem)
 {
-    struct sockaddr_un *un = (struct sockaddr_un *)&data->storage;
-    const char *base = getenv("TMPDIR");
-    int length;
+    char folder[FOLDER_MAX], path[FOLDER_MAX + 2];
 
     (void)control;
-    *data = (struct address){.size = sizeof *un};
-    un->sun_family = AF_UNIX;
-    length = snprintf(un->sun_path, sizeof un->sun_path - sizeof "/data", "%s/uncork-XXXXXX",
-                      base ? base : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof un->sun_path - sizeof "/data")
-        return -ENAMETOOLONG;
-    if (!mkdtemp(un->sun_path))
-        return -errno;
-    strcat(un->sun_path, "/data");
-    return 0;
+    if (folder_make(folder, "socket", geteuid(), problem) == 0) {
+        snprintf(path, sizeof path, "%s/s", folder);
+        if (address_set_path(data, path) == 0)
+            return 0;
+        problem_failure(problem, "%s is too long for a Unix socket: set TMPDIR to a folder with a short path",
+                        path);
+    }
+    folder_remove(folder);
+    return -1;
 }
 
 /* A path is valid only on the machine of the server. */

@@ -3,6 +3,7 @@
 
 import contextlib
 import errno
+import fcntl
 import gc
 import importlib
 import io
@@ -82,6 +83,16 @@ def errors_print(work: Callable[[], int]) -> int:
         return 1
 
 
+def is_usable(descriptor: int) -> bool:
+    """Whether a standard stream is open. bash opens its script as a stream that is closed: such a
+    descriptor has the wrong direction."""
+    try:
+        mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    except OSError:
+        return False
+    return mode != (os.O_RDONLY if descriptor else os.O_WRONLY)
+
+
 def streams_check() -> None:
     """Ends the process where standard output is closed: what it prints would be lost, or be in the
     first file that it opens. Other closed streams become /dev/null. Prints names as the bytes that
@@ -91,10 +102,9 @@ def streams_check() -> None:
             os.write(2, b"uncork: standard output is closed\n")
         os._exit(1)
     for descriptor in (0, 2):
-        try:
-            os.fstat(descriptor)
-        except OSError:
+        if not is_usable(descriptor):
             os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+            os.set_inheritable(descriptor, True)  # dup2(2) changes nothing if both are the same
     sys.stderr = sys.stderr or os.fdopen(2, "w")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

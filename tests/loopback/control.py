@@ -22,6 +22,11 @@ def connect(address: str) -> socket.socket:
     return socket.create_connection((host.strip("[]"), int(port)), timeout=10)
 
 
+def message_pack(type_: str, **fields: Any) -> bytes:
+    body = json.dumps({"type": type_, **fields}).encode()
+    return struct.pack(">I", len(body)) + body
+
+
 class Channel:
     """A control connection: length (4 bytes, big endian), then JSON."""
 
@@ -31,8 +36,7 @@ class Channel:
         self.socket.settimeout(10)
 
     def send(self, type_: str, **fields: Any) -> None:
-        body = json.dumps({"type": type_, **fields}).encode()
-        self.socket.sendall(struct.pack(">I", len(body)) + body)
+        self.socket.sendall(message_pack(type_, **fields))
 
     def _exactly(self, size: int) -> bytes:
         data = b""

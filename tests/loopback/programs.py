@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TOP = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("UNCORK_BIN", TOP / "build/release/bin")).absolute()
 # slower by far: tests that repeat do so less often
@@ -31,6 +33,18 @@ WITHIN_S = 12.0 if SANITIZED else 8.0
 TRACED = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
 CLIENT = BIN / "uncork-client"
 SERVER = BIN / "uncork-server"
+
+
+def preloaded(folder: Path, source: str) -> dict[str, str]:
+    """The environment of a program for which a library of this C text answers some calls."""
+    if SANITIZED:
+        pytest.skip("a sanitizer must be the first library that is loaded")
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    library = folder / "preloaded.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-xc", "-o", library, "-", "-ldl"], check=True,
+                   input=source, text=True)
+    return os.environ | {"LD_PRELOAD": str(library)}
 
 
 def client_start(*arguments: str, **options: Any) -> subprocess.Popen[str]:

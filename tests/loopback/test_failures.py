@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -23,6 +24,7 @@ from programs import (
     client_run,
     client_start,
     open_files,
+    preloaded,
     ring_trouble,
     server_run,
     server_started,
@@ -121,6 +123,55 @@ def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals, tmp_p
             record = json.loads(out)
             assert record["status"] == "failed" and record["phase"], record
             assert error.count("\n") == 1, error
+
+
+def test_a_client_that_was_suspended_says_so_and_blames_no_other_end() -> None:
+    """Ended by its server, whose connections and whose channel it finds closed; by no server."""
+    with (server_started() as first, server_started() as second,
+          server_started("127.0.0.1:0", "--plain", "echo") as echo):
+        clients = [client_start(*words, *LONG) for words in (
+            [], [f"server={first.address}", "workload=stream"],
+            [f"server={second.address}", "workload=connect", "engine=poll"],
+            [f"peer={echo.address}", "control=none"])]
+        busy(first.pid, second.pid)
+        for client in clients:
+            client.send_signal(signal.SIGSTOP)
+        time.sleep(5.5)
+        for client in clients:
+            client.send_signal(signal.SIGCONT)
+        for client in clients:
+            error = client.communicate(timeout=30)[1]
+            assert client.returncode == 1 and error.count("\n") == 1, error
+            assert re.search(r"this process was suspended for [5-9] s\n$", error), error
+
+
+# The clock that counts sleep is a minute ahead from the second second of the client on.
+ASLEEP = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+
+int clock_gettime(clockid_t id, struct timespec *now)
+{
+    static time_t first;
+    int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
+    int result = real(id, now);
+
+    if (id != CLOCK_BOOTTIME)
+        return result;
+    first = first ? first : now->tv_sec;
+    now->tv_sec += now->tv_sec - first < 2 ? 0 : 60;
+    return result;
+}
+"""
+
+
+def test_a_client_on_a_machine_that_slept_says_so(tmp_path: Path) -> None:
+    environment = preloaded(tmp_path, ASLEEP)
+    with server_started() as server:
+        done = client_run(f"server={server.address}", *LONG, env=environment)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+    assert re.search(r"this process was suspended for 6\d s\n$", done.stderr), done
 
 
 def test_no_server_there_says_where_it_tried() -> None:

@@ -6,12 +6,24 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
 from foreign import foreign_names, foreign_started
-from programs import batch_run, client_run, port_free, record_ok, record_sum, server_started
+from programs import (
+    batch_run,
+    client_run,
+    port_free,
+    preloaded,
+    record_ok,
+    record_sum,
+    ring_trouble,
+    server_started,
+)
 
 ECHO = ["message=64 write=nodelay", "message=15x2 write=cork", "message=16+4K write=writev depth=8",
         "message=100K write=coalesce connections=5",
@@ -108,6 +120,105 @@ def test_a_peer_that_is_not_there_is_named() -> None:
     done = client_run(f"peer=127.0.0.1:{port}", "control=none", "messages=5", "place=free")
     assert done.returncode == 1
     assert f"127.0.0.1:{port}" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+# ---- peers that keep a run waiting ----
+
+@contextmanager
+def trickling(every_s: float) -> Iterator[str]:
+    """The address of a peer that sends a byte at such intervals, whatever it gets."""
+    def trickle(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            while True:
+                connection.sendall(b"x")
+                time.sleep(every_s)
+
+    def accept(listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=trickle, args=listener.accept()[:1], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=accept, args=(listener,), daemon=True).start()
+        yield f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+@contextmanager
+def never_accepting(listener: socket.socket, address: str | tuple[str, int],
+                    backlog: int) -> Iterator[socket.socket]:
+    """A listener that accepts nothing. With a backlog of 0 it is full, and no connect(2) ends."""
+    with listener:
+        listener.bind(address)
+        listener.listen(backlog)
+        full = [socket.socket(listener.family) for _ in range(0 if backlog else 2)]
+        for client in full:
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.connect(listener.getsockname())
+        yield listener
+        for client in full:
+            client.close()
+
+
+def reason_within_30_s(words: str) -> str:
+    done = client_run(*words.split(), "control=none", "place=free", "duration=100ms", "warmup=0s",
+                      within_s=30)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, (words, done)
+    return done.stderr
+
+
+def test_a_peer_that_does_not_answer_ends_every_run(tmp_path: Path) -> None:
+    engines = ["block", "poll", *["ring"] * (ring_trouble() is None)]
+    path = f"{tmp_path}/full"
+    with (never_accepting(socket.socket(), ("127.0.0.1", 0), 128) as silent,
+          never_accepting(socket.socket(), ("127.0.0.1", 0), 0) as full,
+          never_accepting(socket.socket(socket.AF_UNIX), path, 0),
+          trickling(2) as slow, ThreadPoolExecutor(24) as pool):
+        silent_at, full_at = (f"peer=127.0.0.1:{one.getsockname()[1]}" for one in (silent, full))
+        unix = f"transport=unix peer=unix:{path}"
+        nothing = "has sent and received nothing for"
+        says = {
+            f"{silent_at} protocol=nbd op=read:4K": "was silent for 5 s while the connection began",
+            f"peer={slow} protocol=nbd op=read:4K": "was too slow for 5 s",
+        }
+        for engine in engines:
+            says |= {f"{silent_at} engine={engine}": nothing,
+                     f"{silent_at} engine={engine} workload=connect": nothing,
+                     f"{full_at} engine={engine}": "Connection timed out",
+                     f"{full_at} engine={engine} workload=connect": nothing,
+                     f"{unix} engine={engine}": "Connection timed out",
+                     f"{unix} engine={engine} workload=connect connections=2": nothing}
+        for words, reason in zip(says, pool.map(reason_within_30_s, says), strict=True):
+            assert says[words] in reason, (words, reason)
+
+
+# The watch of a run reads uv_now(). Two seconds after its first call the limit of the plan is over.
+LATER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <uv.h>
+
+uint64_t uv_now(const uv_loop_t *loop)
+{
+    static uint64_t first;
+    uint64_t (*real)(const uv_loop_t *) = dlsym(RTLD_NEXT, "uv_now"), now = real(loop);
+
+    first = first ? first : now;
+    return now - first < 2000 ? now : now + 62000;
+}
+"""
+
+
+def test_a_peer_that_sends_a_byte_now_and_then_ends_with_the_limit_of_the_plan(
+        tmp_path: Path) -> None:
+    environment = preloaded(tmp_path, LATER)
+    with trickling(0.02) as address:
+        done = client_run(f"peer={address}", "control=none", "place=free", "duration=100ms",
+                          "warmup=0s", "message=64K", within_s=20,
+                          env=environment)
+    assert done.returncode == 1, done
+    assert done.stderr == "uncork-client: failed: the peer did not finish the run within 60 s\n"
 
 
 @pytest.mark.parametrize("engine", ["block", "poll"])

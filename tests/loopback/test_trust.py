@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -18,7 +16,7 @@ from typing import Any
 import pytest
 
 from control import Channel, connect
-from programs import SANITIZED, client_run, server_started
+from programs import client_run, preloaded, server_started
 
 HERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"  # two hosts, as far as an address tells
 SHORT = ["messages=1", "warmup=0s", "place=free"]
@@ -270,12 +268,8 @@ json_t *json_loadb(const char *text, size_t size, size_t flags, json_error_t *er
 """
 
 
-@pytest.mark.skipif(SANITIZED, reason="a sanitizer must be the first library that is loaded")
-@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -> None:
-    library, source = tmp_path / "meeting.so", tmp_path / "meeting.c"
-    source.write_text(MEETING)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    environment = preloaded(tmp_path, MEETING)
 
     def lie(liar: Liar) -> None:
         liar.run_play()
@@ -285,7 +279,7 @@ def test_the_last_report_may_come_when_the_time_for_it_is_over(tmp_path: Path) -
     for seconds in (0.1, 0.5, 2.0, 8.0):
         pause_s = seconds
         done = lied_to(lie, "--json", "workload=stream", "message=4", *SHORT,
-                       env=os.environ | {"LD_PRELOAD": str(library)})
+                       env=environment)
         if "they meet" in done.stderr:
             break
     assert (done.returncode, done.stderr) == (0, "they meet\n")

@@ -41,7 +41,7 @@ def test_the_page_has_every_state_with_what_it_means_and_where_it_leads():
                              for name, text in declared(STATES, "STATE")]
 
 
-LIMITS = {"0": "", "LIMIT_TIME_MS": "2 h", "run_limit_ms(plan)": "run",
+LIMITS = {"0": "", "PLAN_LIMIT_MS": "2 h", "plan_limit_ms(plan)": "run",
           "join_limit_ms(plan)": "join", "plan->ready_ns / NS_PER_MS": "`ready=`",
           "plan_has_subject(plan) ? 1000 : 300": "300 ms; 1 s with a subject"}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from answers import NODELAY
-from conftest import Uncork
+from conftest import ROOT, Uncork
 from suite.base.client import claim_names
 from suite.base.errors import Failure
 from suite.commands import COMMANDS
@@ -62,6 +62,18 @@ def test_no_command_loses_its_output_with_status_0(uncork, tmp_path, command, st
 def test_closed_standard_error_puts_no_note_into_standard_output(uncork: Uncork) -> None:
     asked = f"table --csv {NODELAY} write=cork"
     assert call(uncork, asked, "2>&-").stdout == call(uncork, asked).stdout
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
+def test_a_run_needs_neither_standard_input_nor_standard_error(uncork, tmp_path, closed) -> None:
+    """By the launcher: bash has the script open, as a stream that is closed."""
+    words = shlex.join(["place=free", "write=cork", "rounds=1", *SHORT])
+    done = subprocess.run(
+        ["bash", "-c", f"{ROOT}/scripts/uncork run {words} -o {tmp_path}/r {closed}"],
+        env=uncork.environment, capture_output=True, timeout=60)
+    assert done.returncode == 0, done
+    records = (tmp_path / "r/records.jsonl").read_text().splitlines()
+    assert records and all(json.loads(line)["status"] == "ok" for line in records)
 
 
 @pytest.mark.parametrize("command", CALLS)

@@ -80,7 +80,7 @@ def draw(matrix, picture):
 
 @needs_gnuplot
 def test_a_stranger_adds_a_kind_of_picture_with_one_file_and_one_line(tmp_path):
-    for folder in ("scripts", "plots", "common/strategy", "common/reading"):
+    for folder in ("scripts", "plots", "common/write", "common/read"):
         shutil.copytree(ROOT / folder, tmp_path / folder,
                         ignore=shutil.ignore_patterns("__pycache__"))
     suite = tmp_path / "scripts" / "suite"

@@ -29,7 +29,7 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
     struct address control = {.storage.ss_family = AF_UNIX}, address;
     int listener;
 
-    assert_int_equal(transport->data_address(&address, &control), 0);
+    assert_int_equal(transport->data_address(&address, &control, NULL), 0);
     listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
     listener = address_listen(listener, &address, problem);
     fds[0] = transport_socket(&pair->plan, END_CLIENT, &address, problem);
@@ -37,7 +37,7 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
     close(listener);
-    address_unlink(&address, true);
+    address_unlink(&address);
 }
 
 static void prepare(struct pair *pair, enum end end, int fd)

@@ -173,7 +173,7 @@ TEST(a_unix_socket_is_removed_with_its_directory)
     listener = address_listen(-1, &address, &problem);
     assert_true(listener >= 0);
     assert_int_equal(access(text + 5, F_OK), 0);
-    address_unlink(&address, true);
+    address_unlink(&address);
     assert_int_equal(access(directory, F_OK), -1);
     close(listener);
 }

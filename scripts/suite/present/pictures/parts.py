@@ -32,9 +32,9 @@ from suite.scenario.scenario import Picture
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#332288",
            "#882255", "#117733", "#aa4499", "#999933", "#8c564b", "#777777", "#44aa99", "#cc6677")
 POINTS = (7, 5, 9, 11, 13, 15, 3, 6, 4, 8, 10, 12, 14, 1, 2)
-# Endings of words whose values have fixed colours (`reply_write` is one), with the folder of
-# common/ that lists the values. If a cell has both, the first one decides.
-VARIANTS = {"write": "strategy", "read": "reading"}
+# Endings of words whose values have fixed colours (`reply_write` is one). A folder of common/ with
+# this name lists the values. If a cell has both, the first one decides.
+VARIANTS = "write", "read"
 MARKS = {Verdict.UNDECIDED: "undecided", Verdict.EQUIVALENT: "equivalent",
          Verdict.UNKNOWN: "too few rounds"}  # what the mark of a verdict means
 WORD_UNITS = {"message": "bytes", "chunk": "bytes", "sndbuf": "bytes", "rcvbuf": "bytes",
@@ -307,15 +307,15 @@ def interval_kind(matrix: Matrix) -> str:
 
 
 @functools.cache
-def variants_listed(kind: str) -> list[str]:
-    """The names of all strategies or readings, in the order of the list.def of the build."""
-    text = (ROOT / "common" / kind / "list.def").read_text(encoding="utf-8")
+def variants_listed(word: str) -> list[str]:
+    """The values of write= or read=, in the order of the list.def of the build."""
+    text = (ROOT / "common" / word / "list.def").read_text(encoding="utf-8")
     return [name.replace("_", "-") for name in re.findall(r"^VARIANT\((\w+)\)", text, re.MULTILINE)]
 
 
 def strategy_place(axes: Mapping[str, str]) -> int | None:
     """The index of the strategy or reading of these axes in its list; `cork:64K` is `cork`."""
-    names = ((variants_listed(kind), value.partition(":")[0]) for word, kind in VARIANTS.items()
+    names = ((variants_listed(word), value.partition(":")[0]) for word in VARIANTS
              for axis, value in axes.items() if axis.endswith(word))
     return next((known.index(name) for known, name in names if name in known), None)
 
