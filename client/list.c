@@ -42,7 +42,7 @@ static json_t *list_variants_of(const struct axis *axis)
 static json_t *list_word(const struct word *word)
 {
     const struct word_kind *kind = word->kind;
-    json_t *choices = word->axis ? list_variants_of(word->axis) : list_strings(word->choices);
+    json_t *choices = word->kind->axis ? list_variants_of(word->kind->axis) : list_strings(word->choices);
 
     return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
                      word->key, "kind", kind->name, "default", word->preset, "scope",

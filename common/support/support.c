@@ -62,7 +62,7 @@ static int check_sending(const struct plan *plan, enum end end, const struct eng
                          struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
-    CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
+    CLEANUP_FREE char *value = strategy_choice_format(choice);
     const char *word = word_of(plan, choice);
 
     if (choice->strategy->zerocopy && plan->ends[end].hands_over)

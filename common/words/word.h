@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The words: every setting that can differ between two runs, as key=value.
  *
- * word_list is the only list of them. The parser, --list=json, the control channel and the Python
- * suite read it. The kind of a word defines how its values are spelled. */
+ * word_list, made from words.def, is the only list of them. The parser, --list=json, the control
+ * channel and the Python suite read it. The kind of a word defines how its values are spelled. */
 #pragma once
 
 #include "base/axis.h"
@@ -10,15 +10,36 @@
 
 struct word;
 
+/* The field of a word: the member is that of its kind. */
+union field {
+    const struct transport **transport;
+    const struct security **security;
+    const struct workload **workload;
+    const struct protocol **protocol;
+    const struct reading **reading;
+    const struct engine **engine;
+    unsigned *choice; /* an enum: index in word->choices */
+    bool *flag;
+    uint64_t *number;
+    struct strategy_choice *strategy;
+    struct shape *message;
+    struct operations *operations;
+    struct place *place;
+    struct scheduling *sched;
+    char *text; /* of word->kind->size bytes */
+};
+
 struct word_kind {
     const char *name;
+    size_t size; /* bytes of a field */
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
-    int (*parse)(const struct word *word, const char *text, void *field, struct problem *problem);
-    /* The canonical spelling of the field, in new memory; NULL for kinds without a field. */
-    char *(*format)(const struct word *word, const void *field);
+    int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
+    /* The canonical spelling of the field, in new memory; NULL for kinds that no field has. */
+    char *(*format)(const struct word *word, union field field);
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
+    const struct axis *axis;         /* kinds whose values are variants */
     const struct number *number;     /* kinds of numbers */
     const struct spelling *spelling; /* some kinds of texts */
     bool lists;                      /* values may be a list a,b,c in a matrix */
@@ -30,13 +51,12 @@ struct word {
     const char *key;
     const struct word_kind *kind;
     const char *preset; /* the default; NULL: none */
-    size_t offset;      /* of the field in struct plan; of a per-end word in struct end_plan */
-    bool per_end;       /* may have the name of an end as prefix */
+    union field (*field)(struct plan *plan, struct end_plan *own);
+    bool per_end; /* may have the name of an end as prefix */
     /* Whether this end uses the word in this plan. NULL: only the runner uses it, for a matrix. */
     bool (*used)(const struct plan *plan, enum end end);
     const char *help;
 
-    const struct axis *axis;    /* kinds variant and strategy */
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
@@ -46,7 +66,13 @@ struct word {
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
-#define KIND(name, ...) extern const struct word_kind kind_##name;
+#define TEXT(size) __typeof__(char[size])
+#define KIND(kind, name, type, member, ...)                                                                  \
+    extern const struct word_kind kind_##kind;                                                               \
+    static inline union field field_of_##kind(type *at)                                                      \
+    {                                                                                                        \
+        return (union field){member};                                                                        \
+    }
 #include "words/kinds.def"
 #undef KIND
 
@@ -61,7 +87,10 @@ bool word_is_of_lab(const char *key);
 const struct word *word_find(const char *key, struct problem *problem);
 
 /* The field of a word in a plan. `end` matters only for per-end words. */
-void *word_field(const struct word *word, struct plan *plan, enum end end);
+union field word_field(const struct word *word, struct plan *plan, enum end end);
+
+/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE, in new memory. */
+char *strategy_choice_format(const struct strategy_choice *choice);
 
 /* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
 struct typed_word {
