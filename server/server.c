@@ -15,6 +15,7 @@
 #include "support/probe.h"
 #include "support/support.h"
 #include "team/coordinator.h"
+#include "words/exclusions.h"
 #include "words/parse.h"
 
 #include <inttypes.h>
@@ -458,17 +459,8 @@ static int choose_end(struct session *session, const json_t *body, struct proble
 
 static int check_plan(const struct session *session, struct problem *problem)
 {
-    const struct plan *plan = &session->plan;
-
-    if (!plan_has_end(plan, session->end))
-        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
-                             plan->workload->variant.name, end_names[session->end]);
-    if (plan->encrypts && !channel_is_private(&session->channel))
-        return problem_usage(problem,
-                             "security=%s: the key may not cross this control channel, which others can "
-                             "read; give --psk FILE to both ends",
-                             plan->ends[session->end].security->variant.name);
-    return 0;
+    return exclusions_check(STAGE_SESSION, &session->plan, session->end,
+                            channel_is_private(&session->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem);
 }
 
 static int take_plan(struct session *session, const json_t *body, struct problem *problem)

@@ -77,7 +77,7 @@ enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
 /* The values that may differ between the ends: the words that take a prefix. */
 struct end_plan {
     const struct security *security;
-    const struct engine *engine; /* as typed; engine_of() returns the one that runs */
+    const struct engine *engine_word; /* as typed */
     uint64_t threads;
     const struct reading *reading;
     uint64_t chunk_bytes;
@@ -95,6 +95,7 @@ struct end_plan {
     bool defer_taskrun, single_issuer, registered_ring, fixed_files; /* see ring/ring.h */
 
     /* Derived by plan_parse() from all words. */
+    const struct engine *engine; /* that runs: of engine_word, or the choice of engine=auto */
     const struct role *role;
     bool drives;                         /* it sends `message` and decides when work begins and ends */
     bool follows;                        /* it receives from an end that drives. A proxy only follows; with

@@ -34,15 +34,15 @@ static const struct variant *find_variant(const struct word *word, const char *t
 
 /* A variant is the first member of its struct. */
 #define VARIANT_OF(axis)                                                                                     \
-    static int axis##_from_text(const struct word *word, const char *text, union field field,                \
-                                struct problem *problem)                                                     \
+    static int axis##_parse(const struct word *word, const char *text, union field field,                    \
+                            struct problem *problem)                                                         \
     {                                                                                                        \
         const struct variant *found = find_variant(word, text, problem);                                     \
                                                                                                              \
         *field.axis = (const struct axis *)found;                                                            \
         return found ? 0 : -1;                                                                               \
     }                                                                                                        \
-    static char *axis##_to_text(const struct word *word, union field field)                                  \
+    static char *axis##_format(const struct word *word, union field field)                                   \
     {                                                                                                        \
         (void)word;                                                                                          \
         return strdup((*field.axis)->variant.name);                                                          \
@@ -54,8 +54,7 @@ VARIANT_OF(protocol)
 VARIANT_OF(reading)
 VARIANT_OF(engine)
 
-static int choice_from_text(const struct word *word, const char *text, union field field,
-                            struct problem *problem)
+static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     struct nearest nearest = {.word = text};
 
@@ -68,23 +67,22 @@ static int choice_from_text(const struct word *word, const char *text, union fie
                          nearest.found);
 }
 
-static char *choice_to_text(const struct word *word, union field field)
+static char *choice_format(const struct word *word, union field field)
 {
     return strdup(word->choices[*field.choice]);
 }
 
-static int flag_from_text(const struct word *word, const char *text, union field field,
-                          struct problem *problem)
+static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     unsigned choice;
 
-    if (choice_from_text(word, text, (union field){.choice = &choice}, problem) < 0)
+    if (choice_parse(word, text, (union field){.choice = &choice}, problem) < 0)
         return -1;
     *field.flag = choice;
     return 0;
 }
 
-static char *flag_to_text(const struct word *word, union field field)
+static char *flag_format(const struct word *word, union field field)
 {
     return strdup(word->choices[*field.flag]);
 }
@@ -97,8 +95,7 @@ struct number {
     const char *example;
 };
 
-static int number_from_text(const struct word *word, const char *text, union field field,
-                            struct problem *problem)
+static int number_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     const struct number *number = word->kind->number;
     const char *zero = word->word_for_zero, *prefix = number->prefix;
@@ -124,7 +121,7 @@ static int number_from_text(const struct word *word, const char *text, union fie
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static char *number_to_text(const struct word *word, union field field)
+static char *number_format(const struct word *word, union field field)
 {
     const struct number *number = word->kind->number;
     uint64_t value = *field.number;
@@ -173,8 +170,8 @@ static bool take_size(struct strategy_choice *choice, const char *text)
            choice->parameter <= parameter_max(choice->strategy);
 }
 
-static int strategy_from_text(const struct word *word, const char *text, union field field,
-                              struct problem *problem)
+static int strategy_parse(const struct word *word, const char *text, union field field,
+                          struct problem *problem)
 {
     struct strategy_choice *choice = field.strategy;
     CLEANUP_FREE char *copy = needed(strdup(text));
@@ -221,32 +218,32 @@ static char *sched_spell(const struct scheduling *scheduling)
 
 /* These kinds do not depend on their word. */
 #define PARSED_BY(kind, function)                                                                            \
-    static int kind##_from_text(const struct word *word, const char *text, union field field,                \
-                                struct problem *problem)                                                     \
+    static int kind##_parse(const struct word *word, const char *text, union field field,                    \
+                            struct problem *problem)                                                         \
     {                                                                                                        \
         (void)word;                                                                                          \
         return function(field.kind, text, problem);                                                          \
     }
 #define FORMATTED_BY(kind, function)                                                                         \
-    static char *kind##_to_text(const struct word *word, union field field)                                  \
+    static char *kind##_format(const struct word *word, union field field)                                   \
     {                                                                                                        \
         (void)word;                                                                                          \
         return function(field.kind);                                                                         \
     }
 PARSED_BY(message, shape_replace)
 FORMATTED_BY(message, shape_format)
-PARSED_BY(operations, operations_parse)
-FORMATTED_BY(operations, operations_format)
-PARSED_BY(place, place_parse)
-FORMATTED_BY(place, place_format)
+PARSED_BY(op, operations_parse)
+FORMATTED_BY(op, operations_format)
+PARSED_BY(placing, place_parse)
+FORMATTED_BY(placing, place_format)
 PARSED_BY(sched, scheduling_parse)
 FORMATTED_BY(sched, sched_spell)
 FORMATTED_BY(strategy, strategy_choice_format)
 FORMATTED_BY(text, strdup)
 
 /* A blank would end the word in a line of words, and a comma the item in a list. */
-static int command_from_text(const struct word *word, const char *text, union field field,
-                             struct problem *problem)
+static int command_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
     size_t size = 0;
 
@@ -264,8 +261,8 @@ static int command_from_text(const struct word *word, const char *text, union fi
 }
 
 /* The key says which subject and which parameter: set_parameter() in parse.c. */
-static int parameter_from_text(const struct word *word, const char *text, union field field,
-                               struct problem *problem)
+static int parameter_parse(const struct word *word, const char *text, union field field,
+                           struct problem *problem)
 {
     (void)field;
     if (strlen(text) >= FOLDER_TEXT_MAX)
@@ -282,8 +279,8 @@ struct spelling {
     const char *wrong;   /* ends the message about any other value */
 };
 
-static int spelled_from_text(const struct word *word, const char *text, union field field,
-                             struct problem *problem)
+static int spelled_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
     const struct spelling *spelling = word->kind->spelling;
     bool fits = word->preset && !strcmp(text, word->preset); /* saves regcomp(3), which takes 10 us */
@@ -332,29 +329,28 @@ _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG say
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
 /* The preset is stored as an empty name. */
-static int subject_from_text(const struct word *word, const char *text, union field field,
-                             struct problem *problem)
+static int subject_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
-    if (spelled_from_text(word, text, field, problem) < 0)
+    if (spelled_parse(word, text, field, problem) < 0)
         return -1;
     if (!strcmp(field.text, word->preset))
         *field.text = '\0';
     return 0;
 }
 
-static char *subject_to_text(const struct word *word, union field field)
+static char *subject_format(const struct word *word, union field field)
 {
     return strdup(*field.text ? field.text : word->preset);
 }
 
-static int target_from_text(const struct word *word, const char *text, union field field,
-                            struct problem *problem)
+static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
-    return spelled_from_text(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
+    return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
 }
 
-static int address_from_text(const struct word *word, const char *text, union field field,
-                             struct problem *problem)
+static int address_word_parse(const struct word *word, const char *text, union field field,
+                              struct problem *problem)
 {
     const char *other = word->word_for_zero;
     bool known = (other && !strcmp(text, other)) || address_check(text) == 0;
@@ -366,8 +362,7 @@ static int address_from_text(const struct word *word, const char *text, union fi
     return 0;
 }
 
-static int words_from_text(const struct word *word, const char *text, union field field,
-                           struct problem *problem)
+static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     (void)field;
     return *text ? 0
@@ -380,7 +375,7 @@ static int words_from_text(const struct word *word, const char *text, union fiel
 /* clang-format off */
 #define KIND(kind, listed, type, member, ...) \
     const struct word_kind kind_##kind = {.name = listed, .size = sizeof(type), __VA_ARGS__};
-#define PARSED(parses, formats) .parse = parses##_from_text, .format = formats##_to_text
+#define PARSED(parses, formats) .parse = parses##_parse, .format = formats##_format
 #define LISTED(parses, formats) PARSED(parses, formats), .lists = true
 #define VARIANT(axes) LISTED(axes, axes), .axis = &axes##_axis
 #define NUMBER(...) LISTED(number, number), .number = &(const struct number){__VA_ARGS__}

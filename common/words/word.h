@@ -7,6 +7,7 @@
 
 #include "base/axis.h"
 #include "plan/plan.h"
+#include "words/exclusions.h"
 
 struct word;
 
@@ -23,8 +24,8 @@ union field {
     uint64_t *number;
     struct strategy_choice *strategy;
     struct shape *message;
-    struct operations *operations;
-    struct place *place;
+    struct operations *op;
+    struct place *placing;
     struct scheduling *sched;
     char *text; /* of word->kind->size bytes */
 };
@@ -53,8 +54,9 @@ struct word {
     const char *preset; /* the default; NULL: none */
     union field (*field)(struct plan *plan, struct end_plan *own);
     bool per_end; /* may have the name of an end as prefix */
-    /* Whether this end uses the word in this plan. NULL: only the runner uses it, for a matrix. */
-    bool (*used)(const struct plan *plan, enum end end);
+    bool for_run; /* only the runner uses it, for a matrix */
+    /* It has an effect at an end where both hold. */
+    struct premise used[2];
     const char *help;
 
     const char *const *choices; /* kind choice: names by value, NULL at the end */
@@ -76,8 +78,19 @@ struct word {
 #include "words/kinds.def"
 #undef KIND
 
-extern const struct word word_list[], word_parameter;
-extern const size_t word_count;
+#define WORD(key, ...) WORD_##key,
+#define END_WORD WORD
+#define RUN_WORD WORD
+/* The index of each word in word_list. */
+enum word_index {
+#include "words/words.def"
+    WORD_COUNT
+};
+#undef WORD
+#undef END_WORD
+#undef RUN_WORD
+
+extern const struct word word_list[WORD_COUNT], word_parameter;
 
 /* Whether the word of this key is used only in a lab (lab=on). */
 bool word_is_of_lab(const char *key);
@@ -88,6 +101,9 @@ const struct word *word_find(const char *key, struct problem *problem);
 
 /* The field of a word in a plan. `end` matters only for per-end words. */
 union field word_field(const struct word *word, struct plan *plan, enum end end);
+
+/* Its canonical spelling, in new memory. */
+char *word_text(const struct word *word, const struct plan *plan, enum end end);
 
 /* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE, in new memory. */
 char *strategy_choice_format(const struct strategy_choice *choice);
