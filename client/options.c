@@ -216,7 +216,7 @@ int options_check(const struct options *options, const struct plan *plan, struct
     for (enum end end = 0; end < END_COUNT; end++) {
         const char *netns = options->locations[end].netns;
 
-        if (exclusions_check(STAGE_OPTIONS, plan, end, facts | (netns ? FACT_PLACE : 0), problem) < 0)
+        if (exclusions_check(STAGE_options, plan, end, facts | (netns ? FACT_PLACE : 0), problem) < 0)
             return -1;
         if (netns && is_current_netns(netns))
             return problem_usage(problem,

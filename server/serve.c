@@ -228,7 +228,7 @@ static int check_words(const struct service *service, const struct options *opti
 {
     bool is_short = service->plan.reply.longest_span > service->content.period;
 
-    return exclusions_check(STAGE_SERVE, &service->plan, END_SERVER,
+    return exclusions_check(STAGE_serve, &service->plan, END_SERVER,
                             (options->keys ? FACT_PSK : 0) | (is_short ? FACT_SHORT_CONTENT : 0), problem);
 }
 

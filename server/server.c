@@ -459,7 +459,7 @@ static int choose_end(struct session *session, const json_t *body, struct proble
 
 static int check_plan(const struct session *session, struct problem *problem)
 {
-    return exclusions_check(STAGE_SESSION, &session->plan, session->end,
+    return exclusions_check(STAGE_session, &session->plan, session->end,
                             channel_is_private(&session->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem);
 }
 

@@ -245,6 +245,12 @@ static inline enum end plan_second_end(const struct plan *plan)
     return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
 }
 
+/* Whether the subject runs in place of this end. */
+static inline bool plan_is_subject(const struct plan *plan, enum end end)
+{
+    return plan_has_subject(plan) && end == plan_second_end(plan);
+}
+
 /* The other end of the connections of `end`: the opposite end, or the proxy of uncork between them.
  * A subject that relays does not count, because it has neither token nor key. */
 enum end plan_neighbour(const struct plan *plan, enum end end);

@@ -191,12 +191,12 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
     const struct end_plan *own = &plan->ends[end];
     struct place_list cpus;
 
-    if (exclusions_check(STAGE_ENDS, plan, end, 0, problem) < 0)
+    if (exclusions_check(STAGE_ends, plan, end, 0, problem) < 0)
         return -1;
     if (plan->runs_command)
         return plan_cpus(plan, end, remote, &cpus, problem);
-    if (exclusions_check(STAGE_ENGINE, plan, end, 0, problem) < 0 ||
-        exclusions_check(STAGE_THREADS, plan, end, 0, problem) < 0)
+    if (exclusions_check(STAGE_engine, plan, end, 0, problem) < 0 ||
+        exclusions_check(STAGE_threads, plan, end, 0, problem) < 0)
         return -1;
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
@@ -254,7 +254,7 @@ int support_of_security(const struct security *security, const struct transport 
     snprintf(texts[1], sizeof texts[1], "security=%s", security->variant.name);
     if (plan_parse(&plan, (const char *[]){texts[0], texts[1]}, 2, problem) < 0)
         return -1;
-    result = exclusions_check(STAGE_ENDS, &plan, END_CLIENT, 0, problem);
+    result = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem);
     if (result == 0 && plan.encrypts)
         result = probe_security(&plan, END_CLIENT, problem);
     plan_free(&plan);

@@ -24,20 +24,6 @@ static const struct strategy *strategy_of(const struct plan *plan, enum end end)
     return plan_strategy(plan, end)->strategy;
 }
 
-static bool is_subject(const struct plan *plan, enum end end)
-{
-    return plan_has_subject(plan) && end == plan_second_end(plan);
-}
-
-static bool names_an_end(const struct plan *plan)
-{
-    bool names = false;
-
-    for (enum end end = 0; end < END_COUNT; end++)
-        names |= plan_has_end(plan, end) && !plan_is_own(plan, end);
-    return names;
-}
-
 static bool asks_content(const struct plan *plan)
 {
     bool fetches = false;
@@ -78,9 +64,10 @@ bool premises_hold(const struct premise premises[2], const struct plan *plan, en
 
 /* ---- rows ---- */
 
-#define EXCLUDES(stage, first, second, reason) {STAGE_##stage, {first, second}, reason},
+#define EXCLUDES(stage, first, second, reason) {STAGE_##stage, #stage, {first, second}, reason},
 static const struct exclusion {
     enum stage stage;
+    const char *name; /* of the stage */
     struct premise premises[2];
     const char *reason;
 } exclusions[] = {
@@ -132,7 +119,7 @@ static json_t *values_at(const struct plan *plan, enum end end)
 
 static enum problem_kind kind_of(enum stage stage)
 {
-    return stage < STAGE_ENDS ? PROBLEM_USAGE : PROBLEM_UNSUPPORTED;
+    return stage < STAGE_ends ? PROBLEM_USAGE : PROBLEM_UNSUPPORTED;
 }
 
 int exclusions_check(enum stage stage, const struct plan *plan, enum end end, unsigned facts,
@@ -160,13 +147,12 @@ json_t *premises_list(const struct premise premises[2])
 
 json_t *exclusions_list(void)
 {
-    static const char *const stages[] = {"words", "options", "session", "serve", "ends", "engine", "threads"};
     json_t *list = json_array();
 
     for (size_t i = 0; i < EXCLUSION_COUNT; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", stages[exclusions[i].stage],
-                                              "status", problem_kind_name(kind_of(exclusions[i].stage)),
-                                              "when", premises_list(exclusions[i].premises), "reason",
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", exclusions[i].name, "status",
+                                              problem_kind_name(kind_of(exclusions[i].stage)), "when",
+                                              premises_list(exclusions[i].premises), "reason",
                                               exclusions[i].reason));
     return list;
 }

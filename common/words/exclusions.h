@@ -31,13 +31,13 @@ struct premise {
 
 /* Who asks: see exclusions.def. */
 enum stage {
-    STAGE_WORDS,
-    STAGE_OPTIONS,
-    STAGE_SESSION,
-    STAGE_SERVE,
-    STAGE_ENDS,
-    STAGE_ENGINE,
-    STAGE_THREADS
+    STAGE_words,
+    STAGE_options,
+    STAGE_session,
+    STAGE_serve,
+    STAGE_ends,
+    STAGE_engine,
+    STAGE_threads
 };
 
 /* What the caller knows besides the plan: bits. */
@@ -57,7 +57,7 @@ bool premises_hold(const struct premise premises[2], const struct plan *plan, en
 bool is_excluded(enum stage stage, const struct plan *plan, enum end end);
 
 /* 0, or -1 with the reason of the first row of the stage that excludes the plan at `end`: a usage
- * problem, or from STAGE_ENDS on an unsupported one. */
+ * problem, or from STAGE_ends on an unsupported one. */
 int exclusions_check(enum stage stage, const struct plan *plan, enum end end, unsigned facts,
                      struct problem *problem);
 

@@ -220,12 +220,12 @@ static void derive(struct plan *plan)
  * proxy; the server only receives from it. */
 static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
 {
-    static const char *const fixed[][2] = {{"message", "64K"}, {"read"},    {"chunk"},
-                                           {"touch"},          {"nodelay"}, {"source"}};
+    static const enum word_index fixed[] = {WORD_message, WORD_read,    WORD_chunk,
+                                            WORD_touch,   WORD_nodelay, WORD_source};
 
     for (size_t i = 0; plan->relays && i < sizeof fixed / sizeof *fixed; i++) {
-        const struct word *word = word_find(fixed[i][0], problem);
-        const char *value = fixed[i][1] ? fixed[i][1] : word->preset;
+        const struct word *word = &word_list[fixed[i]];
+        const char *value = fixed[i] == WORD_message ? "64K" : word->preset;
 
         if (set_field(plan, word, END_CLIENT, value, problem) < 0 ||
             (word->per_end && set_field(plan, word, END_SERVER, value, problem) < 0))
@@ -251,7 +251,7 @@ static void choose_engine(struct plan *plan, enum end end)
             continue;
         if (!candidate || !own->hands_over) /* handoff: keep the first */
             candidate = own->engine;
-        if (is_excluded(STAGE_ENGINE, plan, end))
+        if (is_excluded(STAGE_engine, plan, end))
             continue;
         if (!own->engine->thread_per_connection || own->threads >= plan->connections)
             return;
@@ -264,7 +264,7 @@ static void choose_engine(struct plan *plan, enum end end)
 static int check_words(const struct plan *plan, struct problem *problem)
 {
     for (enum end end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, end) && exclusions_check(STAGE_WORDS, plan, end, 0, problem) < 0)
+        if (plan_has_end(plan, end) && exclusions_check(STAGE_words, plan, end, 0, problem) < 0)
             return -1;
     return 0;
 }
@@ -311,7 +311,7 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->for_subject)
+    if (plan_is_subject(plan, end) && !word->for_subject)
         return false;
     if (plan->runs_command && end == END_CLIENT && !word->for_command)
         return false;
