@@ -26,54 +26,54 @@
 #include <string.h>
 #include <sys/resource.h>
 
+extern const struct security security_plain;
+
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
 static const char *const lacks[CAPABILITY_COUNT] = {CAPABILITIES(CAPABILITY_LACKS)};
 
-static int check_needs(const char *word, const char *value, unsigned needs, const struct transport *transport,
-                       const struct security *security, unsigned engine_gives, struct problem *problem)
+/* Checks that transport, filter and engine of the end have the capabilities that the word needs. */
+static int check_needs(const struct plan *plan, enum end end, const char *word, const char *value,
+                       unsigned needs, struct problem *problem)
 {
+    const struct security *security = plan->ends[end].security;
+    const char *transport = plan->transport->variant.name;
     unsigned gives, withheld;
-    int result = probe_capabilities(transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
+    int result = probe_capabilities(plan->transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
 
     if (result < 0)
         return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word, value,
-                               transport->variant.name, strerror(-result));
+                               transport, strerror(-result));
     withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_OPTIONS;
-    gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | engine_gives |
+    gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | plan->ends[end].engine->gives |
             (security->gives & CAPABILITIES_OF_LAYERS);
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
         if (needs & ~gives & 1u << bit)
             return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",
-                                       word, value, transport->variant.name, security->variant.name,
+                                       word, value, transport, security->variant.name,
                                        withheld & 1u << bit ? security->withholds : lacks[bit]);
     return 0;
 }
 
-/* Probes that the end can send by its strategy. */
 static int check_sending(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
-    const struct end_plan *own = &plan->ends[end];
     CLEANUP_FREE char *value = strategy_choice_format(choice);
 
     if (!plan_outgoing(plan, end))
         return 0;
-    return check_needs(choice == &plan->write ? "write" : "reply_write", value,
-                       strategy_needs(choice, own->security, plan->transport), plan->transport, own->security,
-                       own->engine->gives, problem);
+    return check_needs(plan, end, choice == &plan->write ? "write" : "reply_write", value,
+                       strategy_needs(choice, plan->ends[end].security, plan->transport), problem);
 }
 
-/* Probes that the end can receive by its method. */
 static int check_receiving(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
+    const struct reading *reading = plan->ends[end].reading;
 
     if (!plan_incoming(plan, end))
         return 0;
-    if (own->touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
+    if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
         return -1;
-    return check_needs("read", own->reading->variant.name, own->reading->needs, plan->transport,
-                       own->security, own->engine->gives, problem);
+    return check_needs(plan, end, "read", reading->variant.name, reading->needs, problem);
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -165,12 +165,12 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
 
 static int check_quickack(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
+    enum quickack quickack = plan->ends[end].quickack;
 
-    if (!plan->is_tcp || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
+    if (!plan->is_tcp || !plan_incoming(plan, end) || quickack == QUICKACK_DEFAULT)
         return 0;
-    return check_needs("quickack", own->quickack == QUICKACK_REARM ? "rearm" : "once", CAPABLE_QUICKACK,
-                       plan->transport, own->security, own->engine->gives, problem);
+    return check_needs(plan, end, "quickack", quickack == QUICKACK_REARM ? "rearm" : "once", CAPABLE_QUICKACK,
+                       problem);
 }
 
 /* At an end that accepts, a connection must keep the SO_RCVBUF of its listener. */
@@ -182,7 +182,7 @@ static int check_rcvbuf(const struct plan *plan, enum end end, struct problem *p
     if (!plan->is_tcp || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format(&units_size, value, own->rcvbuf_bytes);
-    return check_needs("rcvbuf", value, CAPABLE_INHERIT_RCVBUF, plan->transport, own->security, 0, problem);
+    return check_needs(plan, end, "rcvbuf", value, CAPABLE_INHERIT_RCVBUF, problem);
 }
 
 /* What excludes what comes first: it is the same on every machine. Then come the probes. */
@@ -217,30 +217,32 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
 }
 
 /* Without another end nothing waits, so there is no loop and no ring. */
-static unsigned engines_give(const struct transport *transport)
+static int check_alone(const struct transport *transport, const char *word, const char *value, unsigned needs,
+                       struct problem *problem)
 {
-    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_BLOCKING_MODE;
+    const struct engine any = {.gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
+                                                                 : CAPABLE_BLOCKING_MODE};
+    const struct plan plan = {.transport = transport,
+                              .ends[END_CLIENT] = {.security = &security_plain, .engine = &any}};
+
+    if (engine_check(needs & CAPABILITIES_OF_ENGINES, problem) < 0)
+        return -1;
+    return check_needs(&plan, END_CLIENT, word, value, needs, problem);
 }
 
 int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
                         struct problem *problem)
 {
-    const struct security *plain = (const struct security *)security_axis.variants[0];
     struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
 
-    if (engine_check(strategy->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs("write", strategy->variant.name, strategy_needs(&choice, plain, transport), transport,
-                       plain, engines_give(transport), problem);
+    return check_alone(transport, "write", strategy->variant.name,
+                       strategy_needs(&choice, &security_plain, transport), problem);
 }
 
 int support_of_reading(const struct reading *reading, const struct transport *transport,
                        struct problem *problem)
 {
-    if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs("read", reading->variant.name, reading->needs, transport,
-                       (const struct security *)security_axis.variants[0], engines_give(transport), problem);
+    return check_alone(transport, "read", reading->variant.name, reading->needs, problem);
 }
 
 int support_of_security(const struct security *security, const struct transport *transport,
