@@ -20,7 +20,7 @@ static const char *const switch_names[] = {"off", "on", NULL};
     }
 
 /* In place of the field of a word of the runner: expand_words() only checks its spelling. */
-static _Thread_local union {
+static union {
     uint64_t number;
     unsigned choice;
     char text[FOLDER_TEXT_MAX];
