@@ -75,11 +75,10 @@ static char *choice_format(const struct word *word, union field field)
 static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     unsigned choice;
+    int result = choice_parse(word, text, (union field){.choice = &choice}, problem);
 
-    if (choice_parse(word, text, (union field){.choice = &choice}, problem) < 0)
-        return -1;
     *field.flag = choice;
-    return 0;
+    return result;
 }
 
 static char *flag_format(const struct word *word, union field field)
@@ -89,16 +88,10 @@ static char *flag_format(const struct word *word, union field field)
 
 /* ---- numbers ---- */
 
-struct number {
-    const struct units *units;
-    const char *prefix; /* of every spelling except that of 0 */
-    const char *example;
-};
-
 static int number_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
-    const struct number *number = word->kind->number;
-    const char *zero = word->word_for_zero, *prefix = number->prefix;
+    const struct word_kind *kind = word->kind;
+    const char *zero = word->word_for_zero, *prefix = kind->prefix;
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
     uint64_t *value = field.number;
     int result;
@@ -108,29 +101,29 @@ static int number_parse(const struct word *word, const char *text, union field f
         return 0;
     if (strncmp(text, prefix, strlen(prefix)) != 0)
         return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
-                             number->example);
+                             kind->example);
     text += strlen(prefix);
-    result = units_parse(number->units, text, value);
+    result = units_parse(kind->units, text, value);
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is not a valid %s; write it like %s", word->key, text,
-                             word->kind->name, number->example);
+                             kind->name, kind->example);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
-    units_format(number->units, minimum, word->minimum);
-    units_format(number->units, maximum, word->maximum);
+    units_format(kind->units, minimum, word->minimum);
+    units_format(kind->units, maximum, word->maximum);
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
 static char *number_format(const struct word *word, union field field)
 {
-    const struct number *number = word->kind->number;
+    const struct word_kind *kind = word->kind;
     uint64_t value = *field.number;
     char text[2 * UNITS_TEXT_MAX];
 
     if (!value && word->word_for_zero)
         return strdup(word->word_for_zero);
-    strcpy(text, number->prefix);
-    units_format(number->units, text + strlen(text), value);
+    strcpy(text, kind->prefix);
+    units_format(kind->units, text + strlen(text), value);
     return strdup(text);
 }
 
@@ -273,25 +266,19 @@ static int parameter_parse(const struct word *word, const char *text, union fiel
 
 /* ---- texts ---- */
 
-/* How a kind of text is spelled. */
-struct spelling {
-    const char *pattern; /* regex(7), extended */
-    const char *wrong;   /* ends the message about any other value */
-};
-
 static int spelled_parse(const struct word *word, const char *text, union field field,
                          struct problem *problem)
 {
-    const struct spelling *spelling = word->kind->spelling;
+    const struct word_kind *kind = word->kind;
     bool fits = word->preset && !strcmp(text, word->preset); /* saves regcomp(3), which takes 10 us */
     regex_t pattern;
 
-    if (!fits && regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
-        fits = strlen(text) < word->kind->size && regexec(&pattern, text, 0, NULL, 0) == 0;
+    if (!fits && regcomp(&pattern, kind->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
+        fits = strlen(text) < kind->size && regexec(&pattern, text, 0, NULL, 0) == 0;
         regfree(&pattern);
     }
     if (!fits)
-        return problem_usage(problem, "%s=%.60s%s", word->key, text, spelling->wrong);
+        return problem_usage(problem, "%s=%.60s%s", word->key, text, kind->wrong);
     memcpy(field.text, text, strlen(text) + 1);
     return 0;
 }
@@ -378,8 +365,8 @@ static int words_parse(const struct word *word, const char *text, union field fi
 #define PARSED(parses, formats) .parse = parses##_parse, .format = formats##_format
 #define LISTED(parses, formats) PARSED(parses, formats), .lists = true
 #define VARIANT(axes) LISTED(axes, axes), .axis = &axes##_axis
-#define NUMBER(...) LISTED(number, number), .number = &(const struct number){__VA_ARGS__}
-#define SPELLING(...) .spelling = &(const struct spelling){__VA_ARGS__}
+#define NUMBER(in, begins, like) LISTED(number, number), .units = &units_##in, .prefix = begins, .example = like
+#define SPELLING(matches, else_says) .pattern = matches, .wrong = else_says
 #define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}
 #include "words/kinds.def"
 /* clang-format on */

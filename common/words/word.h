@@ -40,12 +40,13 @@ struct word_kind {
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    const struct axis *axis;         /* kinds whose values are variants */
-    const struct number *number;     /* kinds of numbers */
-    const struct spelling *spelling; /* some kinds of texts */
-    bool lists;                      /* values may be a list a,b,c in a matrix */
-    bool ranges;                     /* values may be a range a..b in a matrix */
-    const char *const *names;        /* of values, NULL at the end; NULL: none, or see word->choices */
+    const struct axis *axis;      /* kinds whose values are variants */
+    const struct units *units;    /* kinds of numbers */
+    const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
+    const char *pattern, *wrong;  /* texts: a regex(7), extended; the message about any other value */
+    bool lists;                   /* values may be a list a,b,c in a matrix */
+    bool ranges;                  /* values may be a range a..b in a matrix */
+    const char *const *names;     /* of values, NULL at the end; NULL: none, or see word->choices */
 };
 
 struct word {
