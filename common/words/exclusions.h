@@ -29,15 +29,15 @@ struct premise {
     }
 #define ALWAYS IF(always)
 
-/* Who asks: see exclusions.def. */
+/* Which rows are asked, and by whom: the sections of exclusions.def. */
 enum stage {
-    STAGE_words,
-    STAGE_options,
-    STAGE_session,
-    STAGE_serve,
-    STAGE_ends,
-    STAGE_engine,
-    STAGE_threads
+    STAGE_words,   /* plan_parse(), at both ends */
+    STAGE_options, /* uncork-client, before a run */
+    STAGE_session, /* uncork-server, for the plan of a client */
+    STAGE_serve,   /* uncork-server --serve */
+    STAGE_ends,    /* this and the following: support_check(), of one end */
+    STAGE_engine,  /* also plan_parse(), to choose the engine */
+    STAGE_threads,
 };
 
 /* What the caller knows besides the plan: bits. */
