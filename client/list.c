@@ -42,13 +42,13 @@ static json_t *list_variants_of(const struct axis *axis)
 static json_t *list_word(const struct word *word)
 {
     const struct word_kind *kind = word->kind;
-    json_t *choices = word->axis ? list_variants_of(word->axis) : list_strings(word->choices);
+    json_t *choices = word->kind->axis ? list_variants_of(word->kind->axis) : list_strings(word->choices);
 
-    return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
+    return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
                      word->key, "kind", kind->name, "default", word->preset, "scope",
-                     word->used ? "cell" : "run", "ends", word->per_end, "lists", kind->lists, "ranges",
-                     kind->ranges, "help", word->help, "choices", choices, "names", list_strings(kind->names),
-                     "unit", word->unit, "minimum",
+                     word->for_run ? "run" : "cell", "ends", word->per_end, "lists", kind->lists, "ranges",
+                     kind->ranges, "help", word->help, "when", premises_list(word->used), "choices", choices,
+                     "names", list_strings(kind->names), "unit", word->unit, "minimum",
                      word->maximum ? json_integer((json_int_t)word->minimum) : NULL, "maximum",
                      word->maximum ? json_integer((json_int_t)word->maximum) : NULL);
 }
@@ -143,14 +143,15 @@ json_t *list_make(void)
     };
     json_t *words = json_array(), *variants = json_object();
 
-    for (size_t i = 0; i < word_count; i++)
+    for (size_t i = 0; i < WORD_COUNT; i++)
         json_array_append_new(words, list_word(&word_list[i]));
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
-    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION, "schema",
-                     RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage, "words",
-                     words, "variants", variants, "changes", list_changes(), "options", "uncork-client",
-                     list_options(client_options), "uncork-server", list_options(server_options));
+    return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
+                     "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
+                     "words", words, "excludes", exclusions_list(), "variants", variants, "changes",
+                     list_changes(), "options", "uncork-client", list_options(client_options),
+                     "uncork-server", list_options(server_options));
 }
 
 /* ---- for a person ---- */

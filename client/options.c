@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "control/channel.h"
-#include "words/target.h"
+#include "words/exclusions.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -16,12 +16,6 @@
 
 /* getopt_long(3) returns this for an argument, else a letter or an enum action. */
 #define OPTION_ARGUMENT 1
-
-/* The options for the network namespaces of processes that the client starts. */
-static const char *const place_options[END_COUNT] = {
-    [END_SERVER] = "--server-in",
-    [END_PROXY] = "--proxy-in",
-};
 
 static int reject_argument(const char *argument, struct problem *problem)
 {
@@ -101,8 +95,8 @@ static int parse_place(struct location locations[END_COUNT], enum end end, const
         if (address_check(own->listen) == 0)
             return 0;
     }
-    return problem_usage(problem, "%s %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c",
-                         place_options[end], text);
+    return problem_usage(problem, "--%s-in %.80s: write ADDRESS@FILE like 198.18.2.3@/run/netns/uncork-c",
+                         end_names[end], text);
 }
 
 static int take_option(struct options *options, int option, struct problem *problem)
@@ -202,49 +196,20 @@ static bool is_current_netns(const char *netns)
            own.st_ino == other.st_ino;
 }
 
-/* Rejects lab=on without a lab, a lab without lab=on, a lab in the namespace of this process, and
- * --proxy-in without a proxy. Returns 0, or -1 with a usage problem. */
-static int check_places(const struct location locations[END_COUNT], const struct plan *plan,
-                        struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++) {
-        const char *option = place_options[end], *netns = locations[end].netns;
-        bool is_needed = option && plan_has_lab(plan) && (end != END_PROXY || plan_has_proxy(plan));
-
-        if (is_needed && !netns)
-            return problem_usage(problem,
-                                 "lab=on: this process is in no lab (%s is missing); uncork run makes "
-                                 "one, by hand see uncork lab --help",
-                                 option);
-        if (is_needed && is_current_netns(netns))
-            return problem_usage(problem, "%s %s is the network namespace of this process; name another one",
-                                 option, netns);
-        if (!is_needed && netns)
-            return problem_usage(problem, "%s is for a run in a lab%s: add lab=on%s", option,
-                                 end == END_PROXY ? " with a proxy" : "",
-                                 end == END_PROXY ? " workload=proxy" : "");
-    }
-    return 0;
-}
-
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem)
 {
-    bool names_an_end = false;
+    unsigned facts = (options->keys ? FACT_PSK : 0) | (options->insecure ? FACT_INSECURE : 0) |
+                     (options->pcap ? FACT_PCAP : 0);
 
-    for (enum end end = 0; end < END_COUNT; end++)
-        names_an_end |= plan_has_end(plan, end) && !plan_is_own(plan, end);
-    if ((options->keys || options->insecure) && !names_an_end)
-        return problem_usage(problem, "%s is for a server that is there already: add server=HOST:PORT",
-                             options->keys ? "--psk" : "--insecure");
-    if (strcmp(plan->build, BUILD_THIS) != 0)
-        return problem_usage(
-            problem, "build=%s is another build: use uncork run, or start the uncork-client of that build",
-            plan->build);
-    if (strcmp(plan->target, TARGET_LOCAL) != 0)
-        return problem_usage(problem,
-                             "target=%s is another system: use uncork run, or start uncork-client there",
-                             plan->target);
-    if (options->pcap && !plan_captures(plan))
-        return problem_usage(problem, "--pcap is for a run that captures packets: add capture=on");
-    return check_places(options->locations, plan, problem);
+    for (enum end end = 0; end < END_COUNT; end++) {
+        const char *netns = options->locations[end].netns;
+
+        if (exclusions_check(STAGE_options, plan, end, facts | (netns ? FACT_PLACE : 0), problem) < 0)
+            return -1;
+        if (netns && is_current_netns(netns))
+            return problem_usage(problem,
+                                 "--%s-in %s is the network namespace of this process; name another one",
+                                 end_names[end], netns);
+    }
+    return 0;
 }

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "measure/facts.h"
 #include "transport/transport.h"
+#include "words/exclusions.h"
 #include "words/parse.h"
 
 #include <inttypes.h>
@@ -78,15 +79,8 @@ bool demand_is_of_this_host(const json_t *body)
 int demand_check_plan(const struct plan *plan, enum end end, const struct channel *channel,
                       struct problem *problem)
 {
-    if (!plan_has_end(plan, end))
-        return problem_usage(problem, "transport=%s workload=%s has no %s", plan->transport->variant.name,
-                             plan->workload->variant.name, end_names[end]);
-    if (plan->encrypts && !channel_is_private(channel))
-        return problem_usage(problem,
-                             "security=%s: the key may not cross this control channel, which others can "
-                             "read; give --psk FILE to both ends",
-                             plan->ends[end].security->variant.name);
-    return 0;
+    return exclusions_check(STAGE_session, plan, end, channel_is_private(channel) ? 0 : FACT_PUBLIC_CHANNEL,
+                            problem);
 }
 
 int demand_sink(const struct options *options, const json_t *body, struct address *sink,

@@ -20,6 +20,7 @@
 #include "team/team.h"
 #include "transport/transport.h"
 #include "words/parse.h"
+#include "words/exclusions.h"
 #include "words/word.h"
 
 #include <errno.h>
@@ -219,7 +220,7 @@ static int reject_word(const char *text, struct problem *problem)
     char known[512] = "";
     size_t size = 0;
 
-    for (size_t i = 0; i < word_count && size < sizeof known; i++)
+    for (size_t i = 0; i < WORD_COUNT && size < sizeof known; i++)
         if (word_list[i].for_serve)
             size += (size_t)snprintf(known + size, sizeof known - size, "%s%s", size ? ", " : "",
                                      word_list[i].key);
@@ -228,22 +229,10 @@ static int reject_word(const char *text, struct problem *problem)
 
 static int check_words(const struct service *service, const struct options *options, struct problem *problem)
 {
-    const struct plan *plan = &service->plan;
-    bool fetches = false;
+    bool is_short = service->plan.reply.longest_span > service->content.period;
 
-    for (uint32_t i = 0; i < plan->operations.count; i++)
-        fetches |= plan->operations.list[i].kind->fetches;
-    if (!fetches)
-        return problem_usage(problem, "op= of --serve must have the length of a get, like op=get:100");
-    if (plan->reply.longest_span > service->content.period && !plan->protocol->server_dialogue)
-        return problem_usage(problem, "--size is less than the longest reply of op=");
-    if (plan->encrypts && !plan->protocol->server_dialogue)
-        return problem_usage(problem, "security= of --serve is for nbd: --serve %s has no handshake",
-                             plan->protocol->variant.name);
-    if (!plan->encrypts == !options->keys)
-        return 0;
-    return problem_usage(problem, options->keys ? "--psk FILE needs security=gnutls, openssl or ktls"
-                                                : "security= needs --psk FILE, with the key of the clients");
+    return exclusions_check(STAGE_serve, &service->plan, END_SERVER,
+                            (options->keys ? FACT_PSK : 0) | (is_short ? FACT_SHORT_CONTENT : 0), problem);
 }
 
 static int parse_words(struct service *service, const struct options *options, struct problem *problem)
@@ -312,7 +301,7 @@ void serve_run(const struct options *options, struct problem *problem)
 
     if (parse_words(&service, options, problem) < 0)
         return;
-    service.engine = engine_of(&service.plan, END_SERVER);
+    service.engine = service.plan.ends[END_SERVER].engine;
     service.content.period = options->size ? options->size : CONTENT_PRESET;
     if (check_words(&service, options, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&

@@ -15,8 +15,9 @@
 
 /* What both ends must know before the handshake, and the role of this end. */
 struct security_terms {
-    bool serves;                              /* this end accepted the connection */
-    int cipher, handshake;                    /* enum cipher, enum handshake */
+    bool serves; /* this end accepted the connection */
+    enum cipher cipher;
+    enum handshake handshake;
     char identity[SECURITY_IDENTITY_MAX + 1]; /* of the pre-shared key */
     uint8_t key[SECURITY_KEY_SIZE];           /* pre-shared; with HANDSHAKE_CERTIFICATE the private
                                                  Ed25519 key of the only certificate that a client

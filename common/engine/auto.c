@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Not an engine: engine_of() selects one. */
+/* Not an engine: plan_parse() selects one. */
 #include "engine/engine.h"
 
 const struct engine engine_auto = {

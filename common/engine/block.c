@@ -9,30 +9,6 @@
 
 #include <poll.h>
 
-static int suits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (plan->workload->reconnects && !plan->transport->has_other_end)
-        return problem_unsupported(
-            problem, "workload=%s does not work with transport=%s: it has no other end to connect to",
-            plan->workload->variant.name, plan->transport->variant.name);
-    if (plan->workload->reconnects && !plan->ends[end].drives)
-        return problem_unsupported(
-            problem, "server.engine=block cannot carry workload=connect: a thread that serves one "
-                     "connection does not accept the next");
-    if (plan_role(plan, end)->relay_buffers ? plan->direction == DIRECTION_BOTH
-                                            : plan->ends[end].drives && plan->ends[end].follows)
-        return problem_unsupported(problem,
-                                   "engine=block cannot carry direction=both: a thread that waits in send() "
-                                   "does not receive, and two of them wait for each other");
-    if (plan->ends[end].drives && plan_incoming(plan, end) && plan->depth > 1)
-        return problem_unsupported(
-            problem,
-            "engine=block cannot carry depth=%llu: a thread that waits in send() receives no reply. The "
-            "other end, which waits to send a reply, receives no request",
-            (unsigned long long)plan->depth);
-    return 0;
-}
-
 /* ---- sending ---- */
 
 static int connect_blocking(struct task *task)
@@ -256,7 +232,6 @@ const struct engine engine_block = {
     .variant = {"block", "a thread for each connection, in blocking calls"},
     .gives = CAPABLE_BLOCKING_MODE,
     .thread_per_connection = true,
-    .suits = suits,
     .open = block_open,
     .close = event_loop_close,
 };

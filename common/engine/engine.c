@@ -10,61 +10,12 @@
 #define AXIS_LIST "engine/list.def"
 #include "base/axis.def"
 
-/* ---- selecting an engine ---- */
-
-int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem)
-{
-    const struct end_plan *own = &plan->ends[end];
-    const char *name = engine->variant.name;
-
-    if (!engine->thread_per_connection && !plan->transport->has_other_end)
-        return problem_unsupported(problem,
-                                   "engine=%s cannot carry transport=%s: there is no descriptor to watch",
-                                   name, plan->transport->variant.name);
-    if (!engine->thread_per_connection && own->hands_over)
-        return problem_unsupported(
-            problem,
-            "engine=%s cannot carry handoff=thread: its threads wait for many connections "
-            "at once, and send when they learn that they can; write engine=block",
-            name);
-    if (!engine->thread_per_connection && plan->workload->reconnects && own->follows && own->threads != 1)
-        return problem_unsupported(problem,
-                                   "server.threads=%llu: one thread takes all connections of workload=%s",
-                                   (unsigned long long)own->threads, plan->workload->variant.name);
-    return engine->suits(plan, end, problem);
-}
-
-/* Selects an engine with `thread_per_connection` only if the plan has that many threads, or if no
- * other engine can run it. */
-const struct engine *engine_of(const struct plan *plan, enum end end)
-{
-    const struct engine *named = plan->ends[end].engine, *able = NULL, *candidate = NULL, *engine = named;
-    unsigned needs = (plan_outgoing(plan, end) ? plan_strategy(plan, end)->strategy->needs : 0) |
-                     (plan_incoming(plan, end) ? plan->ends[end].reading->needs : 0);
-
-    for (size_t i = 0; !named->suits && i < engine_axis.count; i++) {
-        engine = (const struct engine *)engine_axis.variants[i];
-        if (!engine->suits || needs & CAPABILITIES_OF_ENGINES & ~engine->gives)
-            continue;
-        if (!candidate || !plan->ends[end].hands_over) /* handoff: keep the first */
-            candidate = engine;
-        if (engine_suits(engine, plan, end, &(struct problem){0}) < 0)
-            continue;
-        if (!engine->thread_per_connection || plan->ends[end].threads >= plan->connections)
-            return engine;
-        able = engine;
-    }
-    if (able)
-        return able;
-    return candidate ? candidate : engine; /* none can run the plan: its suits() reports why */
-}
-
 int engine_check(unsigned needs, struct problem *problem)
 {
     for (size_t i = 0; i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
 
-        if (needs & engine->gives && engine->check && engine->check(problem) < 0)
+        if (needs & engine->gives && engine->check && engine->check(NULL, problem) < 0)
             return -1;
     }
     return 0;
@@ -73,9 +24,9 @@ int engine_check(unsigned needs, struct problem *problem)
 uint64_t engine_threads(const struct plan *plan, enum end end)
 {
     uint64_t threads = plan->ends[end].threads;
+    bool many = plan->ends[end].engine->thread_per_connection || threads > plan->connections;
 
-    return engine_of(plan, end)->thread_per_connection || threads > plan->connections ? plan->connections
-                                                                                      : threads;
+    return many ? plan->connections : threads;
 }
 
 /* ---- for the engines ---- */

@@ -28,16 +28,13 @@ struct engine_job {
 
 struct engine {
     struct variant variant;
-    unsigned gives; /* capabilities */
+    unsigned gives; /* capabilities; none: the variant is no engine */
     bool thread_per_connection;
     bool nonblocking; /* needs nonblocking descriptors */
 
-    /* Checks whether this system can run the engine. 0, or -1 with an unsupported problem. NULL: it
-     * always can. */
-    int (*check)(struct problem *problem);
-
-    /* Checks the rest of what engine_suits() checks. NULL: the variant is no engine. */
-    int (*suits)(const struct plan *plan, enum end end, struct problem *problem);
+    /* Checks whether this system can run the engine, with the settings of this end (NULL: the
+     * defaults). 0, or -1 with an unsupported problem. NULL: it always can. */
+    int (*check)(const struct end_plan *own, struct problem *problem);
 
     /* Called in the thread before the first phase. 0 or a negative errno value. */
     int (*open)(struct engine_job *job);
@@ -53,14 +50,6 @@ struct engine {
 };
 
 extern const struct axis engine_axis;
-
-/* The engine that runs `end` under this plan. `auto` selects the first of the list that suits the
- * plan and gives the capabilities that strategy and reading need. */
-const struct engine *engine_of(const struct plan *plan, enum end end);
-
-/* Checks whether this engine can run this plan at this end. 0, or -1 with an unsupported
- * problem. */
-int engine_suits(const struct engine *engine, const struct plan *plan, enum end end, struct problem *problem);
 
 /* The number of data threads of `end` under this plan. */
 uint64_t engine_threads(const struct plan *plan, enum end end);

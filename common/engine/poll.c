@@ -47,15 +47,6 @@ static struct poller *poller_of(const struct watch *watch)
     return (struct poller *)watch->task.loop;
 }
 
-static int suits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (plan->workload->reconnects && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV)
-        return problem_unsupported(
-            problem, "write=%s cannot carry workload=%s: a stream of libuv keeps its descriptor",
-            plan_strategy(plan, end)->strategy->variant.name, plan->workload->variant.name);
-    return 0;
-}
-
 /* ---- watched events ---- */
 
 static void on_event(uv_poll_t *poll, int status, int events);
@@ -361,7 +352,6 @@ const struct engine engine_poll = {
     .variant = {"poll", "a libuv loop for each thread, any number of connections"},
     .gives = CAPABLE_LIBUV | CAPABLE_BLOCKING_MODE,
     .nonblocking = true,
-    .suits = suits,
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,

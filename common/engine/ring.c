@@ -56,14 +56,9 @@ static struct ring_setup setup_of(const struct end_plan *own)
                                .registered_ring = own->registered_ring};
 }
 
-static int check(struct problem *problem)
+static int check(const struct end_plan *own, struct problem *problem)
 {
-    return ring_check(&(struct ring_setup){true, true, true, 0}, problem);
-}
-
-static int suits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    struct ring_setup setup = setup_of(&plan->ends[end]);
+    struct ring_setup setup = own ? setup_of(own) : (struct ring_setup){true, true, true, 0};
 
     return ring_check(&setup, problem);
 }
@@ -527,7 +522,6 @@ const struct engine engine_ring = {
     .variant = {"ring", "an io_uring for each thread, any number of connections"},
     .gives = CAPABLE_RING,
     .check = check,
-    .suits = suits,
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,

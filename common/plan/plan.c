@@ -104,7 +104,7 @@ bool plan_has_end(const struct plan *plan, enum end end)
 
 const char *plan_name_of(const struct plan *plan, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_second_end(plan))
+    if (plan_is_subject(plan, end))
         return plan->subject.name;
     return plan_has_peer(plan) && end == END_SERVER ? "peer" : end_names[end];
 }

@@ -69,7 +69,7 @@ struct subject_choice {
 struct strategy_choice {
     const struct strategy *strategy;
     uint64_t parameter; /* bytes; UINT64_MAX: none */
-    int layer;          /* enum cork_layer */
+    enum cork_layer layer;
 };
 
 enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
@@ -77,24 +77,25 @@ enum shape_index { SHAPE_NONE, SHAPE_MESSAGE, SHAPE_REPLY };
 /* The values that may differ between the ends: the words that take a prefix. */
 struct end_plan {
     const struct security *security;
-    const struct engine *engine; /* as typed; engine_of() returns the one that runs */
+    const struct engine *engine_word; /* as typed */
     uint64_t threads;
     const struct reading *reading;
     uint64_t chunk_bytes;
-    int touch;                            /* enum touch */
-    int nodelay;                          /* enum nodelay */
-    int perf;                             /* bool: count cycles and instructions */
-    uint64_t sndbuf_bytes, rcvbuf_bytes;  /* 0: the system's default */
-    int buffers;                          /* enum buffers: when they are set */
-    int quickack;                         /* enum quickack */
+    enum touch touch;
+    enum nodelay nodelay;
+    bool perf;                           /* count cycles and instructions */
+    uint64_t sndbuf_bytes, rcvbuf_bytes; /* 0: the system's default */
+    enum buffers buffers;                /* when they are set */
+    enum quickack quickack;
     uint64_t busy_poll_ns;                /* 0: the system's default */
     uint64_t notsent_lowat_bytes;         /* 0: the system's default */
     char congestion[CONGESTION_NAME_MAX]; /* "default": cubic if available; "system" */
     struct scheduling scheduling;         /* of its data threads */
     uint64_t source_bytes;                /* size of the memory that is sent in turn; 0: hot */
-    int defer_taskrun, single_issuer, registered_ring, fixed_files; /* bool: see ring/ring.h */
+    bool defer_taskrun, single_issuer, registered_ring, fixed_files; /* see ring/ring.h */
 
     /* Derived by plan_parse() from all words. */
+    const struct engine *engine; /* that runs: of engine_word, or the choice of engine=auto */
     const struct role *role;
     bool drives;                         /* it sends `message` and decides when work begins and ends */
     bool follows;                        /* it receives from an end that drives. A proxy only follows; with
@@ -118,34 +119,35 @@ struct plan {
     char command[COMMAND_TEXT_MAX];   /* percent-encoded; empty: none */
     uint64_t moves_bytes;             /* by `command`; 0: not given */
     struct operations operations;     /* of the protocol; none if it is raw */
-    int cipher, handshake;            /* enum cipher, enum handshake */
-    int direction;                    /* enum direction */
-    struct shape message, reply;      /* of a protocol with heads: the largest request and reply */
+    enum cipher cipher;
+    enum handshake handshake;
+    enum direction direction;
+    struct shape message, reply; /* of a protocol with heads: the largest request and reply */
     struct strategy_choice write, reply_write;
     uint64_t window; /* messages that a send may join */
     uint64_t connections, depth;
-    uint64_t rate;         /* requests per second, all connections together; 0: closed loop */
-    int arrival;           /* enum arrival */
+    uint64_t rate; /* requests per second, all connections together; 0: closed loop */
+    enum arrival arrival;
     uint64_t arrival_seed; /* for the pauses of ARRIVAL_POISSON */
-    int pace;              /* enum pace */
-    int handoff;           /* enum handoff */
+    enum pace pace;
+    enum handoff handoff;
     struct place place;
-    int verify; /* bool */
+    bool verify;
     uint64_t spin_ns;
     uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
-    int lab;                                          /* bool: in network namespaces of its own */
+    bool lab;                                         /* in network namespaces of its own */
 
     /* Of each link of the lab, in each direction; 0: none. */
     uint64_t link_rate_bits, link_delay_ns, link_loss_millionths, link_mtu_bytes;
 
-    int capture;                  /* bool: of the packets of the data connections, at the client */
+    bool capture;                 /* of the packets of the data connections, at the client */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
     char target[TARGET_TEXT_MAX]; /* where the ends run, see words/target.h */
     char server[ADDRESS_TEXT_MAX];
     char via[ADDRESS_TEXT_MAX];  /* the proxy */
     char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: none */
-    int control;                 /* enum control */
+    enum control control;
     struct end_plan ends[END_COUNT];
 
     /* Derived by plan_parse() from the words. */
@@ -248,6 +250,12 @@ const char *plan_address(const struct plan *plan, enum end end);
 static inline enum end plan_second_end(const struct plan *plan)
 {
     return plan_has_proxy(plan) ? END_PROXY : END_SERVER;
+}
+
+/* Whether the subject runs in place of this end. */
+static inline bool plan_is_subject(const struct plan *plan, enum end end)
+{
+    return plan_has_subject(plan) && end == plan_second_end(plan);
 }
 
 /* The other end of the connections of `end`: the opposite end, or the proxy of uncork between them.

@@ -169,7 +169,8 @@ int probe_security(const struct plan *plan, enum end end, struct problem *proble
     static struct answer {
         const struct security *security;
         const struct transport *transport;
-        int cipher, handshake;
+        enum cipher cipher;
+        enum handshake handshake;
         struct problem problem;
     } answers[ANSWERS_MAX];
     static size_t known;

@@ -17,140 +17,63 @@
 #include "placement/cores.h"
 #include "support/probe.h"
 #include "transport/transport.h"
+#include "words/exclusions.h"
+#include "words/parse.h"
 #include "words/word.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+
+extern const struct security security_plain;
 
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
 static const char *const lacks[CAPABILITY_COUNT] = {CAPABILITIES(CAPABILITY_LACKS)};
 
-static int check_needs(const char *word, const char *value, unsigned needs, const struct transport *transport,
-                       const struct security *security, unsigned engine_gives, struct problem *problem)
+/* Checks that transport, filter and engine of the end have the capabilities that the word needs. */
+static int check_needs(const struct plan *plan, enum end end, const char *word, const char *value,
+                       unsigned needs, struct problem *problem)
 {
+    const struct security *security = plan->ends[end].security;
+    const char *transport = plan->transport->variant.name;
     unsigned gives, withheld;
-    int result = probe_capabilities(transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
+    int result = probe_capabilities(plan->transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
 
     if (result < 0)
         return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word, value,
-                               transport->variant.name, strerror(-result));
+                               transport, strerror(-result));
     withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_OPTIONS;
-    gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | engine_gives |
+    gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | plan->ends[end].engine->gives |
             (security->gives & CAPABILITIES_OF_LAYERS);
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
         if (needs & ~gives & 1u << bit)
             return problem_unsupported(problem, "%s=%s does not work with transport=%s security=%s here: %s",
-                                       word, value, transport->variant.name, security->variant.name,
+                                       word, value, transport, security->variant.name,
                                        withheld & 1u << bit ? security->withholds : lacks[bit]);
     return 0;
 }
 
-static int conflict(struct problem *problem, const char *word, const char *value, const char *other,
-                    const char *other_value, const char *why)
-{
-    return problem_unsupported(problem, "%s=%s does not work with %s=%s: %s", word, value, other, other_value,
-                               why);
-}
-
-static const char *word_of(const struct plan *plan, const struct strategy_choice *choice)
-{
-    return choice == &plan->write ? "write" : "reply_write";
-}
-
-static int check_sending(const struct plan *plan, enum end end, const struct engine *engine,
-                         struct problem *problem)
+static int check_sending(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
-    CLEANUP_FREE char *value = kind_strategy.format(NULL, choice);
-    const char *word = word_of(plan, choice);
+    CLEANUP_FREE char *value = strategy_choice_format(choice);
 
-    if (choice->strategy->zerocopy && plan->ends[end].hands_over)
-        return conflict(
-            problem, word, value, "handoff", "thread",
-            "the completions of its zero-copy sends go to the thread that waits for the connection, not "
-            "to the thread that sends");
-    if (choice->strategy->from_file && plan_role(plan, end)->relay_buffers)
-        return conflict(problem, word, value, "workload", plan->workload->variant.name,
-                        "it sends only from a file, and a proxy has the bytes in receive buffers");
-    if (choice->strategy->from_file && plan->frames)
-        return conflict(problem, word, value, "protocol", plan->protocol->variant.name,
-                        "it sends only from a file, which does not have the heads of requests and replies");
-    return check_needs(word, value, strategy_needs(choice, plan->ends[end].security, plan->transport),
-                       plan->transport, plan->ends[end].security, engine->gives, problem);
-}
-
-/* A libuv stream must read its descriptor itself. So it works only with a reading that needs no
- * capability. */
-static int check_stream(const struct plan *plan, enum end end, struct problem *problem)
-{
-    const struct strategy_choice *choice = plan_strategy(plan, end);
-    const struct reading *reading = plan->ends[end].reading;
-
-    if (!plan_outgoing(plan, end) || !plan_incoming(plan, end) ||
-        !(choice->strategy->needs & CAPABLE_LIBUV) || !reading->needs)
+    if (!plan_outgoing(plan, end))
         return 0;
-    return conflict(problem, "read", reading->variant.name, word_of(plan, choice),
-                    choice->strategy->variant.name, "a libuv stream also reads its connection, by read=recv");
+    return check_needs(plan, end, choice == &plan->write ? "write" : "reply_write", value,
+                       strategy_needs(choice, plan->ends[end].security, plan->transport), problem);
 }
 
-static int check_receiving(const struct plan *plan, enum end end, const struct engine *engine,
-                           struct problem *problem)
+static int check_receiving(const struct plan *plan, enum end end, struct problem *problem)
 {
     const struct reading *reading = plan->ends[end].reading;
 
+    if (!plan_incoming(plan, end))
+        return 0;
     if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
         return -1;
-    if (plan->encrypts && plan->workload->reconnects && reading->needs & CAPABLE_RING)
-        return problem_unsupported(problem,
-                                   "read=%s does not work with workload=%s security=%s: on each new "
-                                   "connection it would receive bytes of the TLS handshake",
-                                   reading->variant.name, plan->workload->variant.name,
-                                   plan->ends[end].security->variant.name);
-    if (reading->maps && (plan->workload->reconnects || plan_role(plan, end)->relay_buffers))
-        return conflict(problem, "read", reading->variant.name, "workload", plan->workload->variant.name,
-                        plan_role(plan, end)->relay_buffers
-                            ? "the next read unmaps the received pages, which a proxy still has to send"
-                            : "every new connection would need a mapping first");
-    return check_needs("read", reading->variant.name, reading->needs, plan->transport,
-                       plan->ends[end].security, engine->gives, problem);
-}
-
-/* transport=null has no other end: refuses words that need one. */
-static int check_other_end(const struct plan *plan, struct problem *problem)
-{
-    const char *transport = plan->transport->variant.name;
-    bool by_workload = plan->relays || plan->runs_command;
-    const char *word = by_workload ? "workload" : plan->frames ? "protocol" : "security";
-    const char *value = by_workload    ? plan->workload->variant.name
-                        : plan->frames ? plan->protocol->variant.name
-                                       : plan->ends[END_CLIENT].security->variant.name;
-
-    if (!plan->has_server && plan->ends[END_CLIENT].follows)
-        return problem_unsupported(
-            problem, "this direction does not work with transport=%s: it has no other end that could send",
-            transport);
-    if (plan->transport->has_other_end || !(by_workload || plan->frames || plan->encrypts))
-        return 0;
-    return problem_unsupported(problem, "%s=%s does not work with transport=%s here: it has no other end",
-                               word, value, transport);
-}
-
-static int check_security(const struct plan *plan, enum end end, struct problem *problem)
-{
-    const char *name = plan->ends[end].security->variant.name;
-
-    if (!plan->encrypts)
-        return 0;
-    if (plan->ends[end].hands_over)
-        return conflict(
-            problem, "handoff", "thread", "security", name,
-            "only one thread may use a TLS session, and here one thread sends while another receives");
-    if (plan->handshake == HANDSHAKE_TICKET && !plan->workload->reconnects)
-        return problem_unsupported(problem,
-                                   "handshake=ticket needs workload=connect: only there a connection "
-                                   "has the ticket of an earlier one");
-    return probe_security(plan, end, problem);
+    return check_needs(plan, end, "read", reading->variant.name, reading->needs, problem);
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -178,7 +101,7 @@ static int reserve_descriptors(uint64_t needed, uint64_t connections, struct pro
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread =
-        DESCRIPTORS_OF_THREAD + (engine_of(plan, end)->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
+        DESCRIPTORS_OF_THREAD + (plan->ends[end].engine->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
     uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
@@ -240,26 +163,14 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
     return 0;
 }
 
-/* engine_receive() sets TCP_QUICKACK again. A ring and libuv receive without engine_receive(). */
-static int check_quickack(const struct plan *plan, enum end end, const struct engine *engine,
-                          struct problem *problem)
+static int check_quickack(const struct plan *plan, enum end end, struct problem *problem)
 {
-    const struct end_plan *own = &plan->ends[end];
-    bool again = own->quickack == QUICKACK_REARM;
-    bool by_stream = plan_outgoing(plan, end) && plan_strategy(plan, end)->strategy->needs & CAPABLE_LIBUV;
+    enum quickack quickack = plan->ends[end].quickack;
 
-    if (!plan->is_tcp || !plan_incoming(plan, end) || own->quickack == QUICKACK_DEFAULT)
+    if (!plan->is_tcp || !plan_incoming(plan, end) || quickack == QUICKACK_DEFAULT)
         return 0;
-    if (check_needs("quickack", again ? "rearm" : "once", CAPABLE_QUICKACK, plan->transport, own->security,
-                    engine->gives, problem) < 0)
-        return -1;
-    if (!again || !(by_stream || own->reading->needs & engine->gives & CAPABLE_RING))
-        return 0;
-    return problem_unsupported(problem,
-                               "quickack=rearm does not work with %s: there %s receives, so uncork "
-                               "cannot set TCP_QUICKACK after each receive",
-                               by_stream ? "write=uv" : "a reading of the ring",
-                               by_stream ? "libuv" : "the kernel");
+    return check_needs(plan, end, "quickack", quickack == QUICKACK_REARM ? "rearm" : "once", CAPABLE_QUICKACK,
+                       problem);
 }
 
 /* At an end that accepts, a connection must keep the SO_RCVBUF of its listener. */
@@ -271,102 +182,83 @@ static int check_rcvbuf(const struct plan *plan, enum end end, struct problem *p
     if (!plan->is_tcp || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
         return 0;
     units_format(&units_size, value, own->rcvbuf_bytes);
-    return check_needs("rcvbuf", value, CAPABLE_INHERIT_RCVBUF, plan->transport, own->security, 0, problem);
+    return check_needs(plan, end, "rcvbuf", value, CAPABLE_INHERIT_RCVBUF, problem);
 }
 
-/* Refuses options that cannot have an effect in this plan. */
-static int check_options(const struct plan *plan, enum end end, struct problem *problem)
-{
-    const struct end_plan *own = &plan->ends[end];
-    bool buffers = own->sndbuf_bytes || own->rcvbuf_bytes, reconnects = plan->workload->reconnects;
-
-    if (!plan->transport->has_other_end)
-        return 0;
-    if (!plan->is_tcp)
-        return buffers && own->buffers == BUFFERS_BEFORE
-                   ? conflict(problem, "buffers", "before", "transport", plan->transport->variant.name,
-                              "an accepted Unix socket has buffers of its own, not those of its listener, so "
-                              "they are set after connect(2) and accept(2)")
-                   : 0;
-    if (reconnects && buffers && own->buffers == BUFFERS_AFTER && plan->ends[end].drives)
-        return conflict(problem, "buffers", "after", "workload", plan->workload->variant.name,
-                        "the first message is sent as soon as the socket is connected");
-    if (own->busy_poll_ns % NS_PER_US)
-        return problem_unsupported(problem,
-                                   "busy_poll=%" PRIu64 "ns: SO_BUSY_POLL takes whole microseconds only",
-                                   own->busy_poll_ns);
-    if (reconnects && own->busy_poll_ns)
-        return problem_unsupported(problem,
-                                   "busy_poll does not work with workload=%s: only a connection that stays "
-                                   "open shows whether its queue is polled",
-                                   plan->workload->variant.name);
-    return 0;
-}
-
+/* What excludes what comes first: it is the same on every machine. Then come the probes. */
 int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem)
 {
-    const struct scheduling *scheduling = &plan->ends[end].scheduling;
-    const struct engine *engine = engine_of(plan, end);
+    const struct end_plan *own = &plan->ends[end];
     struct place_list cpus;
 
-    if (check_other_end(plan, problem) < 0)
+    if (exclusions_check(STAGE_ends, plan, end, 0, problem) < 0)
         return -1;
     if (plan->runs_command)
         return plan_cpus(plan, end, remote, &cpus, problem);
+    if (exclusions_check(STAGE_engine, plan, end, 0, problem) < 0 ||
+        exclusions_check(STAGE_threads, plan, end, 0, problem) < 0)
+        return -1;
     if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
         return -1;
-    if (engine_suits(engine, plan, end, problem) < 0 || check_pace(plan, remote, problem) < 0)
+    if ((own->engine->check && own->engine->check(own, problem) < 0) || check_pace(plan, remote, problem) < 0)
         return -1;
-    if (scheduling_is_realtime(scheduling) && scheduling_check(scheduling, problem) < 0)
+    if (scheduling_is_realtime(&own->scheduling) && scheduling_check(&own->scheduling, problem) < 0)
         return -1;
     if (check_limits(plan, end, problem) < 0 ||
         (plan->transport->check && plan->transport->check(problem) < 0))
         return -1;
-    if (check_options(plan, end, problem) < 0 || check_rcvbuf(plan, end, problem) < 0 ||
-        check_quickack(plan, end, engine, problem) < 0)
+    if (check_rcvbuf(plan, end, problem) < 0 || check_quickack(plan, end, problem) < 0)
         return -1;
-    if (check_security(plan, end, problem) < 0 || check_stream(plan, end, problem) < 0)
+    if (plan->encrypts && probe_security(plan, end, problem) < 0)
         return -1;
-    if (plan_outgoing(plan, end) && check_sending(plan, end, engine, problem) < 0)
-        return -1;
-    if (plan_incoming(plan, end) && check_receiving(plan, end, engine, problem) < 0)
+    if (check_sending(plan, end, problem) < 0 || check_receiving(plan, end, problem) < 0)
         return -1;
     return transport_check(plan, end, problem) < 0 ? -1 : plan_cpus(plan, end, remote, &cpus, problem);
 }
 
 /* Without another end nothing waits, so there is no loop and no ring. */
-static unsigned engines_give(const struct transport *transport)
+static int check_alone(const struct transport *transport, const char *word, const char *value, unsigned needs,
+                       struct problem *problem)
 {
-    return transport->has_other_end ? CAPABILITIES_OF_ENGINES : CAPABLE_BLOCKING_MODE;
+    const struct engine any = {.gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
+                                                                 : CAPABLE_BLOCKING_MODE};
+    const struct plan plan = {.transport = transport,
+                              .ends[END_CLIENT] = {.security = &security_plain, .engine = &any}};
+
+    if (engine_check(needs & CAPABILITIES_OF_ENGINES, problem) < 0)
+        return -1;
+    return check_needs(&plan, END_CLIENT, word, value, needs, problem);
 }
 
 int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
                         struct problem *problem)
 {
-    const struct security *plain = (const struct security *)security_axis.variants[0];
     struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
 
-    if (engine_check(strategy->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs("write", strategy->variant.name, strategy_needs(&choice, plain, transport), transport,
-                       plain, engines_give(transport), problem);
+    return check_alone(transport, "write", strategy->variant.name,
+                       strategy_needs(&choice, &security_plain, transport), problem);
 }
 
 int support_of_reading(const struct reading *reading, const struct transport *transport,
                        struct problem *problem)
 {
-    if (engine_check(reading->needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs("read", reading->variant.name, reading->needs, transport,
-                       (const struct security *)security_axis.variants[0], engines_give(transport), problem);
+    return check_alone(transport, "read", reading->variant.name, reading->needs, problem);
 }
 
 int support_of_security(const struct security *security, const struct transport *transport,
                         struct problem *problem)
 {
-    struct plan plan = {.transport = transport, .is_tcp = transport->is_tcp, .encrypts = security->encrypts};
+    char texts[2][64];
+    struct plan plan;
+    int result = 0;
 
-    for (int end = 0; end < END_COUNT; end++)
-        plan.ends[end].security = security;
-    return check_other_end(&plan, problem) < 0 ? -1 : check_security(&plan, END_CLIENT, problem);
+    snprintf(texts[0], sizeof texts[0], "transport=%s", transport->variant.name);
+    snprintf(texts[1], sizeof texts[1], "security=%s", security->variant.name);
+    if (plan_parse(&plan, (const char *[]){texts[0], texts[1]}, 2, problem) < 0)
+        return -1;
+    result = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem);
+    if (result == 0 && plan.encrypts)
+        result = probe_security(&plan, END_CLIENT, problem);
+    plan_free(&plan);
+    return result;
 }

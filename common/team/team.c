@@ -202,7 +202,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
                           .part = !plan->ends[end].drives   ? PART_FOLLOWER
                                   : plan->ends[end].follows ? PART_BOTH
                                                             : PART_DRIVER,
-                          .engine = engine_of(plan, end),
+                          .engine = plan->ends[end].engine,
                           .per_number = per_number,
                           .listener = -1,
                           .resident_before = memory_resident_bytes(),

@@ -18,7 +18,7 @@ struct range {
 static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct plan plan = {0};
-    void *field = word_field(word, &plan, END_CLIENT);
+    union field field = word_field(word, &plan, END_CLIENT);
     CLEANUP_FREE char *canonical = NULL;
 
     if (json_array_size(values) == EXPAND_VALUES_MAX)

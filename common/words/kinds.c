@@ -4,8 +4,14 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "base/units.h"
+#include "connection/protocol.h"
+#include "connection/reading.h"
+#include "connection/security.h"
 #include "connection/strategy.h"
+#include "connection/workload.h"
+#include "engine/engine.h"
 #include "net/address.h"
+#include "transport/transport.h"
 #include "words/target.h"
 
 #include <errno.h>
@@ -16,57 +22,78 @@
 
 /* ---- names from a list ---- */
 
-static int variant_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static const struct variant *find_variant(const struct word *word, const char *text, struct problem *problem)
 {
     struct problem why = {0};
-    const struct variant *variant = axis_find(word->axis, text, &why);
+    const struct variant *variant = axis_find(word->kind->axis, text, &why);
 
     if (!variant)
-        return problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
-    *(const struct variant **)field = variant;
-    return 0;
+        problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
+    return variant;
 }
 
-static char *variant_format(const struct word *word, const void *field)
-{
-    (void)word;
-    return strdup((*(const struct variant *const *)field)->name);
-}
+/* A variant is the first member of its struct. */
+#define VARIANT_OF(axis)                                                                                     \
+    static int axis##_parse(const struct word *word, const char *text, union field field,                    \
+                            struct problem *problem)                                                         \
+    {                                                                                                        \
+        const struct variant *found = find_variant(word, text, problem);                                     \
+                                                                                                             \
+        *field.axis = (const struct axis *)found;                                                            \
+        return found ? 0 : -1;                                                                               \
+    }                                                                                                        \
+    static char *axis##_format(const struct word *word, union field field)                                   \
+    {                                                                                                        \
+        (void)word;                                                                                          \
+        return strdup((*field.axis)->variant.name);                                                          \
+    }
+VARIANT_OF(transport)
+VARIANT_OF(security)
+VARIANT_OF(workload)
+VARIANT_OF(protocol)
+VARIANT_OF(reading)
+VARIANT_OF(engine)
 
-static int choice_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     struct nearest nearest = {.word = text};
 
-    for (int i = 0; word->choices[i]; i++) {
-        if (!strcmp(word->choices[i], text)) {
-            *(int *)field = i;
+    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice) {
+        if (!strcmp(word->choices[*field.choice], text))
             return 0;
-        }
-        nearest_offer(&nearest, word->choices[i]);
+        nearest_offer(&nearest, word->choices[*field.choice]);
     }
     return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
                          nearest.found);
 }
 
-static char *choice_format(const struct word *word, const void *field)
+static char *choice_format(const struct word *word, union field field)
 {
-    return strdup(word->choices[*(const int *)field]);
+    return strdup(word->choices[*field.choice]);
+}
+
+static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
+{
+    unsigned choice;
+    int result = choice_parse(word, text, (union field){.choice = &choice}, problem);
+
+    *field.flag = choice;
+    return result;
+}
+
+static char *flag_format(const struct word *word, union field field)
+{
+    return strdup(word->choices[*field.flag]);
 }
 
 /* ---- numbers ---- */
 
-struct number {
-    const struct units *units;
-    const char *prefix; /* of every spelling except that of 0 */
-    const char *example;
-};
-
-static int number_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int number_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
-    const struct number *number = word->kind->number;
-    const char *zero = word->word_for_zero, *prefix = number->prefix;
+    const struct word_kind *kind = word->kind;
+    const char *zero = word->word_for_zero, *prefix = kind->prefix;
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
-    uint64_t *value = field;
+    uint64_t *value = field.number;
     int result;
 
     *value = 0;
@@ -74,29 +101,29 @@ static int number_parse(const struct word *word, const char *text, void *field, 
         return 0;
     if (strncmp(text, prefix, strlen(prefix)) != 0)
         return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
-                             number->example);
+                             kind->example);
     text += strlen(prefix);
-    result = units_parse(number->units, text, value);
+    result = units_parse(kind->units, text, value);
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is not a valid %s; write it like %s", word->key, text,
-                             word->kind->name, number->example);
+                             kind->name, kind->example);
     if (result == 0 && *value >= word->minimum && *value <= word->maximum)
         return 0;
-    units_format(number->units, minimum, word->minimum);
-    units_format(number->units, maximum, word->maximum);
+    units_format(kind->units, minimum, word->minimum);
+    units_format(kind->units, maximum, word->maximum);
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static char *number_format(const struct word *word, const void *field)
+static char *number_format(const struct word *word, union field field)
 {
-    const struct number *number = word->kind->number;
-    uint64_t value = *(const uint64_t *)field;
+    const struct word_kind *kind = word->kind;
+    uint64_t value = *field.number;
     char text[2 * UNITS_TEXT_MAX];
 
     if (!value && word->word_for_zero)
         return strdup(word->word_for_zero);
-    strcpy(text, number->prefix);
-    units_format(number->units, text + strlen(text), value);
+    strcpy(text, kind->prefix);
+    units_format(kind->units, text + strlen(text), value);
     return strdup(text);
 }
 
@@ -123,7 +150,7 @@ static int refuse_parameter(const struct word *word, const struct strategy *stra
 
 static bool take_layer(struct strategy_choice *choice, const char *text)
 {
-    for (int layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++)
+    for (enum cork_layer layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++)
         if (!strcmp(cork_layer_names[layer], text))
             choice->layer = layer;
     return choice->layer != CORK_BY_SECURITY;
@@ -136,16 +163,16 @@ static bool take_size(struct strategy_choice *choice, const char *text)
            choice->parameter <= parameter_max(choice->strategy);
 }
 
-/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE. */
-static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int strategy_parse(const struct word *word, const char *text, union field field,
+                          struct problem *problem)
 {
-    struct strategy_choice *choice = field;
+    struct strategy_choice *choice = field.strategy;
     CLEANUP_FREE char *copy = needed(strdup(text));
     char *rest = copy, *part = strsep(&rest, ":");
-    const struct variant *found = NULL;
+    const struct variant *found = find_variant(word, part, problem);
     bool is_first = true;
 
-    if (variant_parse(word, part, &found, problem) < 0)
+    if (!found)
         return -1;
     *choice =
         (struct strategy_choice){.strategy = (const struct strategy *)found, .parameter = PARAMETER_NONE};
@@ -155,12 +182,10 @@ static int strategy_parse(const struct word *word, const char *text, void *field
     return 0;
 }
 
-static char *strategy_format(const struct word *word, const void *field)
+char *strategy_choice_format(const struct strategy_choice *choice)
 {
-    const struct strategy_choice *choice = field;
     char size[UNITS_TEXT_MAX] = "", text[128];
 
-    (void)word;
     if (choice->parameter != PARAMETER_NONE)
         units_format(&units_size, size, choice->parameter);
     snprintf(text, sizeof text, "%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
@@ -185,30 +210,33 @@ static char *sched_spell(const struct scheduling *scheduling)
 }
 
 /* These kinds do not depend on their word. */
-#define PARSED_BY(name, function)                                                                            \
-    static int name(const struct word *word, const char *text, void *field, struct problem *problem)         \
+#define PARSED_BY(kind, function)                                                                            \
+    static int kind##_parse(const struct word *word, const char *text, union field field,                    \
+                            struct problem *problem)                                                         \
     {                                                                                                        \
         (void)word;                                                                                          \
-        return function(field, text, problem);                                                               \
+        return function(field.kind, text, problem);                                                          \
     }
-#define FORMATTED_BY(name, function)                                                                         \
-    static char *name(const struct word *word, const void *field)                                            \
+#define FORMATTED_BY(kind, function)                                                                         \
+    static char *kind##_format(const struct word *word, union field field)                                   \
     {                                                                                                        \
         (void)word;                                                                                          \
-        return function(field);                                                                              \
+        return function(field.kind);                                                                         \
     }
-PARSED_BY(message_parse, shape_replace)
-FORMATTED_BY(message_format, shape_format)
-PARSED_BY(op_parse, operations_parse)
-FORMATTED_BY(op_format, operations_format)
-PARSED_BY(placing_parse, place_parse)
-FORMATTED_BY(placing_format, place_format)
-PARSED_BY(sched_parse, scheduling_parse)
-FORMATTED_BY(sched_format, sched_spell)
-FORMATTED_BY(text_format, strdup)
+PARSED_BY(message, shape_replace)
+FORMATTED_BY(message, shape_format)
+PARSED_BY(op, operations_parse)
+FORMATTED_BY(op, operations_format)
+PARSED_BY(placing, place_parse)
+FORMATTED_BY(placing, place_format)
+PARSED_BY(sched, scheduling_parse)
+FORMATTED_BY(sched, sched_spell)
+FORMATTED_BY(strategy, strategy_choice_format)
+FORMATTED_BY(text, strdup)
 
 /* A blank would end the word in a line of words, and a comma the item in a list. */
-static int command_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int command_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
     size_t size = 0;
 
@@ -218,7 +246,7 @@ static int command_parse(const struct word *word, const char *text, void *field,
         if (size + 4 > COMMAND_TEXT_MAX)
             return problem_usage(problem, "%s=%.60s... is longer than %d characters", word->key, text,
                                  COMMAND_TEXT_MAX - 4);
-        size += (size_t)snprintf((char *)field + size, 4, encodes ? "%%%02X" : "%c", *at);
+        size += (size_t)snprintf(field.text + size, 4, encodes ? "%%%02X" : "%c", *at);
     }
     return size ? 0
                 : problem_usage(problem, "%s= is empty; write a command like \"nbdcopy {uri} null:\"",
@@ -226,7 +254,8 @@ static int command_parse(const struct word *word, const char *text, void *field,
 }
 
 /* The key says which subject and which parameter: set_parameter() in parse.c. */
-static int parameter_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int parameter_parse(const struct word *word, const char *text, union field field,
+                           struct problem *problem)
 {
     (void)field;
     if (strlen(text) >= FOLDER_TEXT_MAX)
@@ -237,26 +266,20 @@ static int parameter_parse(const struct word *word, const char *text, void *fiel
 
 /* ---- texts ---- */
 
-/* How a kind of text is spelled. */
-struct spelling {
-    size_t size;         /* bytes of the field */
-    const char *pattern; /* regex(7), extended */
-    const char *wrong;   /* ends the message about any other value */
-};
-
-static int spelled_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int spelled_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
-    const struct spelling *spelling = word->kind->spelling;
+    const struct word_kind *kind = word->kind;
     bool fits = word->preset && !strcmp(text, word->preset); /* saves regcomp(3), which takes 10 us */
     regex_t pattern;
 
-    if (!fits && regcomp(&pattern, spelling->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
-        fits = strlen(text) < spelling->size && regexec(&pattern, text, 0, NULL, 0) == 0;
+    if (!fits && regcomp(&pattern, kind->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
+        fits = strlen(text) < kind->size && regexec(&pattern, text, 0, NULL, 0) == 0;
         regfree(&pattern);
     }
     if (!fits)
-        return problem_usage(problem, "%s=%.60s%s", word->key, text, spelling->wrong);
-    memcpy(field, text, strlen(text) + 1);
+        return problem_usage(problem, "%s=%.60s%s", word->key, text, kind->wrong);
+    memcpy(field.text, text, strlen(text) + 1);
     return 0;
 }
 
@@ -293,42 +316,40 @@ _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG say
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
 /* The preset is stored as an empty name. */
-static int subject_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int subject_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
 {
-    struct subject_choice *choice = field;
-
-    if (spelled_parse(word, text, choice->name, problem) < 0)
+    if (spelled_parse(word, text, field, problem) < 0)
         return -1;
-    if (!strcmp(choice->name, word->preset))
-        *choice->name = '\0';
+    if (!strcmp(field.text, word->preset))
+        *field.text = '\0';
     return 0;
 }
 
-static char *subject_format(const struct word *word, const void *field)
+static char *subject_format(const struct word *word, union field field)
 {
-    const struct subject_choice *choice = field;
-
-    return strdup(*choice->name ? choice->name : word->preset);
+    return strdup(*field.text ? field.text : word->preset);
 }
 
-static int target_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
 }
 
-static int address_word_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int address_word_parse(const struct word *word, const char *text, union field field,
+                              struct problem *problem)
 {
     const char *other = word->word_for_zero;
     bool known = (other && !strcmp(text, other)) || address_check(text) == 0;
 
-    if (strlen(text) >= ADDRESS_TEXT_MAX || !known)
+    if (strlen(text) >= word->kind->size || !known)
         return problem_usage(problem, "%s=%.60s: write %s%sHOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
                              text, other ? other : "", other ? ", " : "");
-    memcpy(field, text, strlen(text) + 1);
+    memcpy(field.text, text, strlen(text) + 1);
     return 0;
 }
 
-static int words_parse(const struct word *word, const char *text, void *field, struct problem *problem)
+static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     (void)field;
     return *text ? 0
@@ -339,9 +360,13 @@ static int words_parse(const struct word *word, const char *text, void *field, s
 /* ---- the kinds ---- */
 
 /* clang-format off */
-#define KIND(kind, ...) const struct word_kind kind_##kind = {.name = #kind, __VA_ARGS__};
-#define NUMBER(...) .parse = number_parse, .format = number_format, .number = &(const struct number){__VA_ARGS__}
-#define SPELLED(...) .parse = spelled_parse, .format = text_format, .spelling = &(const struct spelling){__VA_ARGS__}
+#define KIND(kind, listed, type, member, ...) \
+    const struct word_kind kind_##kind = {.name = listed, .size = sizeof(type), __VA_ARGS__};
+#define PARSED(parses, formats) .parse = parses##_parse, .format = formats##_format
+#define LISTED(parses, formats) PARSED(parses, formats), .lists = true
+#define VARIANT(axes) LISTED(axes, axes), .axis = &axes##_axis
+#define NUMBER(in, begins, like) LISTED(number, number), .units = &units_##in, .prefix = begins, .example = like
+#define SPELLING(matches, else_says) .pattern = matches, .wrong = else_says
 #define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}
 #include "words/kinds.def"
 /* clang-format on */

@@ -4,9 +4,11 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/protocol.h"
+#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
+#include "engine/engine.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
@@ -67,7 +69,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
             return -1;
         if ((typed.prefix != END_COUNT) != prefixed)
             continue;
-        if (!typed.word->used)
+        if (typed.word->for_run)
             return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
                                  typed.word->key);
         if (typed.word == &word_parameter) {
@@ -177,7 +179,7 @@ static int check_parameters(const struct plan *plan, struct problem *problem)
     const struct subject_parameter *first = plan->subject.parameters;
     char key[2 * SUBJECT_NAME_MAX];
 
-    if (!plan->subject.count || plan->given[word_find("subject", problem) - word_list] || *plan->load)
+    if (!plan->subject.count || plan->given[WORD_subject] || *plan->load)
         return 0;
     snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
     word_find(key, problem);
@@ -186,28 +188,9 @@ static int check_parameters(const struct plan *plan, struct problem *problem)
 
 static int derive_frames(struct plan *plan, struct problem *problem)
 {
-    const char *protocol = plan->protocol->variant.name;
-
     if (!plan->protocol->kinds)
-        return plan->operations.count ? problem_usage(problem, "op= needs a protocol, like protocol=nbd") : 0;
-    if (plan->runs_command)
-        return name_operations(plan, problem);
-    if (!plan->workload->framed)
-        return problem_usage(problem, "protocol=%s needs workload=request: it frames requests and replies",
-                             protocol);
-    if (!plan->operations.count)
-        return problem_usage(problem, "protocol=%s needs op=, the kind of its requests, like op=%s:4K",
-                             protocol, plan->protocol->kinds->name);
-    for (size_t i = 0; i < 2; i++) {
-        const char *key = i ? "reply" : "message";
-
-        if (plan->given[word_find(key, problem) - word_list])
-            return problem_usage(problem, "%s= and protocol=%s contradict each other: op= defines its %s",
-                                 key, protocol, i ? "reply" : "request");
-    }
-    if (plan->bytes)
-        return problem_usage(problem, "bytes= does not work with protocol=%s; give messages=", protocol);
-    return name_operations(plan, problem) < 0 ? -1 : derive_shapes(plan, problem);
+        return 0;
+    return name_operations(plan, problem) < 0 || (plan->frames && derive_shapes(plan, problem) < 0) ? -1 : 0;
 }
 
 /* Copies the properties of the chosen variants into the plan, so that its readers need not know the
@@ -237,12 +220,12 @@ static void derive(struct plan *plan)
  * proxy; the server only receives from it. */
 static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
 {
-    static const char *const fixed[][2] = {{"message", "64K"}, {"read"},    {"chunk"},
-                                           {"touch"},          {"nodelay"}, {"source"}};
+    static const enum word_index fixed[] = {WORD_message, WORD_read,    WORD_chunk,
+                                            WORD_touch,   WORD_nodelay, WORD_source};
 
     for (size_t i = 0; plan->relays && i < sizeof fixed / sizeof *fixed; i++) {
-        const struct word *word = word_find(fixed[i][0], problem);
-        const char *value = fixed[i][1] ? fixed[i][1] : word->preset;
+        const struct word *word = &word_list[fixed[i]];
+        const char *value = fixed[i] == WORD_message ? "64K" : word->preset;
 
         if (set_field(plan, word, END_CLIENT, value, problem) < 0 ||
             (word->per_end && set_field(plan, word, END_SERVER, value, problem) < 0))
@@ -251,29 +234,62 @@ static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
     return 0;
 }
 
+/* The engine of the word. engine=auto is the first of the list that has what strategy and reading
+ * need, and that no row excludes. One with `thread_per_connection` is chosen only if the plan has
+ * that many threads, or if no other can run it. If none can, a row says why. */
+static void choose_engine(struct plan *plan, enum end end)
+{
+    struct end_plan *own = &plan->ends[end];
+    const struct engine *able = NULL, *candidate = NULL;
+    unsigned needs = (plan_outgoing(plan, end) ? plan_strategy(plan, end)->strategy->needs : 0) |
+                     (plan_incoming(plan, end) ? own->reading->needs : 0);
+
+    own->engine = own->engine_word;
+    for (size_t i = 0; !own->engine_word->gives && i < engine_axis.count; i++) {
+        own->engine = (const struct engine *)engine_axis.variants[i];
+        if (!own->engine->gives || needs & CAPABILITIES_OF_ENGINES & ~own->engine->gives)
+            continue;
+        if (!candidate || !own->hands_over) /* handoff: keep the first */
+            candidate = own->engine;
+        if (is_excluded(STAGE_engine, plan, end))
+            continue;
+        if (!own->engine->thread_per_connection || own->threads >= plan->connections)
+            return;
+        able = own->engine;
+    }
+    own->engine = able ? able : candidate ? candidate : own->engine;
+}
+
+/* Checks that the words of a plan do not contradict each other. 0, or -1 with a usage problem. */
+static int check_words(const struct plan *plan, struct problem *problem)
+{
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, end) && exclusions_check(STAGE_words, plan, end, 0, problem) < 0)
+            return -1;
+    return 0;
+}
+
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
 {
     *plan = (struct plan){0};
-    for (size_t i = 0; i < word_count; i++)
-        if (word_list[i].used && word_list[i].preset)
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (!word_list[i].for_run && word_list[i].preset)
             set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem);
     if (set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
-        if (check_parameters(plan, problem) == 0 && derive_frames(plan, problem) == 0 &&
-            fix_ends_of_proxy(plan, problem) == 0 && plan_check(plan, problem) == 0)
-            return 0;
+        if (check_parameters(plan, problem) == 0 && fix_ends_of_proxy(plan, problem) == 0) {
+            for (enum end end = 0; end < END_COUNT; end++)
+                choose_engine(plan, end);
+            if (check_words(plan, problem) == 0 && derive_frames(plan, problem) == 0)
+                return 0;
+        }
     }
     plan_free(plan);
     return -1;
 }
 
 /* ---- words of a plan, as JSON ---- */
-
-static char *format_word(const struct plan *plan, const struct word *word, enum end end)
-{
-    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
-}
 
 /* The key with its prefix; END_COUNT: without one. */
 static const char *key_of(char key[64], const struct word *word, enum end prefix)
@@ -287,7 +303,7 @@ static const char *key_of(char key[64], const struct word *word, enum end prefix
 static void put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
                      enum end prefix)
 {
-    CLEANUP_FREE char *value = format_word(plan, word, end);
+    CLEANUP_FREE char *value = word_text(word, plan, end);
     char key[64];
 
     json_object_set_new(words, key_of(key, word, prefix), json_string(value));
@@ -295,11 +311,11 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_has_subject(plan) && end == plan_second_end(plan) && !word->for_subject)
+    if (plan_is_subject(plan, end) && !word->for_subject)
         return false;
     if (plan->runs_command && end == END_CLIENT && !word->for_command)
         return false;
-    return word->used && plan_has_end(plan, end) && word->used(plan, end);
+    return !word->for_run && plan_has_end(plan, end) && premises_hold(word->used, plan, end, 0);
 }
 
 /* Puts the parameters of this subject and this load into `used`, and the keys of the others into
@@ -325,7 +341,7 @@ static bool users_differ(const struct plan *plan, const struct word *word)
     bool differ = false;
 
     for (enum end end = 0; end < END_COUNT; end++) {
-        CLEANUP_FREE char *value = is_used(plan, word, end) ? format_word(plan, word, end) : NULL;
+        CLEANUP_FREE char *value = is_used(plan, word, end) ? word_text(word, plan, end) : NULL;
 
         differ |= first && value && strcmp(first, value) != 0;
         if (!first) {
@@ -340,7 +356,7 @@ json_t *plan_words(const struct plan *plan)
 {
     json_t *words = json_object();
 
-    for (size_t i = 0; i < word_count; i++) {
+    for (size_t i = 0; i < WORD_COUNT; i++) {
         const struct word *word = &word_list[i];
         bool differ = word->per_end && users_differ(plan, word), is_put = false;
 
@@ -369,7 +385,7 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused)
     static const enum end prefixes[] = {END_COUNT, END_CLIENT, END_SERVER, END_PROXY};
     json_t *used = json_object();
 
-    for (size_t i = 0; i < word_count; i++) {
+    for (size_t i = 0; i < WORD_COUNT; i++) {
         for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
             const struct word *word = &word_list[i];
             enum end holder;

@@ -11,9 +11,6 @@
  * call plan_free(). */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
-/* Checks that the words of a plan do not contradict each other. 0, or -1 with a usage problem. */
-int plan_check(const struct plan *plan, struct problem *problem);
-
 /* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
  * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
  * reference. */

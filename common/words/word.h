@@ -1,42 +1,65 @@
 /* SPDX-License-Identifier: MIT */
 /* The words: every setting that can differ between two runs, as key=value.
  *
- * word_list is the only list of them. The parser, --list=json, the control channel and the Python
- * suite read it. The kind of a word defines how its values are spelled. */
+ * word_list, made from words.def, is the only list of them. The parser, --list=json, the control
+ * channel and the Python suite read it. The kind of a word defines how its values are spelled. */
 #pragma once
 
 #include "base/axis.h"
 #include "plan/plan.h"
+#include "words/exclusions.h"
 
 struct word;
 
+/* The field of a word: the member is that of its kind. */
+union field {
+    const struct transport **transport;
+    const struct security **security;
+    const struct workload **workload;
+    const struct protocol **protocol;
+    const struct reading **reading;
+    const struct engine **engine;
+    unsigned *choice; /* an enum: index in word->choices */
+    bool *flag;
+    uint64_t *number;
+    struct strategy_choice *strategy;
+    struct shape *message;
+    struct operations *op;
+    struct place *placing;
+    struct scheduling *sched;
+    char *text; /* of word->kind->size bytes */
+};
+
 struct word_kind {
     const char *name;
+    size_t size; /* bytes of a field */
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
-    int (*parse)(const struct word *word, const char *text, void *field, struct problem *problem);
-    /* The canonical spelling of the field, in new memory; NULL for kinds without a field. */
-    char *(*format)(const struct word *word, const void *field);
+    int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
+    /* The canonical spelling of the field, in new memory; NULL for kinds that no field has. */
+    char *(*format)(const struct word *word, union field field);
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
-    const struct number *number;     /* kinds of numbers */
-    const struct spelling *spelling; /* some kinds of texts */
-    bool lists;                      /* values may be a list a,b,c in a matrix */
-    bool ranges;                     /* values may be a range a..b in a matrix */
-    const char *const *names;        /* of values, NULL at the end; NULL: none, or see word->choices */
+    const struct axis *axis;      /* kinds whose values are variants */
+    const struct units *units;    /* kinds of numbers */
+    const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
+    const char *pattern, *wrong;  /* texts: a regex(7), extended; the message about any other value */
+    bool lists;                   /* values may be a list a,b,c in a matrix */
+    bool ranges;                  /* values may be a range a..b in a matrix */
+    const char *const *names;     /* of values, NULL at the end; NULL: none, or see word->choices */
 };
 
 struct word {
     const char *key;
     const struct word_kind *kind;
     const char *preset; /* the default; NULL: none */
-    size_t offset;      /* of the field in struct plan; of a per-end word in struct end_plan */
-    bool per_end;       /* may have the name of an end as prefix */
-    /* Whether this end uses the word in this plan. NULL: only the runner uses it, for a matrix. */
-    bool (*used)(const struct plan *plan, enum end end);
+    union field (*field)(struct plan *plan, struct end_plan *own);
+    bool per_end; /* may have the name of an end as prefix */
+    bool for_run; /* only the runner uses it, for a matrix */
+    /* It has an effect at an end where both hold. */
+    struct premise used[2];
     const char *help;
 
-    const struct axis *axis;    /* kinds variant and strategy */
     const char *const *choices; /* kind choice: names by value, NULL at the end */
     uint64_t minimum, maximum;  /* numbers */
     const char *unit;           /* of numbers, for --list=json */
@@ -46,12 +69,29 @@ struct word {
     const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
 };
 
-#define KIND(name, ...) extern const struct word_kind kind_##name;
+#define TEXT(size) __typeof__(char[size])
+#define KIND(kind, name, type, member, ...)                                                                  \
+    extern const struct word_kind kind_##kind;                                                               \
+    static inline union field field_of_##kind(type *at)                                                      \
+    {                                                                                                        \
+        return (union field){member};                                                                        \
+    }
 #include "words/kinds.def"
 #undef KIND
 
-extern const struct word word_list[], word_parameter;
-extern const size_t word_count;
+#define WORD(key, ...) WORD_##key,
+#define END_WORD WORD
+#define RUN_WORD WORD
+/* The index of each word in word_list. */
+enum word_index {
+#include "words/words.def"
+    WORD_COUNT
+};
+#undef WORD
+#undef END_WORD
+#undef RUN_WORD
+
+extern const struct word word_list[WORD_COUNT], word_parameter;
 
 /* Whether the word of this key is used only in a lab (lab=on). */
 bool word_is_of_lab(const char *key);
@@ -61,7 +101,13 @@ bool word_is_of_lab(const char *key);
 const struct word *word_find(const char *key, struct problem *problem);
 
 /* The field of a word in a plan. `end` matters only for per-end words. */
-void *word_field(const struct word *word, struct plan *plan, enum end end);
+union field word_field(const struct word *word, struct plan *plan, enum end end);
+
+/* Its canonical spelling, in new memory. */
+char *word_text(const struct word *word, const struct plan *plan, enum end end);
+
+/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE, in new memory. */
+char *strategy_choice_format(const struct strategy_choice *choice);
 
 /* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
 struct typed_word {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What cannot be run is refused in one line: words that are wrong, and words that this machine or a
-part of uncork does not support."""
+part of uncork does not support. What excludes what is in test_exclusions.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ SPINS = "sched=fifo:5 rate=1000 pace=spin duration=20ms warmup=0s"
 OWN_CPU = "pace=spin needs a CPU of its own: with client.sched=fifo:5"
 ONE_THREAD = "only one thread may use a TLS session"
 MAPPED = "pages that arrived cannot be mapped"
-BLOCKS = ": a thread that waits in send()"
 WRONG = [
     "mesage=64", "message=15x", "message=x2", "message=0x2", "message=-1", "message=1e99",
     "message=", "message=64,128", "write=corc", "write=nodelay:64K", "write=cork:x", "duration=1",
@@ -45,26 +44,14 @@ SAYS = {
         "quickack=on", "busy_poll=3", "busy_poll=2s", "notsent_lowat=0", "congestion=Not/Any")},
     **{f"sched={value}": "write other, rr:N or fifo:N"
        for value in ("rr", "rr:0", "rr:100", "batch", "fifo:x", "other:1", "")},
-    "peer=127.0.0.1:7": "control=none",
-    "control=none": "peer=HOST:PORT",
     "peer=nowhere control=none": "HOST:PORT",
-    f"{PEER} workload=stream direction=both": "direction=both needs a server of uncork",
-    f"{PEER} transport=unix": "transport=unix",
     "peer=unix:/tmp/x control=none": "transport=tcp",
     f"{PEER} reply=5": "'reply' has no effect",
     f"{PEER} server=127.0.0.1:8": "'server' has no effect",
-    "protocol=nbd": "needs op=",
     "protocol=nbd op=get:4K": "no such request; the nearest is 'read'",
-    "op=read:4K": "needs a protocol",
-    "protocol=nbd op=read:4K message=64": "message= and protocol=nbd contradict",
-    "protocol=nbd op=read:4K reply=64": "reply= and protocol=nbd contradict",
-    "protocol=nbd op=read:4K bytes=1M": "give messages=",
-    "protocol=nbd op=read:4K workload=stream": "needs workload=request",
-    "protocol=nbd op=read:4K read=msgtrunc": "has to read the heads",
     "protocol=nbd op=read:40M": "from 1 to 32M",
     "protocol=nbd op=read": "read needs a size; write read:4K",
     "protocol=resp op=ping:3": "ping has no payload; write ping without a size",
-    "--pcap x --json messages=1": "--pcap is for a run that captures packets: add capture=on",
     "--pcap": "'--pcap' needs a value",
     "--pcap x --pcap y capture=on": "--pcap is given twice, but a run makes one file",
     "transport=unix capture=on": "'capture' has no effect with these other words; leave it out",
@@ -76,7 +63,6 @@ SAYS = {
     **{f"workload=proxy {word}": "has no effect" for word in (
         "message=64", "reply=1", "depth=2", "client.chunk=4K", "server.read=recv", "source=hot",
         "reply_write=cork", "client.nodelay=off")},
-    "workload=proxy read=msgtrunc": "send them on",
     "write=uring-bundle:32769": "a size from 1 to 32K must follow the colon",
     "write=uring-send single_issuer=off":
         "uncork-client: defer_taskrun=on needs single_issuer=on; write both off\n",
@@ -97,40 +83,18 @@ UNSUPPORTED = {
     "congestion=nosuch": "congestion=nosuch is not available here; sysctl "
                          "net.ipv4.tcp_available_congestion_control",
     "place=9999/9999": "CPU 9999",
-    "read=uring-multishot quickack=rearm": "quickack=rearm does not work with a reading of",
-    "write=uv quickack=rearm": "quickack=rearm does not work with write=uv",
-    "busy_poll=1500ns": "busy_poll=1500ns: SO_BUSY_POLL takes whole microseconds only",
-    "workload=connect busy_poll=50us": "busy_poll does not work with workload=connect",
-    "workload=connect sndbuf=64K buffers=after": "buffers=after does not work with workload=",
-    "transport=unix sndbuf=64K buffers=before": "buffers=before does not work with transport=unix",
-    "engine=block depth=2": f"engine=block cannot carry depth=2{BLOCKS}",
-    "engine=block workload=stream direction=both":
-        f"engine=block cannot carry direction=both{BLOCKS}",
-    "workload=connect server.engine=block": "does not accept the next",
-    "workload=connect server.threads=2 connections=4": "one thread takes all connections",
-    "workload=connect write=uv": "keeps its descriptor",
-    "workload=connect transport=null": "transport=null",
-    "workload=proxy transport=null": "it has no other end",
-    "handoff=thread write=zerocopy": "not to the thread that sends",
-    "handoff=thread engine=poll": "engine=poll cannot carry handoff=thread",
     "handoff=thread client.engine=ring": "engine=ring cannot carry handoff=thread",
     "handoff=thread write=uv": "cannot carry handoff=thread",
     "handoff=thread depth=2": "engine=block cannot carry depth=2",
-    "handoff=thread security=gnutls": ONE_THREAD,
     "handoff=thread security=openssl": ONE_THREAD,
     "write=sendfile engine=ring": "",  # no flag against blocking, or no ring
-    "write=sendfile workload=proxy": "it sends only from a file",
     "write=zerocopy transport=unix": "does not come back",
     "write=zerocopy security=gnutls": "takes no flags and no vectors",
     "read=zerocopy transport=unix": MAPPED,
     "read=zerocopy transport=null": MAPPED,
     "read=zerocopy security=gnutls": "takes no flags and no vectors",
-    "read=zerocopy workload=proxy": "the next read unmaps the received pages",
-    "read=zerocopy workload=connect": "every new connection",
     "write=cork:record": "there is no TLS record layer to cork",
     "security=gnutls transport=unix write=cork:segment": "a cork holds nothing back",
-    "security=gnutls transport=null": "it has no other end",
-    "security=gnutls handshake=ticket": "handshake=ticket needs workload=connect",
     "security=gnutls read=msgtrunc": "takes no flags and no vectors",
     **{f"security={library} write={write}": "takes no flags and no vectors"
        for library in LIBRARIES

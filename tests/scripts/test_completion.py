@@ -70,6 +70,13 @@ def offered(uncork: Uncork, line: str) -> list[str]:
     ("uncork lab up link_d", ["link_delay="]), ("uncork list bandw", ["bandwidth"]),
     ("uncork-client plac", ["place="]), ("uncork-client --bat", ["--batch"]),
     ("uncork-client rounds", []), ("/usr/bin/uncork-server --all", ["--allow-sink"]),
+    ("uncork run workload=connect transport=",
+     [f"transport={name}" for name in ("tcp", "unix", "mptcp")]),
+    ("uncork run peer=[::1]:7 workload=pr", []), ("uncork run workload=stream,proxy dep", []),
+    ("uncork run workload=stream,request dep", ["depth="]), ("uncork run duration=1s by", []),
+    ("uncork run transport=unix cap", []), ("uncork run engine=block thr", []),
+    ("uncork run transport=null engine=",
+     [f"engine={name}" for name in ("auto", "block", "poll", "ring")]),
     ("uncork-client --pcap ", []), ("uncork run 'wri", ["write="]),
     ('uncork run not="write=cork wri', []), ('uncork run not="write=mo', ["not=write=more"]),
 ])

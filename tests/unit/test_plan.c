@@ -95,7 +95,7 @@ TEST(without_words_a_plan_is_a_request_of_64_bytes_with_every_default)
     words = plan_words(&plan);
     assert_word("workload", "request");
     assert_word("message", "64");
-    for (size_t i = 0; i < word_count; i++) {
+    for (size_t i = 0; i < WORD_COUNT; i++) {
         const char *value = json_string_value(json_object_get(words, word_list[i].key));
 
         if (value)
@@ -465,13 +465,13 @@ TEST(the_words_of_a_plan_read_back_to_the_same_plan)
 
 TEST(every_word_of_the_list_is_complete)
 {
-    for (size_t i = 0; i < word_count; i++) {
+    for (size_t i = 0; i < WORD_COUNT; i++) {
         const struct word *word = &word_list[i];
         struct problem problem = {0};
 
         assert_ptr_equal(word_find(word->key, &problem), word);
         assert_non_null(word->help);
-        assert_true(word->used || (!word->offset && !word->per_end)); /* only a word of a cell has a field */
+    assert_true(!word->per_end || !word->for_run); /* only a word of a cell has ends */
         assert_true(word->minimum <= word->maximum);
         assert_null(strpbrk(word->key, "=., "));
     }

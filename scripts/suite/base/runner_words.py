@@ -16,8 +16,8 @@ from suite.base.words import words_text
 @dataclass(frozen=True, kw_only=True)
 class RunWords:
     """The words of a run, as a plan has them. A new one is a line here and a line of the client's
-    list (common/words/word.c), which has its values, its default and its help. seed: None until one
-    is drawn. until: the width of intervals to reach, `1%`; None: a session has `rounds` rounds.
+    list (common/words/words.def), which has its values, its default and its help. seed: None until
+    one is drawn. until: the width of intervals to reach, `1%`; None: a session has `rounds` rounds.
     baseline: words of the baseline cells. hosts: the inventory whose pairs run the cells at the
     same time."""
 

@@ -54,6 +54,17 @@ def typed(variants: Mapping[str, Variant]) -> Candidates:
             for name, one in variants.items()}
 
 
+def premise_holds(premise: str, given: Mapping[str, Sequence[str]]) -> bool | None:
+    """Whether a condition of the client, like `not workload=proxy or command`, holds for these
+    values by key. None: the line does not say, or the condition is about more than one word."""
+    found = re.fullmatch(r"(not )?(\w+)=((?:[\w-]+(?: or [\w-]+)*)?)", premise)
+    if not found or found[2] not in given:
+        return None
+    holds = {not found[3] or (value in found[3].split(" or ") if value else None)
+             for value in given[found[2]]}
+    return None if len(holds) > 1 or None in holds else holds.pop() != bool(found[1])
+
+
 class Line:
     """A command line while it is typed. before: the words behind the command, without options;
     last: the word at the cursor; own: the words of the command itself; reads_result: whether all
@@ -128,18 +139,36 @@ class Line:
         return {one["name"]: one for one in self.vocabulary.document.get("changes", ())}
 
     def words(self) -> Candidates:
-        """`key=` of the known words, without those that the line has already, or `key=value`, where
-        the value may be a list, or words."""
+        """`key=` of the known words, without those that the line has already or excludes, or
+        `key=value`, where the value may be a list, or words."""
         key, equals, value = self.last.partition("=")
         if not equals:
-            given = {text.partition("=")[0] for text in self.before} - {"not"}
-            return {f"{key}=": means for key, (means, _) in self.known.items() if key not in given}
+            given = {*self.given} - {"not"}
+            return {f"{key}=": means for key, (means, _) in self.known.items()
+                    if key not in given and not self.excludes(key)}
         if not self.reads_result and self.vocabulary.words.get(key, {}).get("kind") == "words":
             inner = Line(self.command, self.before, value)
             return {f"{key}={name}": means for name, means in inner.words().items()}
         head, comma, _ = value.rpartition(",")
         return {f"{key}={head}{comma}{name}": means for name, means in self.known[key][1].items()
-                if name not in head.split(",")}
+                if name not in head.split(",") and not self.excludes(key, name)}
+
+    @property
+    def given(self) -> dict[str, list[str]]:
+        """The words of the line before the last, each with its values."""
+        words = (text.partition("=") for text in self.before)
+        return {key: value.split(",") for key, _, value in words}
+
+    def excludes(self, key: str, value: str = "") -> bool:
+        """Whether the words of the line exclude a word, or the word has no effect with them."""
+        if self.reads_result or key not in self.vocabulary.words:
+            return False
+        line = self.given | {key: [value]}
+        rows = [row["when"] for row in self.vocabulary.document.get("excludes", ())]
+        return any(all(premise_holds(premise, line) for premise in when) for when in rows
+                   if any(re.search(rf"\b{key}=", premise) for premise in when)) or any(
+            premise_holds(premise, self.given) is False
+            for premise in self.vocabulary.words[key].get("when", ()))
 
     def offered(self, *kinds: str) -> Candidates:
         """The names of these kinds: of an argument as help has it, or of a word of the command
