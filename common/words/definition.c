@@ -210,7 +210,7 @@ int definition_write(const char *folder, const char *name, const void *data, siz
     bool whole;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "we");
+    file = fopen(path, "wex"); /* a new file, so that no device and no file of others changes */
     if (!file)
         return -1;
     whole = fwrite(data, 1, size, file) == size && fchmod(fileno(file), 0600) == 0 &&

@@ -341,6 +341,12 @@ def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
             capture_output=True, text=True)
         assert done.returncode == 126
         assert done.stderr == "cannot make the file for the output: File exists\n"
+    (tmp_path / "subjects.json").write_text(json.dumps({"writes": {
+        "program": "true", "version": "--version", "protocols": ["nbd"], "transports": ["tcp"],
+        "listens": "inherited", "arguments": [], "files": {"../../../../dev/null": "all"}}}))
+    done = client_run("--subjects", str(tmp_path / "subjects.json"), *WORDS.split(),
+                      "subject=writes")
+    assert "cannot prepare the subject writes" in done.stderr
     after = os.stat("/dev/null")
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid,
                                                            before.st_mode)
