@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import shutil
@@ -12,7 +13,15 @@ import time
 
 import pytest
 
-from programs import BIN, CLIENT, client_start, record_ok, record_sum, server_started
+from programs import (
+    BIN,
+    CLIENT,
+    client_run,
+    client_start,
+    record_ok,
+    record_sum,
+    server_started,
+)
 
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
@@ -42,6 +51,15 @@ def test_many_connections_carry_their_content_in_less_than_8_kib_each() -> None:
     assert record_sum(server, "bytes_received") == 3 * MANY * 64
     if "release" in BIN.parts:  # a sanitizer has memory of its own
         assert client["resident_bytes"] - client["resident_before_bytes"] < MANY * 8 * KIB
+
+
+def test_on_one_cpu_the_message_says_how_to_place_both_ends_there() -> None:
+    one = {min(os.sched_getaffinity(0))}
+    done = client_run("messages=10", preexec_fn=lambda: os.sched_setaffinity(0, one))
+    (line,) = done.stderr.splitlines()
+    assert "place=apart needs two cores" in line and "write place=together" in line
+    assert client_run("messages=10", "place=together",
+                      preexec_fn=lambda: os.sched_setaffinity(0, one)).returncode == 0
 
 
 def test_a_low_soft_limit_of_open_files_is_raised() -> None:
