@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/atomic_file.h"
+#include "base/thread_failure.h"
 #include "capture/frame.h"
 #include "measure/device.h"
 #include "placement/cores.h"
@@ -229,7 +230,7 @@ static struct capture *start(const struct address *server, int cpu, const char *
         capture->is_running = result == 0;
         if (capture->is_running)
             return capture;
-        problem_failure(problem, "cannot start a thread for the capture: %s", uv_strerror(result));
+        thread_failure(problem, result, "a thread for the capture");
     }
     free_capture(capture);
     return NULL;

@@ -16,6 +16,7 @@ import pytest
 from programs import (
     BIN,
     CLIENT,
+    SANITIZED,
     client_run,
     client_start,
     record_ok,
@@ -86,6 +87,16 @@ def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words:
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "open files" in line and "prlimit --pid $$ --nofile=" in line
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer reserves address space of its own")
+def test_a_thread_without_room_for_its_stack_blames_the_limit_of_memory() -> None:
+    room = 256 << 20  # of stacks that have 8 MiB each, or what ulimit -s says
+    done = client_run("connections=200", "engine=block", "messages=200", "place=free",
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)))
+    (line,) = done.stderr.splitlines()
+    assert re.search(r"cannot start thread \d+ of 200: there is no room for its stack of \d+M", line)
+    assert f"ulimit -v is {room // 1024}" in line and "ulimit -u" not in line
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
