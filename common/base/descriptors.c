@@ -3,6 +3,8 @@
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */
 #if defined __linux__ && !defined UNCORK_THREAD_SANITIZER
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,7 +25,10 @@ static bool close_between(unsigned first, unsigned last, unsigned flags)
 bool descriptors_own(int *kept, size_t count)
 {
     unsigned last = ~0u;
+    sigset_t all;
 
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
     if (count)
         qsort(kept, count, sizeof *kept, compare);
     while (count && kept[count - 1] > STDERR_FILENO) {

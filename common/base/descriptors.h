@@ -14,5 +14,8 @@
  * shared table: shutdown(2) there has its effect here, and a file is closed when both tables have
  * closed it. If the thread has a table of its own already, closes the others in it. Returns false
  * and leaves the table as it was where the system cannot: before Linux 5.9, or where a filter of
- * system calls forbids it. */
+ * system calls forbids it.
+ *
+ * Blocks all signals, so that another thread handles them: the handlers of libuv write to a pipe
+ * that the table lacks. */
 bool descriptors_own(int *kept, size_t count);
