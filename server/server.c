@@ -432,9 +432,11 @@ static int parse_plan(struct session *session, const json_t *body, struct proble
 {
     const json_t *words = json_object_get(body, "words");
     size_t count = json_array_size(words);
-    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
+    CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
     int result;
 
+    if (!texts)
+        return problem_failure(problem, "no memory for a plan of %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
     result = plan_parse(&session->plan, texts, count, problem);
@@ -562,9 +564,13 @@ static const struct channel_events channel_events = {
 static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
-    struct session *session = needed(calloc(1, sizeof *session));
+    struct session *session = calloc(1, sizeof *session);
     struct problem problem = {0};
 
+    if (!session) {
+        close(fd);
+        return;
+    }
     session->server = server;
     session->next = server->newest;
     server->newest = session;

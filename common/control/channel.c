@@ -35,14 +35,17 @@ static int write_bytes(void *owner, const uint8_t *bytes, size_t size)
     struct written {
         uv_write_t request;
         uint8_t bytes[];
-    } *written = needed(malloc(sizeof *written + size));
-    uv_buf_t buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
+    } *written = malloc(sizeof *written + size);
 
-    memcpy(written->bytes, bytes, size);
-    if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
-        return 0;
+    if (written) {
+        uv_buf_t buffer = uv_buf_init((char *)written->bytes, (unsigned)size);
+
+        memcpy(written->bytes, bytes, size);
+        if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0)
+            return 0;
+    }
+    report_end(channel, written ? "broke the control channel" : "has no memory left for control messages");
     free(written);
-    report_end(channel, "broke the control channel");
     return -1;
 }
 

@@ -194,11 +194,15 @@ static int receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, s
 static int send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     struct tls_bytes *unsent = &tls->unsent;
+    uint8_t *data;
 
     if (tls->is_established)
         return send_records(tls, bytes, size, problem);
-    unsent->data = needed(realloc(unsent->data, unsent->size + size));
-    memcpy(unsent->data + unsent->size, bytes, size);
+    data = realloc(unsent->data, unsent->size + size);
+    if (!data)
+        return problem_failure(problem, "has no memory left for control messages");
+    memcpy(data + unsent->size, bytes, size);
+    unsent->data = data;
     unsent->size += size;
     return 0;
 }
@@ -257,9 +261,13 @@ static struct channel_tls *create(const struct psk_list *keys, bool is_server,
                                   const struct channel_tls_events *events, void *owner,
                                   struct problem *problem)
 {
-    struct channel_tls *tls = needed(malloc(sizeof *tls));
+    struct channel_tls *tls = malloc(sizeof *tls);
     int result;
 
+    if (!tls) {
+        problem_failure(problem, "no memory for TLS");
+        return NULL;
+    }
     *tls = (struct channel_tls){.events = events, .owner = owner, .keys = keys, .is_server = is_server};
     result = open_session(tls);
     if (result < 0)

@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #define PUSHES_PER_TURN 64 /* then the other ready tasks run */
 
+static void free_loop(struct engine_job *job)
+{
+    struct event_loop *loop = job->state;
+
+    timers_close(&loop->timers);
+    free(loop->watches);
+    free(loop->tasks);
+    free(loop);
+    job->state = NULL;
+}
+
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset)
 {
-    struct event_loop *loop = job->state = needed(calloc(1, state_size));
+    struct event_loop *loop = job->state = calloc(1, state_size);
     struct connection *first = job->connections;
 
+    if (!loop)
+        return NULL;
     loop->job = job;
     loop->backend = backend;
-    loop->watches = needed(calloc(job->count, watch_size));
-    loop->tasks = needed(calloc(job->count, sizeof *loop->tasks));
-    timers_open(&loop->timers, job->count);
+    loop->watches = calloc(job->count, watch_size);
+    loop->tasks = calloc(job->count, sizeof *loop->tasks);
+    if (!loop->watches || !loop->tasks || timers_open(&loop->timers, job->count) < 0) {
+        free_loop(job);
+        return NULL;
+    }
     for (size_t i = 0; i < job->count; i++) {
         loop->tasks[i] = (struct task *)((char *)loop->watches + i * watch_size + task_offset);
         *loop->tasks[i] = (struct task){.loop = loop, .connection = &first[i], .next_fd = -1};
@@ -38,11 +54,7 @@ void event_loop_close(struct engine_job *job)
     for (size_t i = 0; i < job->count; i++)
         if (loop->tasks[i]->next_fd >= 0)
             close(loop->tasks[i]->next_fd);
-    timers_close(&loop->timers);
-    free(loop->watches);
-    free(loop->tasks);
-    free(loop);
-    job->state = NULL;
+    free_loop(job);
 }
 
 static void finish_phase(struct task *task)

@@ -309,7 +309,7 @@ static int poll_open(struct engine_job *job)
 {
     struct poller *poller =
         event_loop_open(job, &backend, sizeof *poller, sizeof(struct watch), offsetof(struct watch, task));
-    int result = uv_loop_init(&poller->uv_loop);
+    int result = poller ? uv_loop_init(&poller->uv_loop) : -ENOMEM;
 
     if (result < 0) {
         event_loop_close(job);

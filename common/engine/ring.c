@@ -475,9 +475,11 @@ static int open_watch(struct ring_engine *engine, size_t index)
 static int register_files(struct ring_engine *engine)
 {
     size_t count = engine->loop.job->count;
-    CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
+    CLEANUP_FREE int *fds = calloc(count, sizeof *fds);
     int result;
 
+    if (!fds)
+        return -ENOMEM;
     for (size_t i = 0; i < count; i++)
         fds[i] = engine->watches[i].slot.file;
     result = ring_register_files(engine->ring, fds, (uint32_t)count);
@@ -497,6 +499,8 @@ static int open_ring(struct engine_job *job)
     uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
     int result;
 
+    if (!engine)
+        return -ENOMEM;
     engine->watches = engine->loop.watches;
     setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
     result = ring_open(&engine->ring, &setup, &job->shared->waits);

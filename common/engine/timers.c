@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/timers.h"
 
-#include "base/cleanup.h"
+#include <errno.h>
+#include <stdlib.h>
 
-void timers_open(struct timers *timers, size_t capacity)
+int timers_open(struct timers *timers, size_t capacity)
 {
-    *timers = (struct timers){.entries = needed(calloc(capacity, sizeof *timers->entries))};
+    *timers = (struct timers){.entries = calloc(capacity, sizeof *timers->entries)};
+    return timers->entries ? 0 : -ENOMEM;
 }
 
 void timers_close(struct timers *timers)

@@ -13,7 +13,8 @@ struct timers {
     size_t count;
 };
 
-void timers_open(struct timers *timers, size_t capacity);
+/* 0 or -ENOMEM; call timers_close() in both cases. */
+int timers_open(struct timers *timers, size_t capacity);
 void timers_close(struct timers *timers);
 
 /* The heap must not be full. */

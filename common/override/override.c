@@ -56,10 +56,12 @@ static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMOR
 
 int override_parse(struct change *change, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = needed(strdup(text));
+    CLEANUP_FREE char *copy = strdup(text);
     char *rest = copy, *one;
 
     *change = (struct change){0};
+    if (!copy)
+        return problem_failure(problem, "no memory for override=");
     while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
         if (parse_one(change, one, problem) < 0)
             return -1;

@@ -140,11 +140,13 @@ static bool take_size(struct strategy_choice *choice, const char *text)
 static int strategy_parse(const struct word *word, const char *text, void *field, struct problem *problem)
 {
     struct strategy_choice *choice = field;
-    CLEANUP_FREE char *copy = needed(strdup(text));
+    CLEANUP_FREE char *copy = strdup(text);
     char *rest = copy, *part = strsep(&rest, ":");
     const struct variant *found = NULL;
     bool is_first = true;
 
+    if (!copy)
+        return problem_failure(problem, "no memory for %s=", word->key);
     if (variant_parse(word, part, &found, problem) < 0)
         return -1;
     *choice =

@@ -10,9 +10,11 @@ import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+from combinations import LIBRARIES
 from programs import (
     BIN,
     CLIENT,
@@ -21,8 +23,11 @@ from programs import (
     client_start,
     record_ok,
     record_sum,
+    ring_trouble,
     server_started,
 )
+
+RING = ["connections=300 engine=ring read=uring-multishot"] if ring_trouble() is None else []
 
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
@@ -97,6 +102,35 @@ def test_a_thread_without_room_for_its_stack_blames_the_limit_of_memory() -> Non
     (line,) = done.stderr.splitlines()
     assert re.search(r"cannot start thread \d+ of 200: there is no room for its stack of \d+M", line)
     assert f"ulimit -v is {room // 1024}" in line and "ulimit -u" not in line
+
+
+def memory_in_use(pid: int) -> int:
+    """Bytes of address space."""
+    size = re.search(r"^VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert size
+    return int(size[1]) * KIB
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer ends a program without memory")
+@pytest.mark.parametrize("words", ["connections=2000 engine=poll", "connections=60 engine=block",
+                                   "connections=500 engine=poll depth=64 op=read:4K protocol=nbd",
+                                   "message=60000x1 window=64 write=coalesce",
+                                   *(f"connections=50 security={name}" for name in LIBRARIES[:1]),
+                                   *RING])
+def test_a_server_without_memory_refuses_a_run_and_serves_the_next(words: str) -> None:
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    run = ["messages=2000", "warmup=0s", "place=free"]
+    with server_started() as server:
+        assert client_run(f"server={server.address}", *run).returncode == 0
+        used = memory_in_use(server.pid)
+        for room in (0, 32 * KIB, 512 * KIB, 8 << 20, 24 << 20):
+            resource.prlimit(server.pid, resource.RLIMIT_AS, (used + room, unlimited[1]))
+            done = client_run(f"server={server.address}", *run, *words.split(), within_s=30)
+            resource.prlimit(server.pid, resource.RLIMIT_AS, unlimited)
+            assert server.process.poll() is None, f"{room}: it has ended"
+            assert done.returncode in (0, 1) and done.stderr.count("\n") <= 1, done.stderr
+            assert done.returncode == 0 or room > 8 << 20 or done.stderr, room
+        assert client_run(f"server={server.address}", *run, *words.split()).returncode == 0
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")
