@@ -4,9 +4,8 @@
 #include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/secret.h"
-#include "base/units.h"
 #include "base/version.h"
-#include "connection/thread_shared.h"
+#include "connection/memory.h"
 #include "connection/workload.h"
 #include "data_listener.h"
 #include "listener.h"
@@ -23,10 +22,9 @@
 
 #define LINE_EVERY_MS 1000 /* between two lines about rejected clients */
 
-#define LIMIT_CONTROL_CONNECTIONS 64     /* sessions, including the running one */
-#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
-#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
-#define LIMIT_SLACK_MS UINT64_C(60000)   /* beyond twice the planned time, to drain and to report */
+#define LIMIT_CONTROL_CONNECTIONS 64   /* sessions, including the running one */
+#define LIMIT_THREADS UINT64_C(4096)   /* of a session */
+#define LIMIT_SLACK_MS UINT64_C(60000) /* beyond twice the planned time, to drain and to report */
 #define LIMIT_TIME_MS UINT64_C(7200000)
 #define LIMIT_JOIN_MS 3000          /* for all data connections, plus 1 ms for each */
 #define LIMIT_CAPTURE_MS 3000       /* extra time if the client captures, which starts first */
@@ -72,20 +70,12 @@ struct session {
 /* Checks this end of the plan. Returns 0, or -1 with a failure that names the limit. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t threads = engine_threads(plan, end);
-    char text[UNITS_TEXT_MAX];
-
-    if (threads > LIMIT_THREADS)
+    if (engine_threads(plan, end) > LIMIT_THREADS)
         return problem_failure(problem,
                                "connections=%" PRIu64 ": this server starts at most %" PRIu64
                                " threads a session; engine=poll needs fewer",
                                plan->connections, LIMIT_THREADS);
-    units_format(&units_size, text, LIMIT_MEMORY);
-    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
-        return problem_failure(
-            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
-            plan->connections, text);
-    return 0;
+    return plan_check_in_flight(plan, problem);
 }
 
 /* The time after which the server ends a run of this plan. */

@@ -7,6 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+uint64_t framing_bytes(const struct plan *plan)
+{
+    return sizeof(struct framing) + plan_slots(plan) * (sizeof(struct call) + sizeof(uint32_t));
+}
+
 int framing_open(struct connection *connection)
 {
     struct framing *framing = connection->framing = calloc(1, sizeof *framing);

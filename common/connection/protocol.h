@@ -107,6 +107,9 @@ struct protocol {
 
 extern const struct axis protocol_axis; /* protocol/list.def */
 
+/* Bytes of the framing of a connection, without its heads and keys. */
+uint64_t framing_bytes(const struct plan *plan);
+
 /* Allocates connection->framing for a protocol with heads. The send queue is open. 0 or -ENOMEM;
  * framing_close() it in both cases. */
 int framing_open(struct connection *connection);

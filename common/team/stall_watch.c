@@ -3,6 +3,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "connection/memory.h"
 #include "net/sockets.h"
 
 #define WATCH_MS 500

@@ -58,7 +58,7 @@ def files_after_a_run(server: Server) -> int:
 
 @pytest.mark.skipif(TSAN, reason="ThreadSanitizer gives no thread a table")
 def test_a_thread_with_a_table_of_its_own_leaves_signals_to_the_control_thread() -> None:
-    """In its table the handler of SIGTERM would find no pipe to write to, and the signal be lost."""
+    """In its table the handler of SIGTERM would find no pipe to write to."""
     with server_started() as server:
         client = client_start(f"server={server.address}", *OWNING, "duration=60s", "warmup=0s",
                               "place=free")

@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from combinations import LIBRARIES
+from control import Channel, plan_send
 from programs import (
     BIN,
     CLIENT,
     SANITIZED,
+    client_json,
     client_run,
     client_start,
     record_ok,
@@ -29,6 +31,7 @@ from programs import (
 
 RING = ["connections=300 engine=ring read=uring-multishot"] if ring_trouble() is None else []
 
+VERSION = client_json("--list=json")[0]["uncork"]
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
 KIB = 1024
@@ -100,8 +103,25 @@ def test_a_thread_without_room_for_its_stack_blames_the_limit_of_memory() -> Non
     done = client_run("connections=200", "engine=block", "messages=200", "place=free",
                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)))
     (line,) = done.stderr.splitlines()
-    assert re.search(r"cannot start thread \d+ of 200: there is no room for its stack of \d+M", line)
+    assert re.search(r"cannot start thread \d+ of 200: there is no room for its stack of \d+M",
+                     line)
     assert f"ulimit -v is {room // 1024}" in line and "ulimit -u" not in line
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("protocol=nbd op=read:4K depth=65536 connections=10000",
+     "the client needs 47G of memory for 10000 connections, and 8G is the limit of an end: "
+     "reduce connections= or depth="),
+    ("protocol=nbd op=read:32M depth=4096",
+     "depth=4096 with connections=1 is 129G in flight, and 64G is the limit: reduce connections=, "
+     "depth= or the size of a request")])
+def test_a_plan_of_more_memory_than_an_end_may_have_starts_nothing(words: str, says: str) -> None:
+    done = client_run("server=127.0.0.1:9", *words.split())  # no server listens there
+    assert done.returncode == 1 and done.stderr == f"uncork-client: unsupported: {says}\n"
+    with server_started() as server:
+        answer = plan_send(Channel(server.address), VERSION, *words.split())
+        assert (answer["type"], answer["kind"]) == ("refused", "unsupported")
+        assert re.search(r"\d+G is the limit", answer["text"])
 
 
 def memory_in_use(pid: int) -> int:

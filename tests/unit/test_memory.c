@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a client makes a server allocate may fail, one allocation after the other: each failure is
- * an error that is returned, and everything that was opened can be closed. */
+/* What a plan makes an end allocate: its limit, its computed size, and failures. */
 #include "unit.h"
 
+#include "connection/memory.h"
 #include "connection/connection.h"
 #include "control/codec.h"
 #include "engine/engine.h"
@@ -10,6 +10,8 @@
 
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* ---- each allocation may fail: the error is returned, and what was opened can be closed ---- */
 
 static long left = -1; /* allocations that still succeed; -1: all do */
 
@@ -163,4 +165,102 @@ TEST(a_ring_without_memory_is_an_error)
     }
     exhaust(open_end, WORDS("transport=unix", "engine=ring", "connections=2", "workload=request",
                             "server.read=uring-multishot"));
+}
+
+/* ---- the computed size ---- */
+
+#define LEAST 0.6 /* of what real runs touch */
+#define MOST 1.6
+
+/* Runs the client beside this test with these words, in one process for each end. */
+static json_t *run_client(const char *const *words)
+{
+    char command[1024], path[512];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    FILE *client;
+    json_t *record;
+
+    assert_true(length > 0);
+    path[length] = '\0';
+    *strrchr(path, '/') = '\0';
+    length =
+        snprintf(command, sizeof command, "exec %s/../bin/uncork-client --json place=free warmup=0s", path);
+    for (; *words; words++)
+        length += snprintf(command + length, sizeof command - (size_t)length, " '%s'", *words);
+    client = popen(command, "r");
+    record = json_loadf(client, 0, NULL);
+    assert_int_equal(pclose(client), 0);
+    return record;
+}
+
+static void check_size(const char *const *words)
+{
+    json_t *record = run_client(words);
+    struct plan plan;
+
+    unit_parse(&plan, words);
+    for (enum end end = 0; end < END_COUNT; end++) {
+        const json_t *report = json_object_get(record, end_names[end]);
+        int64_t touched = json_integer_value(json_object_get(report, "resident_bytes")) -
+                          json_integer_value(json_object_get(report, "resident_before_bytes"));
+        uint64_t computed;
+
+        if (!report)
+            continue;
+        computed = plan_memory_bytes(&plan, end, engine_threads(&plan, end));
+        print_message("%s %s: computed %.1f MB, touched %.1f MB\n", words[0], end_names[end],
+                      (double)computed / 1e6, (double)touched / 1e6);
+        assert_true((double)computed >= LEAST * (double)touched);
+        assert_true((double)computed <= MOST * (double)touched);
+    }
+    plan_free(&plan);
+    json_decref(record);
+}
+
+TEST(the_computed_memory_is_what_real_runs_touch)
+{
+#if defined UNCORK_SANITIZED
+    print_message("skipped: a sanitizer has memory of its own\n");
+    skip();
+#endif
+    check_size(WORDS("connections=4000", "engine=poll", "messages=8000"));
+    check_size(WORDS("connections=200", "engine=block", "messages=400"));
+    check_size(WORDS("depth=1024", "connections=100", "protocol=nbd", "op=read:4K", "messages=100000"));
+    check_size(WORDS("workload=stream", "chunk=1M", "connections=16", "threads=16", "engine=poll",
+                     "message=64K", "messages=100", "direction=both"));
+    check_size(WORDS("workload=proxy", "chunk=1K", "window=256", "connections=50", "bytes=64M"));
+    check_size(WORDS("source=cold:16M", "threads=2", "connections=4", "engine=poll", "messages=1000"));
+}
+
+/* ---- the limit ---- */
+
+static void refuse_size(const char *const *words, enum end end, const char *says)
+{
+    struct problem problem = {0};
+    struct plan plan;
+
+    unit_parse(&plan, words);
+    if (plan_check_memory(&plan, end, engine_threads(&plan, end), &problem) == 0)
+        plan_check_in_flight(&plan, &problem);
+    assert_problem(&problem, PROBLEM_UNSUPPORTED, says);
+    plan_free(&plan);
+}
+
+TEST(a_plan_beyond_the_limit_is_refused_with_the_parameters_to_reduce)
+{
+    static const enum end both[] = {END_CLIENT, END_SERVER};
+
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        refuse_size(WORDS("protocol=nbd", "op=read:4K", "depth=65536", "connections=10000"), both[i],
+                    "reduce connections= or depth=");
+        refuse_size(WORDS("protocol=nbd", "op=read:32M", "depth=4096"), both[i],
+                    "depth=4096 with connections=1 is 129G in flight");
+        refuse_size(WORDS("connections=9", "chunk=1G", "engine=block"), both[i], "reduce threads= or chunk=");
+    }
+    refuse_size(WORDS("source=cold:4G", "threads=4", "connections=4", "engine=poll"), END_CLIENT,
+                "reduce threads=, source=");
+    refuse_size(WORDS("workload=proxy", "chunk=1M", "window=4096", "connections=2"), END_PROXY,
+                "reduce connections=, window= or chunk=");
+    refuse_size(WORDS("workload=proxy", "chunk=1G", "window=4096", "connections=10000"), END_PROXY,
+                "of memory for 10000 connections");
 }
