@@ -240,11 +240,8 @@ static int reject_word(const char *text, struct problem *problem)
 static int check_words(const struct service *service, const struct options *options, struct problem *problem)
 {
     const struct plan *plan = &service->plan;
-    bool fetches = false;
 
-    for (uint32_t i = 0; i < plan->operations.count; i++)
-        fetches |= plan->operations.list[i].kind->fetches;
-    if (!fetches)
+    if (!plan_fetches(plan))
         return problem_usage(problem, "op= of --serve must have the length of a get, like op=get:100");
     if (plan->reply.longest_span > service->content.period && !plan->protocol->server_dialogue)
         return problem_usage(problem, "--size is less than the longest reply of op=");

@@ -7,6 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+bool plan_fetches(const struct plan *plan)
+{
+    bool fetches = false;
+
+    for (uint32_t i = 0; i < plan->operations.count; i++)
+        fetches |= plan->operations.list[i].kind->fetches;
+    return fetches;
+}
+
 uint64_t framing_bytes(const struct plan *plan)
 {
     return sizeof(struct framing) + plan_slots(plan) * (sizeof(struct call) + sizeof(uint32_t));

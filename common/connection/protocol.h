@@ -107,6 +107,9 @@ struct protocol {
 
 extern const struct axis protocol_axis; /* protocol/list.def */
 
+/* Whether a request of op= has its payload in the reply. */
+bool plan_fetches(const struct plan *plan);
+
 /* Bytes of the framing of a connection, without its heads and keys. */
 uint64_t framing_bytes(const struct plan *plan);
 
