@@ -270,8 +270,8 @@ static int prepare(struct command *command, struct problem *problem)
     if ((definition_needs(definition, "content") && write_content(command, values, problem) < 0) ||
         (plan->encrypts && write_key(command, problem) < 0))
         return -1;
-    command->arguments = definition_arguments(definition, values, plan);
-    moves = definition_expand(record_text(definition, "moves"), values);
+    command->arguments = needed(definition_arguments(definition, values, plan));
+    moves = needed(definition_expand(record_text(definition, "moves"), values));
     if (json_array_size(command->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", command->name);
     json_array_insert_new(command->arguments, 0, json_string(command->program));
