@@ -98,7 +98,7 @@ void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
-    framing_close(connection->framing);
+    free(connection->framing);
     if (connection->reading_state)
         connection->reading->close(connection);
     if (connection->digest)

@@ -98,7 +98,7 @@ static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t 
     return threads * plan_receive_buffers(plan, end, each) * buffer;
 }
 
-/* Bytes of the send queue and the strategy of one connection. */
+/* Bytes of the send queue, with the heads in it, and the strategy of one connection. */
 static uint64_t sending_bytes(const struct plan *plan, enum end end)
 {
     const struct strategy_choice *choice = plan_strategy(plan, end);
@@ -113,7 +113,7 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
 /* Bytes of the requests in flight on one connection. */
 static uint64_t request_bytes(const struct plan *plan, enum end end)
 {
-    return plan_role_state(plan, end) + (plan->frames ? framing_bytes(plan) : 0);
+    return plan_role_state(plan, end) + (plan->frames ? framing_bytes(plan, 0, false) : 0);
 }
 
 /* Bytes of one connection that no parameter changes. */

@@ -9,19 +9,17 @@
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset)
 {
-    struct event_loop *loop = job->state = calloc(1, state_size);
     struct connection *first = job->connections;
+    struct event_loop *loop = job->state =
+        calloc(1, state_size + job->count * (watch_size + sizeof *loop->tasks + sizeof(struct timer)));
 
     if (!loop)
         return NULL;
     loop->job = job;
     loop->backend = backend;
-    loop->watches = calloc(job->count, watch_size);
-    loop->tasks = calloc(job->count, sizeof *loop->tasks);
-    if (!loop->watches || !loop->tasks || timers_open(&loop->timers, job->count) < 0) {
-        event_loop_close(job);
-        return NULL;
-    }
+    loop->watches = (char *)loop + state_size;
+    loop->tasks = (struct task **)((char *)loop->watches + job->count * watch_size);
+    loop->timers.list = (struct timer *)(loop->tasks + job->count);
     for (size_t i = 0; i < job->count; i++) {
         loop->tasks[i] = (struct task *)((char *)loop->watches + i * watch_size + task_offset);
         *loop->tasks[i] = (struct task){.loop = loop, .connection = &first[i], .next_fd = -1};
@@ -38,12 +36,9 @@ void event_loop_close(struct engine_job *job)
 
     if (!loop)
         return;
-    for (size_t i = 0; loop->tasks && i < job->count; i++)
-        if (loop->tasks[i] && loop->tasks[i]->next_fd >= 0)
+    for (size_t i = 0; i < job->count; i++)
+        if (loop->tasks[i]->next_fd >= 0)
             close(loop->tasks[i]->next_fd);
-    timers_close(&loop->timers);
-    free(loop->watches);
-    free(loop->tasks);
     free(loop);
     job->state = NULL;
 }
