@@ -165,51 +165,12 @@ static int open_acceptor(struct ring_engine *engine)
     return result;
 }
 
-/* ---- the loop ---- */
-
-/* If buffers have come back, the starved connections request to receive again. */
-static void resume_starved(struct ring_engine *engine)
-{
-    struct watch *watch = engine->starved;
-
-    if (!watch || !recv_buffers_left(&engine->recv_buffers))
-        return;
-    engine->starved = NULL;
-    while (watch) {
-        struct watch *next = watch->next_starved;
-
-        watch->starved = false;
-        rearm(&watch->task);
-        watch = next;
-    }
-}
-
-static void wait_in_ring(struct event_loop *loop)
-{
-    struct ring_engine *engine = (struct ring_engine *)loop;
-    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
-    bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
-    struct ring_event event;
-    int result;
-
-    resume_starved(engine);
-    recv_buffers_publish(&engine->recv_buffers);
-    if (spins || (loop->ready && !event_loop_is_finishing(loop)))
-        result = ring_poll(engine->ring);
-    else
-        result = ring_enter(engine->ring, due_ns);
-    if (result < 0)
-        loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
-    while (loop->result == 0 && ring_next(engine->ring, &event))
-        ring_dispatch(engine, &event);
-}
-
 static const struct event_loop_backend backend = {.connect = begin_connect,
                                                   .take = engine_receive_ready,
                                                   .accepted = watch_accepted,
                                                   .unwatch = unwatch,
                                                   .rearm = rearm,
-                                                  .wait = wait_in_ring};
+                                                  .wait = ring_wait};
 
 /* ---- from another thread ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a completion means for its connection. */
+/* Waits for completions, and what each means for its connection. */
 #include "engine/ring_events.h"
 
 #include "connection/loans.h"
@@ -159,7 +159,7 @@ static void merge(struct ring_engine *engine, struct ring_event *event)
 
 /* After data, the connection continues only when all completions of this wake-up are handled. So a
  * proxy relays all chunks of a wake-up in one group. */
-void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
+static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     struct watch *watch;
     int result = 0;
@@ -189,4 +189,43 @@ void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         on_poll_event(watch, event);
     if (watch->task.connection->state == STATE_CLOSING && !watch->outstanding)
         task_released(&watch->task);
+}
+
+/* ---- the loop ---- */
+
+/* If buffers have come back, the starved connections request to receive again. */
+static void resume_starved(struct ring_engine *engine)
+{
+    struct watch *watch = engine->starved;
+
+    if (!watch || !recv_buffers_left(&engine->recv_buffers))
+        return;
+    engine->starved = NULL;
+    while (watch) {
+        struct watch *next = watch->next_starved;
+
+        watch->starved = false;
+        engine->loop.backend->rearm(&watch->task);
+        watch = next;
+    }
+}
+
+void ring_wait(struct event_loop *loop)
+{
+    struct ring_engine *engine = (struct ring_engine *)loop;
+    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
+    bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
+    struct ring_event event;
+    int result;
+
+    resume_starved(engine);
+    recv_buffers_publish(&engine->recv_buffers);
+    if (spins || (loop->ready && !event_loop_is_finishing(loop)))
+        result = ring_poll(engine->ring);
+    else
+        result = ring_enter(engine->ring, due_ns);
+    if (result < 0)
+        loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
+    while (loop->result == 0 && ring_next(engine->ring, &event))
+        ring_dispatch(engine, &event);
 }

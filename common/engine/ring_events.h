@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The state of the ring engine: ring.c requests, ring_events.c handles what completes. */
+/* The state of the ring engine: ring.c requests, ring_events.c waits. */
 #pragma once
 
 #include "engine/acceptor.h"
@@ -43,5 +43,5 @@ static inline struct ring_engine *ring_engine_of(const struct watch *watch)
     return (struct ring_engine *)watch->task.loop;
 }
 
-/* Handles a completion: the task of its connection continues. */
-void ring_dispatch(struct ring_engine *engine, struct ring_event *event);
+/* wait() of the backend: waits in the ring, and handles the completions that have come. */
+void ring_wait(struct event_loop *loop);
