@@ -87,7 +87,7 @@ static void watch(struct hello_acceptor *acceptor, const struct late_hello *acce
     }
     if (late)
         *late = *accepted;
-    if (!late || uv_poll_init(acceptor->loop, &late->poll, late->fd) < 0) {
+    if (!late || !sockets_can_watch(late->fd) || uv_poll_init(acceptor->loop, &late->poll, late->fd) < 0) {
         free(late);
         reject(acceptor, accepted->fd);
         return;

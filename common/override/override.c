@@ -123,6 +123,8 @@ int override_open(struct override *override, const struct change *change, bool r
         CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
 
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
+        if (override->library_file < 0)
+            return problem_failure(problem, "cannot open %s: %s", override->library, strerror(errno));
         snprintf(override->library, sizeof override->library, "/proc/self/fd/%d", override->library_file);
     }
     override->file = fcntl(file, F_DUPFD, FILE_FROM);
