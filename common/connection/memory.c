@@ -133,13 +133,16 @@ static uint64_t measure(const struct plan *plan, enum end end, uint64_t threads,
     uint64_t count = plan->connections * (is_relay ? 2 : 1), sum = 0; /* a proxy has pairs */
     uint64_t source = outgoing && !is_relay ? plan->ends[end].source_bytes + outgoing->longest_span : 0;
 
-    parts[RECEIVING] = (struct part){plan_incoming(plan, end) ? receiving_bytes(plan, end, threads) : 0,
-                                     is_relay ? "connections=, window= or chunk=" : "threads= or chunk="};
+    parts[RECEIVING] =
+        (struct part){plan_incoming(plan, end) ? receiving_bytes(plan, end, threads) : 0,
+                      is_relay ? "connections=, window= or chunk=" : "connections=, threads= or chunk="};
     parts[SENDING] = (struct part){outgoing ? count * sending_bytes(plan, end) : 0,
                                    "connections=, window= or the size of a message"};
     parts[REQUESTS] = (struct part){count * request_bytes(plan, end), "connections= or depth="};
-    parts[SOURCE] = (struct part){threads * source, "threads=, source= or the size of a message"};
-    parts[THREADS] = (struct part){threads * THREAD_BYTES * (plan->ends[end].hands_over ? 2 : 1), "threads="};
+    parts[SOURCE] =
+        (struct part){threads * source, "connections=, threads=, source= or the size of a message"};
+    parts[THREADS] = (struct part){threads * THREAD_BYTES * (plan->ends[end].hands_over ? 2 : 1),
+                                   "connections= or threads="};
     parts[CONNECTIONS] = (struct part){count * connection_bytes(plan, end), "connections="};
     for (int i = 0; i < PART_COUNT; i++)
         sum += parts[i].bytes;

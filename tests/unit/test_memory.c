@@ -255,10 +255,11 @@ TEST(a_plan_beyond_the_limit_is_refused_with_the_parameters_to_reduce)
                     "reduce connections= or depth=");
         refuse_size(WORDS("protocol=nbd", "op=read:32M", "depth=4096"), both[i],
                     "depth=4096 with connections=1 is 129G in flight");
-        refuse_size(WORDS("connections=9", "chunk=1G", "engine=block"), both[i], "reduce threads= or chunk=");
+        refuse_size(WORDS("connections=9", "chunk=1G", "engine=block"), both[i],
+                    "reduce connections=, threads= or chunk=");
     }
     refuse_size(WORDS("source=cold:4G", "threads=4", "connections=4", "engine=poll"), END_CLIENT,
-                "reduce threads=, source=");
+                "reduce connections=, threads=, source=");
     refuse_size(WORDS("workload=proxy", "chunk=1M", "window=4096", "connections=2"), END_PROXY,
                 "reduce connections=, window= or chunk=");
     refuse_size(WORDS("workload=proxy", "chunk=1G", "window=4096", "connections=10000"), END_PROXY,
