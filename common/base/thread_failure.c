@@ -13,6 +13,10 @@
 
 #define STACK_BYTES ((size_t)2 << 20) /* by libuv, if the size of a stack is not limited */
 
+#ifndef RLIMIT_AS /* OpenBSD */
+#define RLIMIT_AS RLIMIT_DATA
+#endif
+
 /* The size that uv_thread_create() gives a stack. */
 static size_t stack_bytes(void)
 {
