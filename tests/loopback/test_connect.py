@@ -142,11 +142,21 @@ def test_a_late_hello_changes_nothing_for_what_follows_it() -> None:
     assert record["server"]["strangers"] == 0
 
 
-def new_file(pid: int, before: set[str]) -> Path:
-    """What /proc says of the one file that a process has opened since."""
+def sockets_of(pid: int) -> dict[str, str]:
+    """The number of the descriptor of each socket, by the name of the socket."""
+    sockets = {}
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            sockets[os.readlink(f"/proc/{pid}/fd/{name}")] = name
+    return {name: fd for name, fd in sockets.items() if name.startswith("socket:")}
+
+
+def new_socket(pid: int, before: dict[str, str]) -> Path:
+    """What /proc says of the descriptor of the one socket that a process has got since."""
     for _ in range(int(WITHIN_S * 100)):
-        if new := {*os.listdir(f"/proc/{pid}/fd")} - before:
-            return Path(f"/proc/{pid}/fdinfo/{new.pop()}")
+        for name, fd in sockets_of(pid).items():
+            if name not in before:
+                return Path(f"/proc/{pid}/fdinfo/{fd}")
         time.sleep(0.01)
     raise AssertionError("the server has accepted nothing")
 
@@ -164,9 +174,9 @@ def test_a_late_hello_leaves_its_descriptor_as_the_engine_expects_it(engine: str
         ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
                           "warmup=0s", f"server.engine={engine}")
         assert channel.receive()["type"] == "joined"
-        before = {*os.listdir(f"/proc/{server.pid}/fd")}
+        before = sockets_of(server.pid)
         with connect(ready["address"]) as data:
-            file = new_file(server.pid, before)
+            file = new_socket(server.pid, before)
             time.sleep(0.1)  # the hello comes when the server has begun to wait for it
             data.sendall(bytes.fromhex(ready["token"]) + bytes(4) + bytes(64))
             assert len(data.recv(1)) == 1  # it has the reply: the engine has the descriptor
