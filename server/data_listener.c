@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "data_listener.h"
 
-#include "base/cleanup.h"
 #include "base/hex.h"
 #include "base/secret.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
-#define PENDING_MAX 16384 /* connections without a complete hello at the same time */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-struct pending {
-    uv_poll_t poll; /* first member: cast to uv_handle_t; its data is the listener */
-    int fd;         /* -1: the owner of the listener owns it */
-    size_t size;
-    uint8_t hello[SINK_HELLO_SIZE]; /* its first `hello_size` bytes are used */
-};
+#define LATE_MAX 16384 /* connections without a complete hello at the same time */
+#define ACCEPTS_PER_EVENT 1024
 
 /* ---- the socket ---- */
 
@@ -23,11 +20,10 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
                        struct channel *control, struct problem *problem)
 {
     struct address control_address, *data = &listener->address;
-    bool is_for_proxy = end == END_SERVER && plan_neighbour(plan, end) == END_PROXY;
     uv_os_fd_t fd;
 
     listener->plan = plan;
-    listener->hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE;
+    listener->end = end;
     if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
         return problem_failure(problem, "the control connection is closed");
     if (plan->transport->data_address(data, &control_address, problem) < 0)
@@ -43,6 +39,9 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
     if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
         uv_random(NULL, NULL, listener->key, sizeof listener->key, 0, NULL) < 0)
         return problem_failure(problem, "cannot get random numbers for a token and a key");
+    listener->has_joined = calloc(plan->connections, sizeof *listener->has_joined);
+    if (!listener->has_joined)
+        return problem_failure(problem, "no memory to accept %" PRIu64 " connections", plan->connections);
     return 0;
 }
 
@@ -65,112 +64,59 @@ json_t *data_listener_describe(const struct data_listener *listener)
 
 /* ---- connections ---- */
 
-static void on_closed(uv_handle_t *handle)
+/* False: wrong token, number already taken, or the answer cannot be sent. */
+static bool on_hello(void *owner, const uint8_t *hello, int fd)
 {
-    struct data_listener *listener = handle->data;
-
-    if (handle != (uv_handle_t *)&listener->poll) {
-        struct pending *pending = (struct pending *)handle;
-
-        if (pending->fd >= 0)
-            close(pending->fd);
-        free(pending);
-    }
-    if (--listener->open_handles > 0)
-        return;
-    free(listener->has_joined);
-    listener->events->closed(listener->owner);
-}
-
-static void reject(struct pending *pending)
-{
-    struct data_listener *listener = pending->poll.data;
-
-    listener->strangers++;
-    uv_close((uv_handle_t *)&pending->poll, on_closed);
-}
-
-/* Rejects a complete hello: wrong token, number already taken, or the answer cannot be sent. */
-static void check_hello(struct pending *pending)
-{
-    struct data_listener *listener = pending->poll.data;
+    struct data_listener *listener = owner;
     uint8_t answer[SINK_ANSWER_SIZE];
-    bool answers = listener->hello_size == SINK_HELLO_SIZE;
-    int64_t number =
-        answers ? sink_hello_read(pending->hello, listener->token, listener->plan->connections, answer)
-                : hello_read(pending->hello, listener->token, listener->plan->connections);
-    int fd = pending->fd;
+    bool answers = listener->hellos.hello_size == SINK_HELLO_SIZE;
+    int64_t number = answers ? sink_hello_read(hello, listener->token, listener->plan->connections, answer)
+                             : hello_read(hello, listener->token, listener->plan->connections);
 
     if (number < 0 || listener->has_joined[number] ||
-        (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer)) {
-        reject(pending);
-        return;
-    }
+        (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer))
+        return false;
     listener->has_joined[number] = true;
-    pending->fd = -1;
-    uv_close((uv_handle_t *)&pending->poll, on_closed);
     listener->events->joined(listener->owner, (size_t)number, fd);
-}
-
-/* Reads no byte after the hello: the next ones belong to the run. */
-static void on_pending_readable(uv_poll_t *poll, int status, int events)
-{
-    struct pending *pending = (struct pending *)poll;
-    size_t hello_size = ((struct data_listener *)poll->data)->hello_size;
-    ssize_t size;
-
-    (void)events;
-    size = status < 0 ? 0 : recv(pending->fd, pending->hello + pending->size, hello_size - pending->size, 0);
-    if (size < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (size <= 0) {
-        reject(pending);
-        return;
-    }
-    pending->size += (size_t)size;
-    if (pending->size == hello_size)
-        check_hello(pending);
+    return true;
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct data_listener *listener = poll->data;
-    int fd;
 
     (void)status, (void)events;
-    while ((fd = sockets_accept(listener->fd, false)) >= 0) {
-        struct pending *pending = listener->open_handles <= PENDING_MAX ? calloc(1, sizeof *pending) : NULL;
-
-        if (!pending || uv_poll_init(poll->loop, &pending->poll, fd) < 0) {
-            listener->strangers++;
-            free(pending);
-            close(fd);
-            continue;
-        }
-        pending->poll.data = listener;
-        pending->fd = fd;
-        listener->open_handles++;
-        uv_poll_start(&pending->poll, UV_READABLE | UV_DISCONNECT, on_pending_readable);
-    }
+    hello_acceptor_accept(&listener->hellos, ACCEPTS_PER_EVENT);
 }
 
 void data_listener_accept(struct data_listener *listener, uv_loop_t *loop,
                           const struct data_listener_events *events, void *owner)
 {
+    bool is_for_proxy =
+        listener->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
+
     listener->accepts = true;
-    listener->has_joined = needed(calloc(listener->plan->connections, sizeof *listener->has_joined));
     listener->events = events;
     listener->owner = owner;
+    listener->hellos = (struct hello_acceptor){.listener = listener->fd,
+                                               .hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                               .late_max = LATE_MAX,
+                                               .loop = loop,
+                                               .counts = &listener->counts,
+                                               .rejected = &listener->strangers,
+                                               .on_hello = on_hello,
+                                               .owner = listener};
+    hello_acceptor_open(&listener->hellos);
     uv_poll_init(loop, &listener->poll, listener->fd);
     listener->poll.data = listener;
-    listener->open_handles = 1;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);
 }
 
-static void close_handle(uv_handle_t *handle, void *listener)
+static void on_closed(uv_handle_t *handle)
 {
-    if (handle->data == listener && !uv_is_closing(handle))
-        uv_close(handle, on_closed);
+    struct data_listener *listener = handle->data;
+
+    listener->events->closed(listener->owner);
 }
 
 void data_listener_close(struct data_listener *listener)
@@ -178,9 +124,12 @@ void data_listener_close(struct data_listener *listener)
     if (!listener->is_open)
         return;
     listener->is_open = false;
-    if (listener->accepts)
-        uv_walk(listener->poll.loop, close_handle, listener);
+    if (listener->accepts) {
+        hello_acceptor_close(&listener->hellos);
+        uv_close((uv_handle_t *)&listener->poll, on_closed);
+    }
     if (listener->fd >= 0)
         close(listener->fd);
+    free(listener->has_joined);
     address_unlink(&listener->address);
 }

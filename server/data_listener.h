@@ -6,6 +6,7 @@
 
 #include "connection/security.h"
 #include "control/channel.h"
+#include "control/hello_acceptor.h"
 #include "team/team.h"
 
 #include <uv.h>
@@ -25,13 +26,14 @@ struct data_listener {
     bool accepts;                   /* after data_listener_accept() */
 
     const struct plan *plan;
-    size_t hello_size; /* SINK_HELLO_SIZE: from a proxy, which expects an answer */
+    enum end end;
     const struct data_listener_events *events;
     void *owner;
     uint64_t strangers; /* connections that were rejected: wrong token, or no complete hello */
     uv_poll_t poll;
-    bool *has_joined;    /* by connection number */
-    size_t open_handles; /* the listener, and connections without a complete hello */
+    struct hello_acceptor hellos;
+    struct call_counts counts; /* not used: these calls are before the run */
+    bool *has_joined;          /* by connection number */
 };
 
 /* Listens at the host of the control channel and draws a token and a key. Returns 0, or -1 with

@@ -2,10 +2,9 @@
 #include "demand.h"
 
 #include "base/cleanup.h"
-#include "base/units.h"
 #include "base/version.h"
+#include "connection/memory.h"
 #include "connection/security.h"
-#include "connection/thread_shared.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "measure/facts.h"
@@ -16,25 +15,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LIMIT_THREADS UINT64_C(4096)     /* of a session */
-#define LIMIT_MEMORY (UINT64_C(8) << 30) /* bytes of buffers of a session */
+#define LIMIT_THREADS UINT64_C(4096) /* of a session */
 
 int demand_check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
-    uint64_t threads = engine_threads(plan, end);
-    char text[UNITS_TEXT_MAX];
-
-    if (threads > LIMIT_THREADS)
+    if (engine_threads(plan, end) > LIMIT_THREADS)
         return problem_failure(problem,
                                "connections=%" PRIu64 ": this server starts at most %" PRIu64
                                " threads a session; engine=poll needs fewer",
                                plan->connections, LIMIT_THREADS);
-    units_format(&units_size, text, LIMIT_MEMORY);
-    if (plan_memory_bytes(plan, end, threads) > LIMIT_MEMORY)
-        return problem_failure(
-            problem, "the buffers of %" PRIu64 " connections take more than %s, the limit of a session",
-            plan->connections, text);
-    return 0;
+    return plan_check_in_flight(plan, problem);
 }
 
 int demand_check_version(const json_t *body, struct problem *problem)
@@ -64,8 +54,10 @@ int demand_parse(struct plan *plan, const json_t *body, struct problem *problem)
 {
     const json_t *words = json_object_get(body, "words");
     size_t count = json_array_size(words);
-    CLEANUP_FREE const char **texts = needed(calloc(count + 1, sizeof *texts));
+    CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
 
+    if (!texts)
+        return problem_failure(problem, "no memory for a plan of %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
     return plan_parse(plan, texts, count, problem);

@@ -9,7 +9,9 @@
  */
 #include "base/cleanup.h"
 #include "base/secret.h"
+#include "base/thread_failure.h"
 #include "base/units.h"
+#include "connection/memory.h"
 #include "connection/protocol.h"
 #include "connection/strategy.h"
 #include "engine/engine.h"
@@ -29,9 +31,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <unistd.h>
 
-#define CLIENTS_MAX 1024   /* connections, each with a thread */
+#define CLIENTS_MAX 1024   /* connections, each with a thread, if their memory is within the limit */
 #define DEPTH "depth=4096" /* requests that a connection reads before it answers them */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define LINE_EVERY_MS 1000 /* between two lines about clients */
@@ -43,7 +46,7 @@ struct service {
     struct source content;
     struct security_terms terms;
     struct client *clients;
-    size_t count;
+    size_t count, clients_max;
     uv_mutex_t mutex; /* guards client->can_wake, and descriptors while an engine opens or closes */
     uv_async_t ended; /* a thread is done */
     uint64_t next_line_ms;
@@ -163,35 +166,46 @@ static void on_ended(uv_async_t *ended)
         uv_close((uv_handle_t *)ended, NULL);
 }
 
-static void on_accepted(void *owner, int fd)
+/* Starts the thread of a client. 0; or -1 with a failure, and the descriptor is still open. */
+static int start_client(struct service *service, int fd, struct problem *problem)
 {
-    struct service *service = owner;
-    struct client *client = service->count < CLIENTS_MAX ? calloc(1, sizeof *client) : NULL;
-    struct problem problem = {0};
+    struct client *client = service->count < service->clients_max ? calloc(1, sizeof *client) : NULL;
+    int result;
 
-    if (!client) {
-        problem_failure(&problem, "rejected a client: %d clients are connected, the maximum", CLIENTS_MAX);
-        report_problem(service, &problem);
-        close(fd);
-        return;
-    }
-    if (!service->ended.data) {
-        uv_async_init(&service->listener.loop, &service->ended, on_ended);
-        service->ended.data = service;
-    }
+    if (!client)
+        return service->count < service->clients_max
+                   ? problem_failure(problem, "rejected a client: no memory")
+                   : problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
+                                     service->count);
     client->service = service;
     client->shared.content = &service->content;
     client->connection.calls.fd = fd;
     client->job =
         (struct engine_job){.connections = &client->connection, .count = 1, .shared = &client->shared};
-    if (uv_thread_create(&client->thread, client_main, client) < 0) {
-        free_client(client);
-        return;
+    if ((result = uv_thread_create(&client->thread, client_main, client)) < 0) {
+        free(client);
+        return thread_failure(problem, result, "a thread for a client");
     }
     client->next = service->clients;
     service->clients = client;
     service->count++;
     listener_set_occupied(&service->listener, true);
+    return 0;
+}
+
+static void on_accepted(void *owner, int fd)
+{
+    struct service *service = owner;
+    struct problem problem = {0};
+
+    if (!service->ended.data) {
+        uv_async_init(&service->listener.loop, &service->ended, on_ended);
+        service->ended.data = service;
+    }
+    if (start_client(service, fd, &problem) == 0)
+        return;
+    report_problem(service, &problem);
+    close(fd);
 }
 
 static void on_stopped(void *owner)
@@ -303,6 +317,7 @@ void serve_run(const struct options *options, struct problem *problem)
         return;
     service.engine = service.plan.ends[END_SERVER].engine;
     service.content.period = options->size ? options->size : CONTENT_PRESET;
+    service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
     if (check_words(&service, options, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
         support_check(&service.plan, END_SERVER, false, problem) == 0 &&

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "server.h"
 
-#include "base/cleanup.h"
 #include "client_session.h"
 #include "listener.h"
 #include "support/probe.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #define LINE_EVERY_MS 1000           /* between two lines about rejected clients */
 #define LIMIT_CONTROL_CONNECTIONS 64 /* sessions, including the running one */
@@ -86,9 +87,13 @@ static const struct client_session_events session_events = {on_planned, on_rejec
 static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
-    struct client_session *client = needed(calloc(1, sizeof *client));
+    struct client_session *client = calloc(1, sizeof *client);
     char text[96];
 
+    if (!client) {
+        close(fd);
+        return;
+    }
     client->options = server->options;
     client->events = &session_events;
     client->owner = server;

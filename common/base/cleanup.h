@@ -29,7 +29,8 @@ static inline void cleanup_json(json_t **json)
     json_decref(*json);
 }
 
-/* Returns `memory`. If it is NULL, ends the program: for small allocations only. */
+/* Returns `memory`. If it is NULL, ends the program. Only for small allocations of the client, and
+ * at the start of a program: never in a data thread, or for a client of a server. */
 static inline void *needed(void *memory)
 {
     if (!memory) {

@@ -6,6 +6,7 @@
 
 #include "base/atomic_file.h"
 #include "base/cleanup.h"
+#include "base/thread_failure.h"
 #include "capture/frame.h"
 #include "measure/device.h"
 #include "placement/cores.h"
@@ -228,7 +229,7 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
         capture->is_running = result == 0;
         if (capture->is_running)
             return capture;
-        problem_failure(problem, "cannot start a thread for the capture: %s", uv_strerror(result));
+        thread_failure(problem, result, "a thread for the capture");
     }
     capture_free(capture);
     return NULL;

@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "connection/layer.h"
 #include "connection/loans.h"
+#include "connection/memory.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
@@ -81,8 +82,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
         !(connection->digest = digest_open()))
         return -ENOMEM;
     connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
-    state = connection->role->state_size + connection->role->slot_size * plan_slots(plan);
-    if (state && !(connection->role_state = calloc(1, state)))
+    if ((state = plan_role_state(plan, end)) && !(connection->role_state = calloc(1, state)))
         return -ENOMEM;
     if (connection->outgoing && open_sending(connection) < 0)
         return -ENOMEM;
@@ -98,7 +98,7 @@ void connection_close(struct connection *connection)
 {
     security_end(connection);
     queue_close(&connection->queue);
-    framing_close(connection->framing);
+    free(connection->framing);
     if (connection->reading_state)
         connection->reading->close(connection);
     if (connection->digest)

@@ -7,39 +7,42 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+bool plan_fetches(const struct plan *plan)
+{
+    bool fetches = false;
+
+    for (uint32_t i = 0; i < plan->operations.count; i++)
+        fetches |= plan->operations.list[i].kind->fetches;
+    return fetches;
+}
+
+uint64_t framing_bytes(const struct plan *plan, uint64_t spans, bool has_keys)
+{
+    uint64_t of_slot = sizeof(struct call) + sizeof(uint32_t) + (has_keys ? PROTOCOL_KEY_MAX + 1 : 0);
+
+    return sizeof(struct framing) + plan_slots(plan) * of_slot + spans * PROTOCOL_SENT_MAX;
+}
+
 int framing_open(struct connection *connection)
 {
-    struct framing *framing = connection->framing = calloc(1, sizeof *framing);
-    uint64_t depth = connection->plan->depth;
+    const struct plan *plan = connection->plan;
+    uint64_t slots = plan_slots(plan), spans = connection->queue.mask + 1;
+    bool has_keys = connection->shared->content;
+    struct framing *framing = connection->framing = calloc(1, framing_bytes(plan, spans, has_keys));
 
     if (!framing)
         return -ENOMEM;
-    framing->slots = (uint32_t)depth;
-    framing->mask = plan_slots(connection->plan) - 1;
-    framing->calls = calloc(framing->mask + 1, sizeof *framing->calls);
-    framing->spare = calloc(framing->mask + 1, sizeof *framing->spare);
-    framing->heads = calloc(connection->queue.mask + 1, PROTOCOL_SENT_MAX);
-    if (connection->shared->content)
-        framing->keys = calloc(framing->mask + 1, PROTOCOL_KEY_MAX + 1);
-    if (!framing->calls || !framing->spare || !framing->heads ||
-        (connection->shared->content && !framing->keys))
-        return -ENOMEM;
+    framing->slots = (uint32_t)plan->depth;
+    framing->mask = slots - 1;
+    framing->calls = (struct call *)(framing + 1);
+    framing->spare = (uint32_t *)(framing->calls + slots);
+    framing->heads = (uint8_t *)(framing->spare + slots);
+    framing->keys = has_keys ? (char *)framing->heads + spans * PROTOCOL_SENT_MAX : NULL;
     for (uint32_t slot = 0; slot < framing->slots; slot++) {
         framing->calls[slot].cookie = slot;
         framing->spare[framing->freed++] = slot;
     }
     return 0;
-}
-
-void framing_close(struct framing *framing)
-{
-    if (!framing)
-        return;
-    free(framing->calls);
-    free(framing->spare);
-    free(framing->heads);
-    free(framing->keys);
-    free(framing);
 }
 
 void framing_set_size(struct connection *connection, uint64_t size)

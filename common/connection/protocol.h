@@ -107,10 +107,16 @@ struct protocol {
 
 extern const struct axis protocol_axis; /* protocol/list.def */
 
-/* Allocates connection->framing for a protocol with heads. The send queue is open. 0 or -ENOMEM;
- * framing_close() it in both cases. */
+/* Whether a request of op= has its payload in the reply. */
+bool plan_fetches(const struct plan *plan);
+
+/* Bytes of the framing of a connection whose send queue has room for `spans`. `has_keys`: it keeps
+ * the keys of foreign clients. */
+uint64_t framing_bytes(const struct plan *plan, uint64_t spans, bool has_keys);
+
+/* Allocates connection->framing for a protocol with heads, to be freed by free(3). The send queue is
+ * open. 0 or -ENOMEM. */
 int framing_open(struct connection *connection);
-void framing_close(struct framing *framing);
 
 /* The server has `size` bytes of content; each connection gets an equal share. With verify=on the
  * share is at most FRAMING_CHECKED_MAX, because a client must write it into a subject. */

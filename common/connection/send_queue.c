@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/send_queue.h"
 
+#include "base/power.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 int queue_open(struct send_queue *queue, size_t capacity)
 {
-    size_t size = 1;
+    size_t size = power_of_two(capacity);
 
-    while (size < capacity)
-        size *= 2;
     *queue = (struct send_queue){.ring = calloc(size, sizeof *queue->ring), .mask = size - 1};
     return queue->ring ? 0 : -ENOMEM;
 }

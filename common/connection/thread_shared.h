@@ -72,17 +72,3 @@ static inline bool thread_shared_is_cancelled(const struct thread_shared *shared
 {
     return atomic_load_explicit(&shared->cancelled, memory_order_acquire);
 }
-
-/* ---- sizes that an end of a plan needs ---- */
-
-/* Bytes of the longest group that `end` may send. A `window` joins messages into one group. */
-size_t plan_longest_group(const struct plan *plan, enum end end);
-
-/* Capacity, in spans, of the send queue of one connection. */
-uint64_t plan_queue_spans(const struct plan *plan, enum end end);
-
-/* Bytes of state that the strategy of `end` needs for one connection. */
-size_t plan_strategy_state(const struct plan *plan, enum end end);
-
-/* Bytes of memory for the data of `end`, in all its `threads` data threads. */
-uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);

@@ -45,15 +45,17 @@ static void on_written(uv_write_t *request, int status)
 /* Writes bytes, which it frees afterwards. */
 static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 {
-    uv_write_t *request = needed(malloc(sizeof *request));
+    uv_write_t *request = malloc(sizeof *request);
     uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
 
-    request->data = bytes;
-    if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
-        return;
+    if (request) {
+        request->data = bytes;
+        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
+            return;
+    }
+    report_end(channel, request ? "broke the control channel" : "has no memory left for control messages");
     free(bytes);
     free(request);
-    report_end(channel, "broke the control channel");
 }
 
 /* Call after each function of the TLS below the channel. */

@@ -19,14 +19,21 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-static void append(struct tls_bytes *bytes, const void *data, size_t size)
+/* 0 or -ENOMEM. */
+static int append(struct tls_bytes *bytes, const void *data, size_t size)
 {
+    size_t room = 2 * (bytes->size + size);
+    uint8_t *grown = bytes->data;
+
     if (size > bytes->room - bytes->size) {
-        bytes->room = 2 * (bytes->size + size);
-        bytes->data = needed(realloc(bytes->data, bytes->room));
+        if (!(grown = realloc(bytes->data, room)))
+            return -ENOMEM;
+        bytes->data = grown;
+        bytes->room = room;
     }
     memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
+    return 0;
 }
 
 /* ---- callbacks of GnuTLS ---- */
@@ -35,8 +42,10 @@ static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t siz
 {
     struct channel_tls *tls = pointer;
 
-    append(&tls->output, data, size);
-    return (ssize_t)size;
+    if (append(&tls->output, data, size) == 0)
+        return (ssize_t)size;
+    gnutls_transport_set_errno(tls->session, ENOMEM);
+    return -1;
 }
 
 static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
@@ -85,7 +94,7 @@ static int refuse_plain(struct channel_tls *tls, struct problem *problem)
     body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
                      "this server takes only clients with a key: give --psk FILE, with a key that it knows");
     if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
-        append(&tls->output, bytes, size);
+        (void)append(&tls->output, bytes, size); /* without memory the client learns no reason */
         free(bytes);
     }
     json_decref(body);
@@ -171,11 +180,13 @@ static int receive_records(struct channel_tls *tls, struct problem *problem)
         uint8_t plain[RECORD_MAX];
         ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
 
+        if (size > 0 && append(&tls->plain, plain, (size_t)size) < 0)
+            return problem_failure(problem, "sent more control messages than there is memory for");
         if (size > 0)
-            append(&tls->plain, plain, (size_t)size);
-        else if (size == 0 || size == GNUTLS_E_AGAIN)
+            continue;
+        if (size == 0 || size == GNUTLS_E_AGAIN)
             return 0; /* 0 is the close_notify: the end of the stream follows */
-        else if (gnutls_error_is_fatal((int)size))
+        if (gnutls_error_is_fatal((int)size))
             return fail(tls, (int)size, problem);
     }
 }
@@ -198,7 +209,8 @@ int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size,
 {
     if (tls->is_established)
         return send_records(tls, bytes, size, problem);
-    append(&tls->unsent, bytes, size);
+    if (append(&tls->unsent, bytes, size) < 0)
+        return problem_failure(problem, "has no memory left for control messages");
     return 0;
 }
 
@@ -256,9 +268,13 @@ void channel_tls_free(struct channel_tls *tls)
 
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
 {
-    struct channel_tls *tls = needed(malloc(sizeof *tls));
+    struct channel_tls *tls = malloc(sizeof *tls);
     int result;
 
+    if (!tls) {
+        problem_failure(problem, "no memory for TLS");
+        return NULL;
+    }
     *tls = (struct channel_tls){.keys = keys, .is_server = is_server};
     result = open_session(tls);
     if (result < 0)

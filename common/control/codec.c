@@ -42,6 +42,11 @@ static const struct {
     [CONTROL_PING] = {"ping", {{0}}},
 };
 
+static int refuse_memory(struct problem *problem)
+{
+    return problem_failure(problem, "has no memory left for control messages");
+}
+
 /* A "kind" must be that of a problem: "ok" is none. */
 static bool is_valid(const struct field *field, const json_t *value)
 {
@@ -100,16 +105,16 @@ static bool all_printable(const char *text)
     return !*text;
 }
 
-static void clean_string(json_t *string)
+static int clean_string(json_t *string, struct problem *problem)
 {
     CLEANUP_FREE char *text = NULL;
 
     if (all_printable(json_string_value(string)))
-        return;
-    text = needed(strdup(json_string_value(string)));
-    for (char *at = text; *at; at++)
+        return 0;
+    text = strdup(json_string_value(string));
+    for (char *at = text; at && *at; at++)
         *at = is_printable(*at) ? *at : '?';
-    json_string_set_nocheck(string, text);
+    return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
 }
 
 int control_clean(json_t *value, struct problem *problem)
@@ -118,8 +123,8 @@ int control_clean(json_t *value, struct problem *problem)
     json_t *item;
     size_t i;
 
-    if (json_is_string(value))
-        clean_string(value);
+    if (json_is_string(value) && clean_string(value, problem) < 0)
+        return -1;
     json_array_foreach(value, i, item)
         if (control_clean(item, problem) < 0)
             return -1;
@@ -150,7 +155,9 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);
-    *bytes = needed(malloc(CONTROL_HEADER_SIZE + length));
+    *bytes = malloc(CONTROL_HEADER_SIZE + length);
+    if (!*bytes)
+        return refuse_memory(problem);
     wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
     *size = CONTROL_HEADER_SIZE + length;
@@ -211,8 +218,12 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
         size_t part = missing(codec) < size ? missing(codec) : size;
 
         if (codec->used + part > codec->room) {
+            uint8_t *buffer = realloc(codec->buffer, 2 * (codec->used + part));
+
+            if (!buffer)
+                return refuse_memory(problem);
             codec->room = 2 * (codec->used + part);
-            codec->buffer = needed(realloc(codec->buffer, codec->room));
+            codec->buffer = buffer;
         }
         memcpy(codec->buffer + codec->used, bytes, part);
         codec->used += part;

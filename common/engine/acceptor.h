@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
- * connection.
- *
- * Usually the hello has arrived with the connection, and the acceptor reads it at once. If not, the
- * acceptor watches the descriptor in a libuv loop of its own. So an engine watches two descriptors
- * only: the listener, and the backend of that loop. The acceptor closes a descriptor with a wrong
- * hello, and counts it. */
+ * connection. An engine watches two descriptors only: the listener, and the backend of the libuv
+ * loop that watches connections whose hello is incomplete. */
 #pragma once
 
+#include "control/hello_acceptor.h"
 #include "engine/event_loop.h"
-
-#include <sys/queue.h>
-#include <uv.h>
 
 #define ACCEPTOR_FDS 2
 
 struct acceptor {
     struct event_loop *loop;
-    bool nonblocking;              /* accepts nonblocking descriptors */
-    uv_loop_t uv_loop;             /* watches the waiting descriptors */
-    int fds[ACCEPTOR_FDS];         /* the listener, and the backend of `uv_loop` */
-    TAILQ_HEAD(, pending) waiting; /* descriptors with an incomplete hello, oldest first */
-    size_t count;                  /* of these descriptors */
+    struct hello_acceptor hellos;
+    uv_loop_t uv_loop;     /* of the incomplete hellos */
+    int fds[ACCEPTOR_FDS]; /* the listener, and the backend of `uv_loop` */
 };
 
-/* 0 or a negative errno value. acceptor_close() works in both cases, and on a zeroed acceptor. */
+/* `nonblocking`: the mode of the descriptors that the engine expects. 0 or a negative errno value.
+ * acceptor_close() works in both cases, and on a zeroed acceptor. */
 int acceptor_open(struct acceptor *acceptor, struct event_loop *loop, bool nonblocking);
 void acceptor_close(struct acceptor *acceptor);
 

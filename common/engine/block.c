@@ -224,8 +224,7 @@ static const struct event_loop_backend backend = {
 
 static int block_open(struct engine_job *job)
 {
-    event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0);
-    return 0;
+    return event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0) ? 0 : -ENOMEM;
 }
 
 const struct engine engine_block = {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 
+#include <stdlib.h>
 #include <unistd.h>
-
-#define PUSHES_PER_TURN 64 /* then the other ready tasks run */
 
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset)
 {
-    struct event_loop *loop = job->state = needed(calloc(1, state_size));
     struct connection *first = job->connections;
+    struct event_loop *loop = job->state =
+        calloc(1, state_size + job->count * (watch_size + sizeof *loop->tasks + sizeof(struct timer)));
 
+    if (!loop)
+        return NULL;
     loop->job = job;
     loop->backend = backend;
-    loop->watches = needed(calloc(job->count, watch_size));
-    loop->tasks = needed(calloc(job->count, sizeof *loop->tasks));
-    timers_open(&loop->timers, job->count);
+    loop->watches = (char *)loop + state_size;
+    loop->tasks = (struct task **)((char *)loop->watches + job->count * watch_size);
+    loop->timers.list = (struct timer *)(loop->tasks + job->count);
     for (size_t i = 0; i < job->count; i++) {
         loop->tasks[i] = (struct task *)((char *)loop->watches + i * watch_size + task_offset);
         *loop->tasks[i] = (struct task){.loop = loop, .connection = &first[i], .next_fd = -1};
@@ -38,300 +39,9 @@ void event_loop_close(struct engine_job *job)
     for (size_t i = 0; i < job->count; i++)
         if (loop->tasks[i]->next_fd >= 0)
             close(loop->tasks[i]->next_fd);
-    timers_close(&loop->timers);
-    free(loop->watches);
-    free(loop->tasks);
     free(loop);
     job->state = NULL;
 }
-
-static void finish_phase(struct task *task)
-{
-    task->over = true;
-    task->loop->unfinished--;
-}
-
-static void make_ready(struct task *task)
-{
-    struct event_loop *loop = task->loop;
-
-    if (task->ready)
-        return;
-    task->ready = true;
-    task->next_ready = NULL;
-    *loop->last_ready = task;
-    loop->last_ready = &task->next_ready;
-}
-
-static void add_timer(struct task *task)
-{
-    uint64_t due_ns = role_next(task->connection);
-
-    if (task->has_timer || due_ns == NEVER)
-        return;
-    task->has_timer = true;
-    timers_add(&task->loop->timers, due_ns, task);
-}
-
-/* ---- descriptors of connections that reconnect ---- */
-
-static void close_descriptor(struct task *task)
-{
-    struct connection *connection = task->connection;
-    const struct event_loop_backend *backend = task->loop->backend;
-    bool outstanding = backend->unwatch && backend->unwatch(task);
-
-    dial_close(task->loop->job->dial, connection);
-    connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
-    if (!outstanding)
-        lifecycle_advance(&connection->state, EVENT_RELEASED);
-}
-
-static void use_next_descriptor(struct task *task)
-{
-    struct event_loop *loop = task->loop;
-    int result = dial_assign(loop->job->dial, task->connection, task->next_fd);
-
-    task->next_fd = -1;
-    if (result < 0)
-        loop->result = engine_fail(task->connection, "accept a connection from", result);
-    else
-        loop->backend->accepted(task);
-}
-
-/* Closes the descriptor of a follower if its stream has ended or its driver has connected again.
- * Then uses the next one, if it was accepted. */
-static void close_if_ended(struct task *task)
-{
-    const struct connection *connection = task->connection;
-
-    if (!connection->reconnects)
-        return;
-    if ((connection_has_ended(connection) || task->next_fd >= 0) && connection->calls.fd >= 0 &&
-        !engine_has_lent(connection))
-        close_descriptor(task);
-    if (task->next_fd >= 0 && connection->state == STATE_UNOPENED)
-        use_next_descriptor(task);
-}
-
-/* Closes the descriptor of a driver when it has all replies. Closes that of a follower whose phase
- * is over when its stream has ended. */
-static inline void close_if_done(struct task *task)
-{
-    const struct connection *connection = task->connection;
-
-    if (!connection->reconnects || !connection_is_open(connection))
-        return;
-    if ((task->over && connection_has_ended(connection)) ||
-        (connection->drives && queue_is_idle(&connection->queue) && !engine_has_lent(connection) &&
-         !connection->role->wants(connection)))
-        close_descriptor(task);
-}
-
-/* Completes a silent request in flight, if the received bytes prove that the peer has received all
- * of it. */
-static void on_reply(struct task *task)
-{
-    struct connection *connection = task->connection;
-    const struct request *request = &connection->request;
-
-    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
-        return;
-    strategy_answered(connection);
-    connection->awaits = AWAITS_NOTHING;
-}
-
-/* The driver connects again only after it has received the last reply. So that reply is
- * complete. */
-void task_accepted(struct task *task, int fd)
-{
-    task->next_fd = fd;
-    on_reply(task);
-    close_if_ended(task);
-}
-
-void task_released(struct task *task)
-{
-    task->connection->awaits = AWAITS_NOTHING;
-    if (task->loop->result < 0)
-        return;
-    lifecycle_advance(&task->connection->state, EVENT_RELEASED);
-    if (task->next_fd >= 0)
-        use_next_descriptor(task);
-    else if (!task->over)
-        task_send_due(task);
-}
-
-/* ---- one connection ---- */
-
-/* The queue is idle. Waits for lent memory if the queue has no room, or if the next message may not
- * begin. The phase is over only when all memory is back. */
-static void on_idle(struct task *task)
-{
-    struct connection *connection = task->connection;
-    bool lent = connection->queue.released != connection->queue.appended;
-
-    close_if_ended(task);
-    if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
-        return;
-    if (!lent && role_is_over(connection))
-        finish_phase(task);
-    else
-        add_timer(task);
-}
-
-/* Continues to establish the connection without waiting: connect, hello, handshake. */
-static int establish(struct task *task)
-{
-    struct connection *connection = task->connection;
-    int result = 0;
-
-    if (connection->state == STATE_UNOPENED)
-        result = task->loop->backend->connect(task);
-    if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_send_hello(task->loop->job->dial, connection);
-    if (result == 0 && connection->state == STATE_HANDSHAKING)
-        result = engine_handshake(connection);
-    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
-}
-
-static int push_once(struct task *task)
-{
-    const struct event_loop_backend *backend = task->loop->backend;
-    int result = connection_is_open(task->connection) ? 0 : establish(task);
-
-    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(task->connection);
-}
-
-bool task_pushed(struct task *task, int result)
-{
-    struct connection *connection = task->connection;
-
-    if (result == -EAGAIN || result == -EINPROGRESS)
-        connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
-    else if (result < 0)
-        task->loop->result = engine_fail(connection, "send to", result);
-    return result == 0;
-}
-
-static void push(struct task *task)
-{
-    struct connection *connection = task->connection;
-
-    for (int i = 0; i < PUSHES_PER_TURN; i++) {
-        int result;
-
-        if (connection->role->fill && queue_is_idle(&connection->queue) && engine_may_fill(connection))
-            connection->role->fill(connection);
-        if (queue_is_idle(&connection->queue)) {
-            on_idle(task);
-            return;
-        }
-        result = push_once(task);
-        if (result == -EAGAIN && connection->state == STATE_UNOPENED)
-            break; /* without a descriptor, no event would follow */
-        if (!task_pushed(task, result))
-            return;
-    }
-    make_ready(task);
-}
-
-static void rearm(struct task *task)
-{
-    const struct event_loop_backend *backend = task->loop->backend;
-
-    if (backend->rearm)
-        backend->rearm(task);
-    if (engine_has_pending(task->connection))
-        make_ready(task);
-}
-
-/* Relayed bytes make room for more at the twin. */
-static void rearm_pair(struct task *task)
-{
-    rearm(task);
-    if (task->twin)
-        rearm(task->twin);
-}
-
-void task_send_due(struct task *task)
-{
-    if (!task->connection->awaits)
-        push(task);
-    rearm_pair(task);
-}
-
-/* A connection that drives also waits for the peer's half-close, which confirms that the peer has
- * received everything. */
-static void continue_finishing(struct task *task)
-{
-    const struct connection *connection = task->connection;
-
-    if (!task->over && connection_has_half_closed(connection) &&
-        (!connection->drives || connection_has_ended(connection)))
-        finish_phase(task);
-    rearm(task);
-}
-
-void task_continue(struct task *task, int result)
-{
-    struct event_loop *loop = task->loop;
-
-    if (result < 0 && result != -EAGAIN)
-        loop->result = result;
-    if (event_loop_is_finishing(loop)) {
-        continue_finishing(task);
-        return;
-    }
-    if (loop->result == 0)
-        close_if_done(task);
-    if (loop->result == 0 && !task->connection->awaits && !task->over)
-        push(task);
-    rearm_pair(task);
-}
-
-/* Bytes arrived: the twin sends them after the present batch of events. */
-static void relay(struct task *task)
-{
-    struct task *twin = task->twin;
-
-    if (twin && !twin->over && !twin->connection->awaits)
-        make_ready(twin);
-}
-
-void task_received(struct task *task, int result)
-{
-    if (result == 0)
-        on_reply(task);
-    relay(task);
-    task_continue(task, result);
-}
-
-void task_received_in_batch(struct task *task, int result)
-{
-    if (event_loop_is_finishing(task->loop) || (result < 0 && result != -EAGAIN)) {
-        task_received(task, result);
-        return;
-    }
-    if (result == 0)
-        on_reply(task);
-    close_if_done(task);
-    relay(task);
-    make_ready(task);
-}
-
-int task_reclaim(struct task *task)
-{
-    int result = engine_reclaim(task->connection);
-
-    if (result < 0)
-        task->loop->result = result;
-    else if (result > 0 && task->connection->awaits == AWAITS_EVENT)
-        task->connection->awaits = AWAITS_NOTHING;
-    return result;
-}
-
-/* ---- all connections ---- */
 
 /* Runs the ready tasks. Takes bytes that the security layer has buffered: no event reports them. */
 static void run_ready(struct event_loop *loop)
@@ -399,23 +109,6 @@ int engine_run(struct engine_job *job)
             loop->backend->wait(loop);
     }
     return loop->result;
-}
-
-bool task_is_half_closing(const struct task *task)
-{
-    return event_loop_is_finishing(task->loop) && !task->over &&
-           !connection_has_half_closed(task->connection);
-}
-
-void task_half_close(struct task *task)
-{
-    struct connection *connection = task->connection;
-    int result = security_half_close(connection);
-
-    connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
-    if (result < 0 && result != -EAGAIN)
-        result = engine_fail(connection, "half-close its connection to", result);
-    task_continue(task, result);
 }
 
 static int half_close_all(struct event_loop *loop, bool drives)

@@ -12,6 +12,7 @@
 #include "engine/acceptor.h"
 #include "engine/pause.h"
 #include "engine/stream.h"
+#include "net/sockets.h"
 
 #include <uv.h>
 
@@ -294,13 +295,33 @@ static int open_watch(struct poller *poller, struct watch *watch)
     return uv_poll_init(&poller->uv_loop, &watch->poll, connection->calls.fd);
 }
 
+/* Grows the table of the loop, while the thread can still return an error. */
+static int reserve_table(struct poller *poller)
+{
+    struct watch *highest = NULL;
+
+    for (size_t i = 0; i < poller->loop.job->count; i++) {
+        struct watch *watch = watch_of(poller->loop.tasks[i]);
+
+        if (!highest || watch->task.connection->calls.fd > highest->task.connection->calls.fd)
+            highest = watch;
+    }
+    if (highest->task.connection->reconnects)
+        return 0;
+    if (!sockets_can_watch(highest->task.connection->calls.fd))
+        return -ENOMEM;
+    watch_for(highest, UV_READABLE);
+    watch_for(highest, 0);
+    return 0;
+}
+
 /* libuv makes the writes and reads of streams, so they are not counted. Neither are the waits if
  * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
 {
     struct poller *poller =
         event_loop_open(job, &backend, sizeof *poller, sizeof(struct watch), offsetof(struct watch, task));
-    int result = uv_loop_init(&poller->uv_loop);
+    int result = poller ? uv_loop_init(&poller->uv_loop) : -ENOMEM;
 
     if (result < 0) {
         event_loop_close(job);
@@ -315,6 +336,8 @@ static int poll_open(struct engine_job *job)
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
+    if ((result = reserve_table(poller)) < 0)
+        return result;
     return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
 }
 

@@ -4,50 +4,13 @@
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
  * completion. The strategies and readings of io_uring make their requests themselves. For all
  * others the ring polls the descriptor, and the engine makes nonblocking calls. */
-#include "engine/acceptor.h"
+#include "engine/ring_events.h"
 
 #include "base/cleanup.h"
-#include "connection/loans.h"
 #include "ring/check.h"
-#include "ring/recv_buffers.h"
 #include "transport/transport.h"
 
-#include <poll.h>
-
 extern const struct layer layer_ring; /* ring_layer.c */
-
-struct watch {
-    struct task task; /* first */
-    struct ring_slot slot;
-    unsigned outstanding; /* requests of the engine on the descriptor: bits 1 << enum ring_kind */
-    bool reclaimed;       /* at the last completion of a poll request lent memory came back */
-    bool starved;         /* on the list of connections that had no buffer to receive into */
-    struct watch *next_starved;
-};
-
-struct ring_engine {
-    struct event_loop loop; /* first */
-    struct ring *ring;
-    struct recv_buffers recv_buffers;
-    struct watch *watches, *starved;
-    struct acceptor acceptor; /* of a follower that reconnects */
-    struct ring_slot accepting[ACCEPTOR_FDS];
-};
-
-static struct watch *watch_of(struct task *task)
-{
-    return (struct watch *)task;
-}
-
-static bool reads_by_ring(const struct connection *connection)
-{
-    return connection->reading && connection->reading->completed;
-}
-
-static bool ring_is_outstanding(const struct watch *watch, enum ring_kind kind)
-{
-    return watch->outstanding & 1u << kind;
-}
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -64,11 +27,6 @@ static int check(const struct end_plan *own, struct problem *problem)
 }
 
 /* ---- one connection ---- */
-
-static struct ring_engine *ring_engine_of(const struct watch *watch)
-{
-    return (struct ring_engine *)watch->task.loop;
-}
 
 /* Makes a request of this kind unless one is outstanding. 0 or a negative errno value. */
 static int request(struct watch *watch, enum ring_kind kind)
@@ -202,238 +160,12 @@ static int open_acceptor(struct ring_engine *engine)
     return result;
 }
 
-/* ---- completions ---- */
-
-/* If only POLLERR is set and lent memory came back, there is nothing to read. */
-static int readable(struct watch *watch, const struct completion *completion)
-{
-    struct connection *connection = watch->task.connection;
-
-    if (completion->result < 0)
-        return engine_fail(connection, "watch its connection to", completion->result);
-    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : engine_receive_ready(connection);
-}
-
-/* Ignores the bytes of a descriptor that is being closed. */
-static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
-{
-    (void)connection, (void)data, (void)size;
-    return 0;
-}
-
-static int received(struct watch *watch, struct completion *completion)
-{
-    struct connection *connection = watch->task.connection;
-
-    recv_buffers_align(watch->slot.recv_buffers, completion);
-    if (completion->result > 0)
-        calls_note_moved(&connection->calls, (uint64_t)completion->result);
-    return connection->reading->completed(connection, completion,
-                                          connection->state == STATE_CLOSING ? discard : engine_on_data);
-}
-
-/* Cancels the multishot receive. Single-shot receives then read the rest and the end of the
- * stream. */
-static void half_closed(struct watch *watch)
-{
-    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
-
-    watch->slot.ending = true;
-    if (result < 0)
-        watch->task.loop->result = engine_fail(watch->task.connection, "watch its connection to", result);
-}
-
-static void sent(struct watch *watch, const struct completion *completion)
-{
-    struct connection *connection = watch->task.connection;
-    int result = 0;
-
-    if (completion->is_notification) {
-        uint32_t number = loans_number(connection->loans, completion->token, REQUEST_TOKEN_MAX);
-
-        connection_returned(connection, number, number, completion->copied);
-    } else {
-        if (completion->result > 0)
-            calls_note_moved(&connection->calls, (uint64_t)completion->result);
-        result = connection->strategy->completed(connection, completion);
-    }
-    if (event_loop_is_finishing(watch->task.loop))
-        return;
-    if (connection_is_open(connection))
-        connection->awaits = AWAITS_NOTHING;
-    task_continue(&watch->task, result < 0 ? engine_fail(connection, "send to", result) : 0);
-}
-
-static void connected(struct watch *watch, int result)
-{
-    struct connection *connection = watch->task.connection;
-
-    connection->awaits = AWAITS_NOTHING;
-    if (result < 0)
-        result = dial_fail(watch->task.loop->job->dial, connection, result);
-    else
-        lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    task_continue(&watch->task, result);
-}
-
-/* The acceptor has the slots after those of the connections, and only watches them. */
-static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
-{
-    size_t index = event->number - engine->loop.job->count;
-
-    acceptor_readable(&engine->acceptor, index);
-    ring_watch(&engine->accepting[index], RING_READABLE);
-}
-
-static void on_error(struct watch *watch)
-{
-    if (event_loop_is_finishing(watch->task.loop))
-        return;
-    if (watch->reclaimed || reads_by_ring(watch->task.connection))
-        task_continue(&watch->task, 0); /* the multishot receive completes with an error, if any */
-    else
-        task_received(&watch->task, engine_receive_ready(watch->task.connection)); /* returns the error */
-}
-
-static void on_writable(struct watch *watch)
-{
-    if (task_is_half_closing(&watch->task)) {
-        task_half_close(&watch->task);
-    } else if (watch->task.connection->state == STATE_HANDSHAKING) {
-        task_received(&watch->task, engine_receive_ready(watch->task.connection));
-    } else if (!event_loop_is_finishing(watch->task.loop)) {
-        watch->task.connection->awaits = AWAITS_NOTHING;
-        task_continue(&watch->task, 0);
-    }
-}
-
-static void on_poll_event(struct watch *watch, const struct ring_event *event)
-{
-    const struct completion *completion = &event->completion;
-    bool is_poll = event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR;
-
-    if (is_poll) /* it also completes on POLLERR: reclaims lent memory */
-        watch->reclaimed =
-            completion->result > 0 && completion->result & POLLERR && task_reclaim(&watch->task) > 0;
-    switch (event->kind) {
-    case RING_READABLE:
-        task_received(&watch->task, readable(watch, completion));
-        break;
-    case RING_ERROR:
-        on_error(watch);
-        break;
-    case RING_HALF_CLOSED:
-        half_closed(watch);
-        break;
-    case RING_WRITABLE:
-        on_writable(watch);
-        break;
-    case RING_CONNECT:
-        connected(watch, completion->result);
-        break;
-    default:
-        break;
-    }
-}
-
-/* Merges completions whose buffers follow each other. So a wake-up with a hundred small chunks
- * costs as much as one with a bundle. */
-static void merge(struct ring_engine *engine, struct ring_event *event)
-{
-    const struct pool *pool = engine->recv_buffers.pool;
-    struct completion *completion = &event->completion;
-    uint16_t buffer = completion->buffer;
-    int before = 0;
-
-    if (pool->headroom)
-        return;
-    while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
-        before = completion->result;
-        buffer = recv_buffers_after(&engine->recv_buffers, buffer);
-        if (!ring_continue(engine->ring, event, buffer))
-            return;
-    }
-}
-
-/* After data, the connection continues only when all completions of this wake-up are handled. So a
- * proxy relays all chunks of a wake-up in one group. */
-static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
-{
-    struct watch *watch;
-    int result = 0;
-
-    if (event->kind == RING_WAKE) {
-        event_loop_wake(&engine->loop);
-        return;
-    }
-    if (event->number >= engine->loop.job->count) {
-        on_acceptor(engine, event);
-        return;
-    }
-    watch = &engine->watches[event->number];
-    if (event->kind == RING_SEND) {
-        sent(watch, &event->completion);
-        return;
-    }
-    if (event->kind == RING_RECEIVE)
-        merge(engine, event);
-    if (!event->completion.more)
-        watch->outstanding &= ~(1u << event->kind);
-    if (event->kind == RING_RECEIVE)
-        result = received(watch, &event->completion);
-    if (watch->task.connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
-        task_received_in_batch(&watch->task, result);
-    else if (watch->task.connection->state != STATE_CLOSING)
-        on_poll_event(watch, event);
-    if (watch->task.connection->state == STATE_CLOSING && !watch->outstanding)
-        task_released(&watch->task);
-}
-
-/* ---- the loop ---- */
-
-/* If buffers have come back, the starved connections request to receive again. */
-static void resume_starved(struct ring_engine *engine)
-{
-    struct watch *watch = engine->starved;
-
-    if (!watch || !recv_buffers_left(&engine->recv_buffers))
-        return;
-    engine->starved = NULL;
-    while (watch) {
-        struct watch *next = watch->next_starved;
-
-        watch->starved = false;
-        rearm(&watch->task);
-        watch = next;
-    }
-}
-
-static void wait_in_ring(struct event_loop *loop)
-{
-    struct ring_engine *engine = (struct ring_engine *)loop;
-    uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
-    bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
-    struct ring_event event;
-    int result;
-
-    resume_starved(engine);
-    recv_buffers_publish(&engine->recv_buffers);
-    if (spins || (loop->ready && !event_loop_is_finishing(loop)))
-        result = ring_poll(engine->ring);
-    else
-        result = ring_enter(engine->ring, due_ns);
-    if (result < 0)
-        loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
-    while (loop->result == 0 && ring_next(engine->ring, &event))
-        ring_dispatch(engine, &event);
-}
-
 static const struct event_loop_backend backend = {.connect = begin_connect,
                                                   .take = engine_receive_ready,
                                                   .accepted = watch_accepted,
                                                   .unwatch = unwatch,
                                                   .rearm = rearm,
-                                                  .wait = wait_in_ring};
+                                                  .wait = ring_wait};
 
 /* ---- from another thread ---- */
 
@@ -470,9 +202,11 @@ static int open_watch(struct ring_engine *engine, size_t index)
 static int register_files(struct ring_engine *engine)
 {
     size_t count = engine->loop.job->count;
-    CLEANUP_FREE int *fds = needed(calloc(count, sizeof *fds));
+    CLEANUP_FREE int *fds = calloc(count, sizeof *fds);
     int result;
 
+    if (!fds)
+        return -ENOMEM;
     for (size_t i = 0; i < count; i++)
         fds[i] = engine->watches[i].slot.file;
     result = ring_register_files(engine->ring, fds, (uint32_t)count);
@@ -492,6 +226,8 @@ static int open_ring(struct engine_job *job)
     uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
     int result;
 
+    if (!engine)
+        return -ENOMEM;
     engine->watches = engine->loop.watches;
     setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
     result = ring_open(&engine->ring, &setup, &job->shared->waits);

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Timers: a binary heap, the earliest first. Only timers_open() allocates. */
+/* Timers: a binary heap, the earliest first. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 struct timers {
-    struct entry {
+    struct timer {
         uint64_t due_ns;
         void *item;
-    } * entries;
+    } * list; /* has room for all timers; of the owner */
     size_t count;
 };
-
-void timers_open(struct timers *timers, size_t capacity);
-void timers_close(struct timers *timers);
 
 /* The heap must not be full. */
 void timers_add(struct timers *timers, uint64_t due_ns, void *item);
 
-/* Removes the earliest entry and returns its item if it is due at `now_ns`, else returns NULL. */
+/* Removes the earliest timer and returns its item if it is due at `now_ns`, else returns NULL. */
 void *timers_take(struct timers *timers, uint64_t now_ns);
 
-/* When the earliest entry is due; UINT64_MAX if there is none. */
+/* When the earliest timer is due; UINT64_MAX if there is none. */
 static inline uint64_t timers_next(const struct timers *timers)
 {
-    return timers->count ? timers->entries[0].due_ns : UINT64_MAX;
+    return timers->count ? timers->list[0].due_ns : UINT64_MAX;
 }

@@ -232,12 +232,12 @@ static uint64_t value_of(const struct tcp_reading *before, const struct tcp_read
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
-    CLEANUP_FREE uint64_t *values = needed(calloc(count + 1, sizeof *values));
+    CLEANUP_FREE uint64_t *values = calloc(count + 1, sizeof *values);
     CLEANUP_JSON json_t *info = json_object();
 
     for (size_t i = 0; i < count; i++)
         known &= after[i].known;
-    for (int figure = 0; count && figure < TCP_FIGURE_COUNT; figure++) {
+    for (int figure = 0; values && count && figure < TCP_FIGURE_COUNT; figure++) {
         if (!(known & 1u << figure))
             continue;
         for (size_t i = 0; i < count; i++)

@@ -53,5 +53,6 @@ void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 void tcp_info_probe(const int fds[2]);
 
 /* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over
- * `count` connections, with "each" for up to 16. NULL if no figure is known. New reference. */
+ * `count` connections, with "each" for up to 16. NULL if no figure is known, or without memory. New
+ * reference. */
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);

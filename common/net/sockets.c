@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/sockets.h"
 
+#include "base/power.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,6 +73,14 @@ int sockets_error(int fd)
     socklen_t size = sizeof error;
 
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
+}
+
+bool sockets_can_watch(int fd)
+{
+    void *table = malloc(power_of_two((uint64_t)fd + 3) * sizeof(void *));
+
+    free(table);
+    return table;
 }
 
 /* A spare descriptor, which is closed for a moment to accept and drop a connection. The lock is

@@ -56,10 +56,12 @@ static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMOR
 
 int override_parse(struct change *change, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = needed(strdup(text));
+    CLEANUP_FREE char *copy = strdup(text);
     char *rest = copy, *one;
 
     *change = (struct change){0};
+    if (!copy)
+        return problem_failure(problem, "no memory for override=");
     while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
         if (parse_one(change, one, problem) < 0)
             return -1;
@@ -121,6 +123,8 @@ int override_open(struct override *override, const struct change *change, bool r
         CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
 
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
+        if (override->library_file < 0)
+            return problem_failure(problem, "cannot open %s: %s", override->library, strerror(errno));
         snprintf(override->library, sizeof override->library, "/proc/self/fd/%d", override->library_file);
     }
     override->file = fcntl(file, F_DUPFD, FILE_FROM);

@@ -183,7 +183,8 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
     if (most)
         snprintf(advice->override, sizeof advice->override, "more:%" PRIu64, most);
-    says = needed(fmemopen(advice->says, sizeof advice->says - 1, "w"));
+    if (!(says = fmemopen(advice->says, sizeof advice->says - 1, "w")))
+        return;
     fprintf(says,
             shape->sends == 1 ? "Messages are single sends (" : "Messages are groups of %" PRIu32 " sends (",
             shape->sends);
@@ -191,9 +192,8 @@ void report_advise(const struct shared_kind *kind, const char *subject, struct a
     fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == SINGLE ? "" : stall_text(kind),
             findings[found].before, advice->override, findings[found].after);
     fclose(says);
-    if (!*findings[found].writes)
+    if (!*findings[found].writes || !(measure = fmemopen(advice->measure, sizeof advice->measure - 1, "w")))
         return;
-    measure = needed(fmemopen(advice->measure, sizeof advice->measure - 1, "w"));
     print_measure(measure, kind, shape, subject, advice->override, findings[found].writes);
     fclose(measure);
 }
@@ -214,7 +214,7 @@ static json_t *shape_json(const struct shared_shape *shape)
 {
     json_t *fragments = json_array();
     char text[512] = "";
-    FILE *file = needed(fmemopen(text, sizeof text - 1, "w"));
+    FILE *file = fmemopen(text, sizeof text - 1, "w");
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];
@@ -224,8 +224,10 @@ static json_t *shape_json(const struct shared_shape *shape)
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
                                         !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
-    print_shape(file, shape, AS_CALLS);
-    fclose(file);
+    if (file) {
+        print_shape(file, shape, AS_CALLS);
+        fclose(file);
+    }
     return json_pack("{s:I, s:I, s:b, s:s, s:o}", "groups", (json_int_t)shape->groups, "sends",
                      (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text", text, "fragments",
                      fragments);

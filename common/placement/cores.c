@@ -13,16 +13,23 @@
 #include <uv.h>
 
 #if defined __linux__
-typedef cpu_set_t cpu_set;
+/* sched_getaffinity(2) rejects a mask with fewer bits than the kernel has possible CPUs: with a
+ * cpu_set_t, that is more than 1024 (sched_getaffinity() in kernel/sched/core.c). */
+typedef struct {
+    cpu_set_t sets[CORES_CPUS_MAX / CPU_SETSIZE];
+} cpu_set;
+
+#define HAS_CPU(cpu, set) CPU_ISSET_S(cpu, sizeof *(set), (set)->sets)
+#define ADD_CPU(cpu, set) CPU_SET_S(cpu, sizeof *(set), (set)->sets)
 
 static int get_allowed(cpu_set *set)
 {
-    return sched_getaffinity(0, sizeof *set, set);
+    return sched_getaffinity(0, sizeof *set, set->sets);
 }
 
 static int set_allowed(const cpu_set *set)
 {
-    return sched_setaffinity(0, sizeof *set, set);
+    return sched_setaffinity(0, sizeof *set, set->sets);
 }
 
 /* The lowest CPU of the core of `cpu`; `cpu` itself where the system does not report it. */
@@ -41,6 +48,9 @@ static int core_of(int cpu)
 
 #include <sys/cpuset.h>
 typedef cpuset_t cpu_set;
+
+#define HAS_CPU(cpu, set) ((cpu) < CPU_SETSIZE && CPU_ISSET(cpu, set))
+#define ADD_CPU(cpu, set) CPU_SET(cpu, set)
 
 static int get_allowed(cpu_set *set)
 {
@@ -64,14 +74,14 @@ static int core_of(int cpu)
 
 int cores_read(struct cores *cores)
 {
-    cpu_set allowed;
+    cpu_set allowed = {0};
     int core[CORES_CPUS_MAX];
 
     *cores = (struct cores){0};
     if (get_allowed(&allowed) < 0)
         return -errno;
     for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
-        core[cpu] = cpu < CPU_SETSIZE && CPU_ISSET(cpu, &allowed) ? core_of(cpu) : -1;
+        core[cpu] = HAS_CPU(cpu, &allowed) ? core_of(cpu) : -1;
     for (int i = 0; i < CORES_CPUS_MAX; i++) {
         if (core[i] < 0)
             continue;
@@ -89,11 +99,10 @@ int cores_read(struct cores *cores)
 
 int cores_restrict(const struct place_list *cpus)
 {
-    cpu_set set;
+    cpu_set set = {0};
 
-    CPU_ZERO(&set);
     for (int i = 0; i < cpus->count; i++)
-        CPU_SET(cpus->cpus[i], &set);
+        ADD_CPU(cpus->cpus[i], &set);
     return set_allowed(&set) < 0 ? -errno : 0;
 }
 

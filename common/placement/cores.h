@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CORES_CPUS_MAX 1024
+#define CORES_CPUS_MAX 8192 /* the largest NR_CPUS of Linux: arch/x86/Kconfig, arch/powerpc */
 
 struct cores {
-    int count;                     /* cores */
-    int cpu_count;                 /* CPUs */
-    int cpus[CORES_CPUS_MAX];      /* by core, then by number */
-    int first[CORES_CPUS_MAX + 1]; /* core i has cpus[first[i]] to cpus[first[i + 1] - 1] */
+    int count;                          /* cores */
+    int cpu_count;                      /* CPUs */
+    uint16_t cpus[CORES_CPUS_MAX];      /* by core, then by number */
+    uint16_t first[CORES_CPUS_MAX + 1]; /* core i has cpus[first[i]] to cpus[first[i + 1] - 1] */
 };
 
 /* 0, or a negative errno value if the system does not report them (-ENOSYS: it has no affinity). */

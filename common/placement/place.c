@@ -93,7 +93,8 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
     bool lower = remote || which == 0, upper = remote || which != 0;
 
     if (!remote && half == 0)
-        return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one");
+        return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one; "
+                                            "write place=together");
     cores_take(cores, lower ? 0 : half, upper ? cores->count : half, cpus);
     return 0;
 }
@@ -115,14 +116,16 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
 {
     bool works = affinity_works(); /* also for place=free: records need the answer */
     struct cores cores;
+    int result;
 
     cpus->count = 0;
     if (place->kind == PLACE_FREE)
         return 0;
-    if (cores_read(&cores) < 0)
+    if ((result = cores_read(&cores)) < 0)
         return problem_unsupported(
             problem,
-            "place: this system does not report which CPUs a process may use; place=free runs anywhere");
+            "place: this system does not report which CPUs a process may use (%s); place=free runs anywhere",
+            strerror(-result));
     if (!works)
         return reject_useless_pinning(place, problem);
     switch (place->kind) {
@@ -131,7 +134,7 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
     case PLACE_APART:
         return take_half(&cores, half, remote, cpus, problem);
     default:
-        cpus->cpus[cpus->count++] = (uint16_t)cores.cpus[0];
+        cpus->cpus[cpus->count++] = cores.cpus[0];
         return 0;
     }
 }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/scan.h"
+#include "base/thread_failure.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -260,7 +261,7 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
     int result = uv_thread_create(&thread, check_in_thread, &trial);
 
     if (result < 0)
-        return problem_failure(problem, "sched: cannot start a thread to test it: %s", uv_strerror(result));
+        return thread_failure(problem, result, "a thread to test sched=");
     uv_thread_join(&thread);
     return trial.result;
 }

@@ -24,7 +24,8 @@ static int refuse(struct parser *parser, const char *why)
                          parser->text, why, parser->at - parser->text + 1);
 }
 
-/* Returns the last span if it has fragments of this size and room for one more; else a new one. */
+/* Returns the last span if it has fragments of this size and room for one more; else a new one.
+ * NULL: memory is exhausted. */
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
     uint32_t count = shape->span_count;
@@ -33,8 +34,12 @@ static struct shape_span *span_for(struct shape *shape, uint32_t size)
     if (last && last->size == size && !(last->marks & FRAGMENT_ENDS_GROUP) &&
         last->bytes + size <= SPAN_BYTES_MAX)
         return last;
-    if (!(count & (count - 1))) /* a power of two, or 0: there is no room */
-        shape->spans = needed(realloc(shape->spans, (count ? 2 * (size_t)count : 1) * sizeof *last));
+    if (!(count & (count - 1))) { /* a power of two, or 0: there is no room */
+        last = realloc(shape->spans, (count ? 2 * (size_t)count : 1) * sizeof *last);
+        if (!last)
+            return NULL;
+        shape->spans = last;
+    }
     shape->spans[count] = (struct shape_span){.size = size};
     return &shape->spans[shape->span_count++];
 }
@@ -53,6 +58,9 @@ static int append_fragments(struct parser *parser, uint64_t count, uint64_t size
     while (count--) {
         struct shape_span *span = span_for(shape, (uint32_t)size);
 
+        if (!span)
+            return problem_failure(parser->problem, "no memory for a message of %" PRIu32 " fragments",
+                                   shape->count);
         span->marks |= span->bytes ? SPAN_OF_MANY : 0;
         span->bytes += (uint32_t)size;
         if (span->bytes > shape->longest_span)

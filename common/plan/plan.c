@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/plan.h"
 
+#include "base/power.h"
+
 #include <string.h>
 
 #define SLACK_MS UINT64_C(60000)
@@ -77,11 +79,7 @@ uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
 
 uint64_t plan_slots(const struct plan *plan)
 {
-    uint64_t slots = 1;
-
-    while (slots < plan->depth)
-        slots *= 2;
-    return slots;
+    return power_of_two(plan->depth);
 }
 
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,

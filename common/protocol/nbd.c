@@ -43,13 +43,9 @@ enum { READ = 0, WRITE = 1, DISCONNECT = 2, FLUSH = 3 };
 #define CHUNK_HOLE 2u
 #define CHUNK_IS_ERROR 0x8000u
 
-#define GREETING_SIZE 18u
-#define OPTION_SIZE 16u
+enum { GREETING_SIZE = 18, OPTION_SIZE = 16, OPTION_REPLY_SIZE = 20 };
+enum { REQUEST_SIZE = 28, SIMPLE_SIZE = 16, CHUNK_SIZE = 20 };
 #define GO_SIZE 6u /* bytes of data of an OPTION_GO for the default export */
-#define OPTION_REPLY_SIZE 20u
-#define REQUEST_SIZE 28u
-#define SIMPLE_SIZE 16u
-#define CHUNK_SIZE 20u
 
 #define FILL_BYTES (UINT64_C(1) << 20)   /* bytes of a write of fill_content() */
 #define OPTION_DATA_MAX 1024u            /* bytes of data that an end accepts with an option */
@@ -331,18 +327,10 @@ static int fill_content(struct connection *connection)
     return result;
 }
 
-static bool must_fill(const struct plan *plan)
-{
-    bool fetches = false;
-
-    for (uint32_t i = 0; i < plan->operations.count; i++)
-        fetches |= plan->operations.list[i].kind->fetches;
-    return fetches && plan->verify && plan_has_subject(plan);
-}
-
 static int client_dialogue(struct connection *connection, bool secured)
 {
-    bool encrypts = connection->plan->encrypts;
+    const struct plan *plan = connection->plan;
+    bool encrypts = plan->encrypts, must_fill = plan_fetches(plan) && plan->verify && plan_has_subject(plan);
     int result = encrypts && secured ? 0 : exchange_flags(connection);
 
     if (result == 0 && encrypts && !secured)
@@ -351,7 +339,7 @@ static int client_dialogue(struct connection *connection, bool secured)
         result = ask_option(connection, OPTION_STRUCTURED_REPLY);
     if (result == 0)
         result = send_go(connection);
-    return result == 0 && must_fill(connection->plan) ? fill_content(connection) : result;
+    return result == 0 && must_fill ? fill_content(connection) : result;
 }
 
 /* ---- the server's dialogue ---- */

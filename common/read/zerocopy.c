@@ -4,7 +4,6 @@
  *
  * The next call unmaps the pages. If one call maps pages and copies bytes, the copied bytes come
  * later in the stream: the next read() delivers them. */
-#include "base/cleanup.h"
 #include "base/zerocopy.h"
 #include "connection/reading.h"
 
@@ -21,9 +20,10 @@ struct pages {
 static int open_pages(struct connection *connection)
 {
     size_t page = mapping_page();
-    struct pages *pages = needed(calloc(1, sizeof *pages + page));
+    struct pages *pages = connection->reading_state = calloc(1, sizeof *pages + page);
 
-    connection->reading_state = pages;
+    if (!pages)
+        return -ENOMEM;
     pages->page = page;
     return mapping_open(&pages->mapping, connection->calls.fd, connection->shared->pool.size);
 }

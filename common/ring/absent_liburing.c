@@ -2,7 +2,8 @@
 #include "base/absent.h"
 #include "ring/check.h"
 
-bool ring_has(enum ring_ability ability, int from, int to)
+int ring_has(enum ring_ability ability, int from, int to)
 {
-    return false;
+    (void)ability, (void)from, (void)to;
+    return 0;
 }

@@ -41,9 +41,15 @@ static void explain(int result, char *text, size_t size)
     else if (result == -EINVAL)
         snprintf(text, size, "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1");
     else if (result == -ENOMEM)
-        snprintf(text, size, "the limit of locked memory is too low; see ulimit -l");
+        snprintf(text, size, "there is no memory, or the limit of locked memory is too low (ulimit -l)");
     else
         snprintf(text, size, "%s", strerror(-result));
+}
+
+/* Without memory or descriptors a ring may be possible later. */
+static bool may_pass(int result)
+{
+    return result == -ENOMEM || result == -EAGAIN || result == -EMFILE || result == -ENFILE;
 }
 
 int ring_check(const struct ring_setup *setup, struct problem *problem)
@@ -55,7 +61,7 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
     struct known *known = &all[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
     char why[160];
 
-    if (!known->tried)
+    if (!known->tried || may_pass(known->result))
         *known = (struct known){.tried = true, .result = try_setup(setup)};
     if (known->result == 0)
         return 0;
@@ -169,15 +175,15 @@ static bool test_ability(struct trial *trial, enum ring_ability ability)
     }
 }
 
-bool ring_has(enum ring_ability ability, int from, int to)
+int ring_has(enum ring_ability ability, int from, int to)
 {
     struct ring_setup setup = {.completions = 64};
     struct trial trial = {.from.file = from,
                           .to = {.number = 1, .file = to, .recv_buffers = &trial.recv_buffers}};
-    bool result;
+    int result = ring_open(&trial.ring, &setup, &trial.counts);
 
-    if (ring_open(&trial.ring, &setup, &trial.counts) < 0)
-        return false;
+    if (result < 0)
+        return may_pass(result) ? result : 0;
     trial.from.ring = trial.to.ring = trial.ring;
     result = test_ability(&trial, ability);
     ring_close(trial.ring);

@@ -2,7 +2,7 @@
 /* Checks that this system allows an io_uring, and tests its operations on sockets.
  *
  * Only the control thread calls these. The result of ring_check() is cached until the process
- * ends. */
+ * ends, unless memory or descriptors were exhausted. */
 #pragma once
 
 #include "base/problem.h"
@@ -20,5 +20,6 @@ enum ring_ability {
     RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
 };
 
-/* Tests an ability on a connected pair: sends from `from` to `to`. False also without a ring. */
-bool ring_has(enum ring_ability ability, int from, int to);
+/* Tests an ability on a connected pair: sends from `from` to `to`. 1; 0, also without a ring; or a
+ * negative errno value if memory or descriptors are exhausted. */
+int ring_has(enum ring_ability ability, int from, int to);

@@ -121,7 +121,7 @@ static int exchange(struct trial *trial, const int fds[2])
     return result == 0 ? run_steps(trial, step_receive, step_send) : result;
 }
 
-/* ---- answers, cached ---- */
+/* ---- answers ---- */
 
 static const char *why(const struct trial *trial, int result)
 {
@@ -133,8 +133,8 @@ static const char *why(const struct trial *trial, int result)
 
 static int try_security(const struct plan *plan, const struct security *security, struct problem *problem)
 {
-    struct trial *trial = needed(calloc(1, sizeof *trial));
-    int fds[2], result = plan->transport->pair(plan->transport->protocol, fds);
+    struct trial *trial = calloc(1, sizeof *trial);
+    int fds[2], result = trial ? plan->transport->pair(plan->transport->protocol, fds) : -ENOMEM;
 
     if (result < 0) {
         free(trial);
@@ -164,6 +164,7 @@ static int try_security(const struct plan *plan, const struct security *security
 
 #define ANSWERS_MAX 64 /* more answers replace the last one */
 
+/* A failure is not cached: it may be that of a moment without memory. */
 int probe_security(const struct plan *plan, enum end end, struct problem *problem)
 {
     static struct answer {
@@ -171,28 +172,20 @@ int probe_security(const struct plan *plan, enum end end, struct problem *proble
         const struct transport *transport;
         enum cipher cipher;
         enum handshake handshake;
-        struct problem problem;
-    } answers[ANSWERS_MAX];
+    } works[ANSWERS_MAX];
     static size_t known;
     struct answer asked = {.security = plan->ends[end].security,
                            .transport = plan->transport,
                            .cipher = plan->cipher,
                            .handshake = plan->handshake};
-    size_t at = 0;
 
-    if (asked.security->check && asked.security->check(problem) < 0)
+    for (size_t i = 0; i < known; i++)
+        if (works[i].security == asked.security && works[i].cipher == asked.cipher &&
+            works[i].transport == asked.transport && works[i].handshake == asked.handshake)
+            return 0;
+    if ((asked.security->check && asked.security->check(problem) < 0) ||
+        try_security(plan, asked.security, problem) < 0)
         return -1;
-    while (at < known &&
-           !(answers[at].security == asked.security && answers[at].cipher == asked.cipher &&
-             answers[at].transport == asked.transport && answers[at].handshake == asked.handshake))
-        at++;
-    if (at == known) {
-        try_security(plan, asked.security, &asked.problem);
-        at = known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1;
-        answers[at] = asked;
-    }
-    if (answers[at].problem.kind == PROBLEM_NONE)
-        return 0;
-    *problem = answers[at].problem;
-    return -1;
+    works[known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1] = asked;
+    return 0;
 }

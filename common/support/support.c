@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "capture/capture.h"
 #include "connection/capability.h"
+#include "connection/memory.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
@@ -103,9 +104,13 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
     uint64_t of_thread =
         DESCRIPTORS_OF_THREAD + (plan->ends[end].engine->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
-    uint64_t threads = engine_threads(plan, end) * (plan->ends[end].hands_over ? 2 : 1);
-    uint64_t descriptors = of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * threads;
+    uint64_t threads = engine_threads(plan, end), senders = plan->ends[end].hands_over ? threads : 0;
+    uint64_t descriptors =
+        of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * (threads + senders);
 
+    if (plan_check_memory(plan, end, threads, problem) < 0 ||
+        (end == END_CLIENT && plan_check_in_flight(plan, problem) < 0))
+        return -1;
     if (!plan->transport->has_other_end)
         return 0;
     if (reserve_descriptors(descriptors, plan->connections, problem) < 0)

@@ -5,6 +5,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "connection/memory.h"
 #include "control/channel.h"
 #include "net/sockets.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/secret.h"
+#include "base/thread_failure.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
 
@@ -239,10 +240,11 @@ int team_start(struct team *team, struct problem *problem)
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->own.handle, worker_main, worker);
+        char name[64];
 
+        snprintf(name, sizeof name, "thread %zu of %zu", i + 1, team->worker_count);
         if (result < 0)
-            return problem_failure(problem, "cannot start thread %zu of %zu: %s; ulimit -u may be too low",
-                                   i + 1, team->worker_count, uv_strerror(result));
+            return thread_failure(problem, result, name);
         team->started_count++;
     }
     return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/thread.h"
 
+#include "base/thread_failure.h"
 #include "placement/cores.h"
 
 #include <errno.h>
@@ -60,8 +61,7 @@ int sender_start(struct sender *sender, struct connection *connection, int cpu, 
     sender->handover.is_pending = true; /* until it is set up */
     result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
-        return problem_failure(problem, "cannot start a sender thread: %s; ulimit -u may be too low",
-                               uv_strerror(result));
+        return thread_failure(problem, result, "a sender thread");
     sender->own.started = true;
     if (handover_wait(&sender->handover) == 0)
         return 0;

@@ -53,9 +53,9 @@ char *definition_expand(const char *text, const json_t *values)
 {
     char *result = NULL;
     size_t size = 0;
-    FILE *out = needed(open_memstream(&result, &size));
+    FILE *out = open_memstream(&result, &size);
 
-    while (*text) {
+    while (out && *text) {
         const char *end = *text == '{' ? strchr(text, '}') : NULL;
         const char *value =
             end ? json_string_value(json_object_getn(values, text + 1, (size_t)(end - text - 1))) : NULL;
@@ -66,8 +66,7 @@ char *definition_expand(const char *text, const json_t *values)
             fputc(*text, out);
         text = value ? end + 1 : text + 1;
     }
-    fclose(out);
-    return needed(result);
+    return out && fclose(out) == 0 ? result : NULL;
 }
 
 static bool list_has(const json_t *definition, const char *key, const char *wanted)
@@ -197,7 +196,10 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
         json_array_foreach(json_object_get(definition, keys[key]), i, text) {
             CLEANUP_FREE char *argument = definition_expand(json_string_value(text), values);
 
-            json_array_append_new(arguments, json_string(argument));
+            if (json_array_append_new(arguments, json_string(argument)) < 0) {
+                json_decref(arguments);
+                return NULL;
+            }
         }
     }
     return arguments;
@@ -226,7 +228,7 @@ int definition_write_files(const json_t *definition, const json_t *values, const
     json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text) {
         CLEANUP_FREE char *content = definition_expand(json_string_value(text), values);
 
-        if (definition_write(folder, name, content, strlen(content), owner) < 0)
+        if (!content || definition_write(folder, name, content, strlen(content), owner) < 0)
             return -1;
     }
     return 0;

@@ -35,10 +35,11 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 /* Adds the host, port and path of an address to the values. */
 void definition_add_address(json_t *values, const struct address *address);
 
-/* The text with each {name} of the values replaced, in new memory. Other braces stay. */
+/* The text with each {name} of the values replaced, in new memory; NULL: memory is exhausted. Other
+ * braces stay. */
 char *definition_expand(const char *text, const json_t *values);
 
-/* The arguments of the program, as a list of texts. New reference. */
+/* The arguments of the program, as a list of texts. New reference; NULL: memory is exhausted. */
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);
 
 /* Writes a file, or the files of the definition, into the folder. Only `owner` may read them. 0, or

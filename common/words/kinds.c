@@ -167,12 +167,14 @@ static int strategy_parse(const struct word *word, const char *text, union field
                           struct problem *problem)
 {
     struct strategy_choice *choice = field.strategy;
-    CLEANUP_FREE char *copy = needed(strdup(text));
+    CLEANUP_FREE char *copy = strdup(text);
     char *rest = copy, *part = strsep(&rest, ":");
-    const struct variant *found = find_variant(word, part, problem);
+    const struct variant *found;
     bool is_first = true;
 
-    if (!found)
+    if (!copy)
+        return problem_failure(problem, "no memory for %s=", word->key);
+    if (!(found = find_variant(word, part, problem)))
         return -1;
     *choice =
         (struct strategy_choice){.strategy = (const struct strategy *)found, .parameter = PARAMETER_NONE};

@@ -269,13 +269,20 @@ static int check_words(const struct plan *plan, struct problem *problem)
     return 0;
 }
 
+/* A preset is valid: -1 only without memory. */
+static int set_presets(struct plan *plan, struct problem *problem)
+{
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (!word_list[i].for_run && word_list[i].preset &&
+            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem) < 0)
+            return -1;
+    return 0;
+}
+
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
 {
     *plan = (struct plan){0};
-    for (size_t i = 0; i < WORD_COUNT; i++)
-        if (!word_list[i].for_run && word_list[i].preset)
-            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem);
-    if (set_words(plan, words, count, false, problem) == 0 &&
+    if (set_presets(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0) {
         derive(plan);
         if (check_parameters(plan, problem) == 0 && fix_ends_of_proxy(plan, problem) == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/request.h"
 
+#include "connection/memory.h"
 #include "connection/security.h"
 #include "connection/workload.h"
 #include "write/group.h"

@@ -30,6 +30,7 @@ class Fault:
     closes: bool = False
     says: bytes = b""  # instead of the rest; neither: it stalls
     wrong_key: bool = False
+    late_s: float = 0.0  # what the end receives comes so long after its connection
 
 
 @dataclass
@@ -125,6 +126,7 @@ class Between:
 
     def _pass_bytes(self, source: socket.socket, target: socket.socket, fault: Fault) -> None:
         left = fault.after
+        time.sleep(fault.late_s)
         while left and (data := source.recv(min(left, 65536))):
             target.sendall(data)
             left -= len(data)

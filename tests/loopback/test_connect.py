@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -15,11 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from between import between
+from between import Fault, between
 from combinations import LIBRARIES
 from control import Channel, connect, data_join, plan_send
 from foreign import foreign_names, foreign_started
 from programs import (
+    WITHIN_S,
     Server,
     batch_run,
     calls_counted,
@@ -128,6 +130,58 @@ def test_a_stranger_without_the_token_is_counted_and_ends_no_run(engine: str,
         record = json.loads(client.communicate(timeout=20)[0])
         assert record["status"] == "ok", record["reason"]
         assert record["server"]["strangers"] == len(said)
+
+
+@pytest.mark.skipif(ring_trouble() is not None, reason=str(ring_trouble()))
+def test_a_late_hello_changes_nothing_for_what_follows_it() -> None:
+    with server_started() as server, between(server.address, Fault(late_s=0.05)) as one:
+        record = record_ok(f"server={one.address} workload=connect server.engine=ring "
+                           "reply_write=uring-send reply=8M messages=4 verify=on warmup=0s "
+                           "place=free")
+    assert record_sum(record["client"], "bytes_received") == 4 * (8 << 20)
+    assert record["server"]["strangers"] == 0
+
+
+def sockets_of(pid: int) -> dict[str, str]:
+    """The number of the descriptor of each socket, by the name of the socket."""
+    sockets = {}
+    for name in os.listdir(f"/proc/{pid}/fd"):
+        with suppress(FileNotFoundError):  # closed meanwhile
+            sockets[os.readlink(f"/proc/{pid}/fd/{name}")] = name
+    return {name: fd for name, fd in sockets.items() if name.startswith("socket:")}
+
+
+def new_socket(pid: int, before: dict[str, str]) -> Path:
+    """What /proc says of the descriptor of the one socket that a process has got since."""
+    for _ in range(int(WITHIN_S * 100)):
+        for name, fd in sockets_of(pid).items():
+            if name not in before:
+                return Path(f"/proc/{pid}/fdinfo/{fd}")
+        time.sleep(0.01)
+    raise AssertionError("the server has accepted nothing")
+
+
+def is_blocking(file: Path) -> bool:
+    flags = re.search(r"^flags:\s+(\d+)", file.read_text(), re.MULTILINE)
+    assert flags
+    return not int(flags[1], 8) & os.O_NONBLOCK
+
+
+@pytest.mark.parametrize("engine", LOOPS)
+def test_a_late_hello_leaves_its_descriptor_as_the_engine_expects_it(engine: str) -> None:
+    with server_started() as server:
+        channel = Channel(server.address)
+        ready = plan_send(channel, VERSION, "workload=connect", "connections=1", "messages=1",
+                          "warmup=0s", f"server.engine={engine}")
+        assert channel.receive()["type"] == "joined"
+        before = sockets_of(server.pid)
+        with connect(ready["address"]) as data:
+            file = new_socket(server.pid, before)
+            time.sleep(0.1)  # the hello comes when the server has begun to wait for it
+            data.sendall(bytes.fromhex(ready["token"]) + bytes(4) + bytes(64))
+            assert len(data.recv(1)) == 1  # it has the reply: the engine has the descriptor
+            assert is_blocking(file) == (engine == "ring")
+        channel.close()
 
 
 @contextmanager

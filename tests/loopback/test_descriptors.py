@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
+import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +54,23 @@ def files_after_a_run(server: Server) -> int:
     """The first run may leave descriptors that are kept for later ones."""
     client_json("--json", f"server={server.address}", *words(KINDS["an event loop"]))
     return open_files(server.pid)
+
+
+@pytest.mark.skipif(TSAN, reason="ThreadSanitizer gives no thread a table")
+def test_a_thread_with_a_table_of_its_own_leaves_signals_to_the_control_thread() -> None:
+    """In its table the handler of SIGTERM would find no pipe to write to."""
+    with server_started() as server:
+        client = client_start(f"server={server.address}", *OWNING, "duration=60s", "warmup=0s",
+                              "place=free")
+        busy(server.pid)
+        blocked = {task.name: re.findall(r"^SigBlk:\s+(\w+)", (task / "status").read_text(), re.M)
+                   for task in Path(f"/proc/{server.pid}/task").iterdir()}
+        assert server.ended() == 0
+        client.communicate(timeout=20)
+    (control,) = blocked.pop(str(server.pid))
+    assert not int(control, 16) & 1 << signal.SIGTERM - 1
+    for (mask,) in blocked.values():
+        assert int(mask, 16) & 1 << signal.SIGTERM - 1
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)

@@ -3,17 +3,35 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import shutil
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
-from programs import BIN, CLIENT, client_start, record_ok, record_sum, server_started
+from combinations import LIBRARIES
+from control import Channel, plan_send
+from programs import (
+    BIN,
+    CLIENT,
+    SANITIZED,
+    client_json,
+    client_run,
+    client_start,
+    record_ok,
+    record_sum,
+    ring_trouble,
+    server_started,
+)
 
+RING = ["connections=300 engine=ring read=uring-multishot"] if ring_trouble() is None else []
+
+VERSION = client_json("--list=json")[0]["uncork"]
 MANY = 2000 if "tsan" in CLIENT.parts else 10000  # a busy machine stalls ThreadSanitizer
 DESCRIPTORS = MANY + 100  # of each end, and a few for everything else
 KIB = 1024
@@ -44,6 +62,15 @@ def test_many_connections_carry_their_content_in_less_than_8_kib_each() -> None:
         assert client["resident_bytes"] - client["resident_before_bytes"] < MANY * 8 * KIB
 
 
+def test_on_one_cpu_the_message_says_how_to_place_both_ends_there() -> None:
+    one = {min(os.sched_getaffinity(0))}
+    done = client_run("messages=10", preexec_fn=lambda: os.sched_setaffinity(0, one))
+    (line,) = done.stderr.splitlines()
+    assert "place=apart needs two cores" in line and "write place=together" in line
+    assert client_run("messages=10", "place=together",
+                      preexec_fn=lambda: os.sched_setaffinity(0, one)).returncode == 0
+
+
 def test_a_low_soft_limit_of_open_files_is_raised() -> None:
     process = client_start("connections=300", "messages=300", "place=free",
                            preexec_fn=allowing(100, 1000))
@@ -68,6 +95,62 @@ def test_too_few_open_files_are_refused_with_the_command_that_allows_them(words:
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "open files" in line and "prlimit --pid $$ --nofile=" in line
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer reserves address space of its own")
+def test_a_thread_without_room_for_its_stack_blames_the_limit_of_memory() -> None:
+    room = 256 << 20  # of stacks that have 8 MiB each, or what ulimit -s says
+    done = client_run("connections=200", "engine=block", "messages=200", "place=free",
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (room, room)))
+    (line,) = done.stderr.splitlines()
+    assert re.search(r"cannot start thread \d+ of 200: there is no room for its stack of \d+M",
+                     line)
+    assert f"ulimit -v is {room // 1024}" in line and "ulimit -u" not in line
+
+
+@pytest.mark.parametrize(("words", "says"), [
+    ("protocol=nbd op=read:4K depth=65536 connections=10000",
+     "the client needs 47G of memory for 10000 connections, and 8G is the limit of an end: "
+     "reduce connections= or depth="),
+    ("protocol=nbd op=read:32M depth=4096",
+     "depth=4096 with connections=1 is 129G in flight, and 64G is the limit: reduce connections=, "
+     "depth= or the size of a request")])
+def test_a_plan_of_more_memory_than_an_end_may_have_starts_nothing(words: str, says: str) -> None:
+    done = client_run("server=127.0.0.1:9", *words.split())  # no server listens there
+    assert done.returncode == 1 and done.stderr == f"uncork-client: unsupported: {says}\n"
+    with server_started() as server:
+        answer = plan_send(Channel(server.address), VERSION, *words.split())
+        assert (answer["type"], answer["kind"]) == ("refused", "unsupported")
+        assert re.search(r"\d+G is the limit", answer["text"])
+
+
+def memory_in_use(pid: int) -> int:
+    """Bytes of address space."""
+    size = re.search(r"^VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    assert size
+    return int(size[1]) * KIB
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer ends a program without memory")
+@pytest.mark.parametrize("words", ["connections=2000 engine=poll", "connections=60 engine=block",
+                                   "connections=500 engine=poll depth=64 op=read:4K protocol=nbd",
+                                   "message=60000x1 window=64 write=coalesce",
+                                   *(f"connections=50 security={name}" for name in LIBRARIES[:1]),
+                                   *RING])
+def test_a_server_without_memory_refuses_a_run_and_serves_the_next(words: str) -> None:
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    run = ["messages=2000", "warmup=0s", "place=free"]
+    with server_started() as server:
+        assert client_run(f"server={server.address}", *run).returncode == 0
+        used = memory_in_use(server.pid)
+        for room in (0, 32 * KIB, 512 * KIB, 8 << 20, 24 << 20):
+            resource.prlimit(server.pid, resource.RLIMIT_AS, (used + room, unlimited[1]))
+            done = client_run(f"server={server.address}", *run, *words.split(), within_s=30)
+            resource.prlimit(server.pid, resource.RLIMIT_AS, unlimited)
+            assert server.process.poll() is None, f"{room}: it has ended"
+            assert done.returncode in (0, 1) and done.stderr.count("\n") <= 1, done.stderr
+            assert done.returncode == 0 or room > 8 << 20 or done.stderr, room
+        assert client_run(f"server={server.address}", *run, *words.split()).returncode == 0
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv is not installed")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -432,3 +433,36 @@ def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
         keys.write_text(f"alice:{'22' * 32}\n")
         assert subprocess.run([needed("nbdcopy"), uri(server, keys), "null:"], capture_output=True,
                               timeout=60).returncode
+
+
+def test_no_more_clients_are_accepted_than_fit_into_the_limit_of_memory() -> None:
+    """Each has a copy of a group: 3 times 64 x 32 MiB fit into 8 GiB, and no page is touched."""
+    with server_started(LISTENS[0], "--serve", "nbd", "reply_write=coalesce",
+                        "window=64") as server:
+        clients = [greeted(server) for _ in range(3)]
+        with connect(server.address) as one_more:
+            one_more.settimeout(30)
+            assert one_more.recv(1) == b""
+        clients[0].sendall(read_of(0, 4096))
+        assert received(clients[0], 16 + 4096)[16:] == content(4096)
+        for client in clients:
+            client.close()
+        server.process.terminate()
+        error = server.process.communicate(timeout=20)[1]
+        assert "rejected a client: 3 clients are connected, the maximum" in error
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer ends a program without memory")
+def test_a_server_without_memory_rejects_a_client_and_serves_the_next() -> None:
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    with server_started(LISTENS[0], "--serve", "nbd") as server:
+        greeted(server).close()
+        resource.prlimit(server.pid, resource.RLIMIT_AS, (1 << 20, unlimited[1]))
+        with connect(server.address) as rejected:
+            rejected.settimeout(30)
+            assert rejected.recv(1) == b""
+        resource.prlimit(server.pid, resource.RLIMIT_AS, unlimited)
+        greeted(server).close()
+        server.process.terminate()
+        error = server.process.communicate(timeout=20)[1]
+        assert re.search("no room for its stack|no memory|Cannot allocate memory", error), error

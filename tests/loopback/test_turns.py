@@ -60,7 +60,7 @@ def test_nothing_is_probed_for_a_client_before_its_turn(words: list[str], tmp_pa
 
 @pytest.mark.parametrize(("words", "kind", "says"), [
     (["transport=unix", "reply_write=cork:segment"], "unsupported", "not work with transport=unix"),
-    (["connections=9", "chunk=1G", "engine=block"], "failed", "8G, the limit of a session"),
+    (["connections=9", "chunk=1G", "engine=block"], "unsupported", "8G is the limit of an end"),
 ])
 def test_what_the_server_cannot_do_it_says_when_the_turn_comes(
     words: list[str], kind: str, says: str,

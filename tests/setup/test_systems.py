@@ -15,7 +15,7 @@ from sandbox import TOP, Sandbox
 CONDITION = re.compile(
     r"^\s*#\s*(?:el)?if.*\b(?:"
     r"__linux__|__gnu_linux__|__APPLE__|__MACH__|__(?:Free|Open|Net)BSD__|__unix__|BSD|TARGET_OS_\w+"
-    r"|(?:TCP|MSG|SO|SOCK|RUSAGE|CLOCK|CPU)_\w+|[SF]IO[A-Z]+)\b",
+    r"|(?:TCP|MSG|SO|SOCK|RUSAGE|CLOCK|CPU|RLIMIT)_\w+|[SF]IO[A-Z]+)\b",
     re.MULTILINE,
 )
 
@@ -61,6 +61,7 @@ def test_no_file_asks_what_the_build_has() -> None:
 @pytest.mark.parametrize("line", [
     "#ifdef __linux__", "#if defined __FreeBSD__", "  # if !defined(__APPLE__)", "#ifndef MSG_MORE",
     "#elif defined SIOCOUTQ", "#if defined(A) || defined TCP_NOPUSH", "#ifdef RUSAGE_THREAD",
+    "#ifndef RLIMIT_AS",
 ])
 def test_an_if_on_a_system_is_seen(line: str) -> None:
     assert CONDITION.search(f"int before;\n{line}\nint after;\n")

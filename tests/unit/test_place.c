@@ -126,6 +126,33 @@ TEST(the_cores_of_this_machine_hold_every_allowed_cpu_once)
     assert_int_equal(CPU_COUNT(&allowed), 0);
 }
 
+static size_t least_mask; /* bytes: sched_getaffinity(2) of a kernel with that many possible CPUs */
+
+int __real_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    if (size < least_mask) {
+        errno = EINVAL;
+        return -1;
+    }
+    return __real_sched_getaffinity(pid, size, set);
+}
+
+TEST(a_kernel_with_more_than_1024_possible_cpus_reports_those_that_are_allowed)
+{
+    struct cores cores, few;
+
+    assert_int_equal(cores_read(&few), 0);
+    least_mask = 8192 / 8;
+    assert_int_equal(cores_read(&cores), 0);
+    assert_int_equal(cores.cpu_count, few.cpu_count);
+    least_mask = SIZE_MAX;
+    assert_int_equal(cores_read(&cores), -EINVAL);
+    least_mask = 0;
+}
+
 TEST(a_thread_runs_where_it_was_pinned)
 {
     cpu_set_t before;
@@ -172,7 +199,7 @@ TEST(apart_shares_no_core_between_the_ends)
     assert_int_equal(cores_read(&cores), 0);
     if (cores.count < 2) {
         assert_int_equal(cpus_of("apart", 0, false, &client, &problem), -1);
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, "place=apart needs two cores");
+        assert_problem(&problem, PROBLEM_UNSUPPORTED, "write place=together");
         return;
     }
     assert_int_equal(cpus_of("apart", 0, false, &client, &problem), 0);

@@ -2,6 +2,7 @@
 /* The role of a proxy, without an engine: what it holds, groups and releases, when it is over. */
 #include "unit.h"
 
+#include "connection/memory.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 

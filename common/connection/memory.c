@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+#include "connection/memory.h"
+
+#include "base/pool.h"
+#include "base/power.h"
+#include "connection/loans.h"
+#include "connection/protocol.h"
+#include "connection/reading.h"
+#include "connection/security.h"
+#include "connection/strategy.h"
+#include "connection/workload.h"
+#include "measure/tcp_info.h"
+#include "ring/ring.h"
+
+#include <inttypes.h>
+
+#define LIMIT_MEMORY (UINT64_C(8) << 30)     /* bytes of an end */
+#define LIMIT_IN_FLIGHT (UINT64_C(64) << 30) /* bytes: a minute at 1 GB/s, to drain after the run */
+
+/* Measured with glibc 2.36, libuv 1.44, GnuTLS 3.7 and OpenSSL 3.0. */
+#define THREAD_BYTES UINT64_C(49152)  /* stack, histograms, memory of malloc(3) */
+#define WATCH_BYTES UINT64_C(512)     /* of a connection, in its engine: watch, task, timer */
+#define SESSION_BYTES UINT64_C(24576) /* of TLS */
+#define DIGEST_BYTES UINT64_C(2048)
+
+/* ---- sizes of the parts ---- */
+
+size_t plan_longest_group(const struct plan *plan, enum end end)
+{
+    const struct shape *shape = plan_outgoing(plan, end);
+    uint64_t window = plan_window(plan, end);
+
+    if (plan_role(plan, end)->relay_buffers)
+        return plan->ends[end].chunk_bytes * window;
+    if (shape->groups == 1)
+        return shape->bytes * window;
+    return window == 1 ? shape->longest_group : 2 * shape->longest_group;
+}
+
+uint64_t plan_queue_spans(const struct plan *plan, enum end end)
+{
+    const struct role *role = plan_role(plan, end);
+    uint64_t windows = plan_strategy(plan, end)->strategy->lends,
+             spans = role->relay_buffers ? role->relay_buffers(plan)
+                                         : plan_outgoing(plan, end)->span_count * plan_window(plan, end);
+
+    return windows ? spans * windows : spans;
+}
+
+size_t plan_strategy_state(const struct plan *plan, enum end end)
+{
+    const struct strategy *strategy = plan_strategy(plan, end)->strategy;
+
+    return strategy->state_size +
+           (strategy->group_state_size ? strategy->group_state_size(plan_longest_group(plan, end)) : 0);
+}
+
+size_t plan_role_state(const struct plan *plan, enum end end)
+{
+    return plan_role(plan, end)->state_size + plan_role(plan, end)->slot_size * plan_slots(plan);
+}
+
+/* One, plus those of a relay. A ring has a power of two, and needs no extra buffer. If its relay
+ * would need more than RING_BUFFERS_MAX, the connections share that many. */
+uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
+{
+    const struct role *role = plan_role(plan, end);
+    const struct end_plan *own = &plan->ends[end];
+    uint64_t relayed = role->relay_buffers ? role->relay_buffers(plan) * connections : 0;
+
+    if (!role->receives)
+        return 0;
+    if (!own->reading->buffers)
+        return relayed + 1;
+    if (!relayed)
+        return own->reading->buffers(own->chunk_bytes);
+    return power_of_two(relayed < RING_BUFFERS_MAX ? relayed : RING_BUFFERS_MAX);
+}
+
+/* ---- the sum ---- */
+
+/* Some of the memory, and the parameters on which it depends most. */
+struct part {
+    uint64_t bytes;
+    const char *parameters;
+};
+
+enum { RECEIVING, SENDING, REQUESTS, SOURCE, THREADS, CONNECTIONS, PART_COUNT };
+
+/* Bytes of the receive buffers of all threads. */
+static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t threads)
+{
+    const struct reading *reading = plan->ends[end].reading;
+    uint64_t each = (plan->connections + threads - 1) / threads;
+    uint64_t buffer = plan->ends[end].chunk_bytes + reading->headroom + sizeof(uint32_t) +
+                      sizeof(struct kept) + (reading->buffers ? RING_BUFFER_BYTES : 0);
+
+    return threads * plan_receive_buffers(plan, end, each) * buffer;
+}
+
+/* Bytes of the send queue, with the heads in it, and the strategy of one connection. */
+static uint64_t sending_bytes(const struct plan *plan, enum end end)
+{
+    const struct strategy_choice *choice = plan_strategy(plan, end);
+    const struct strategy *strategy = choice->strategy;
+    uint64_t spans = power_of_two(plan_queue_spans(plan, end));
+
+    return spans * (sizeof(struct span) + (plan->frames ? PROTOCOL_SENT_MAX : 0)) +
+           plan_strategy_state(plan, end) + (strategy->lends ? sizeof(struct loans) : 0) +
+           (strategy->buffers ? RING_BUFFER_BYTES * (uint64_t)strategy->buffers(choice->parameter) : 0);
+}
+
+/* Bytes of the requests in flight on one connection. */
+static uint64_t request_bytes(const struct plan *plan, enum end end)
+{
+    return plan_role_state(plan, end) + (plan->frames ? framing_bytes(plan, 0, false) : 0);
+}
+
+/* Bytes of one connection that no parameter changes. */
+static uint64_t connection_bytes(const struct plan *plan, enum end end)
+{
+    return sizeof(struct connection) + 2 * sizeof(struct tcp_reading) + WATCH_BYTES +
+           (plan->encrypts ? plan->ends[end].security->state_size + SESSION_BYTES : 0) +
+           (plan->ends[end].touch == TOUCH_CHECKSUM ? DIGEST_BYTES : 0);
+}
+
+/* No product exceeds 2^63: see the ranges of the parameters. */
+static uint64_t measure(const struct plan *plan, enum end end, uint64_t threads,
+                        struct part parts[PART_COUNT])
+{
+    const struct shape *outgoing = plan_outgoing(plan, end);
+    bool is_relay = plan_role(plan, end)->relay_buffers;
+    uint64_t count = plan->connections * (is_relay ? 2 : 1), sum = 0; /* a proxy has pairs */
+    uint64_t source = outgoing && !is_relay ? plan->ends[end].source_bytes + outgoing->longest_span : 0;
+
+    parts[RECEIVING] =
+        (struct part){plan_incoming(plan, end) ? receiving_bytes(plan, end, threads) : 0,
+                      is_relay ? "connections=, window= or chunk=" : "connections=, threads= or chunk="};
+    parts[SENDING] = (struct part){outgoing ? count * sending_bytes(plan, end) : 0,
+                                   "connections=, window= or the size of a message"};
+    parts[REQUESTS] = (struct part){count * request_bytes(plan, end), "connections= or depth="};
+    parts[SOURCE] =
+        (struct part){threads * source, "connections=, threads=, source= or the size of a message"};
+    parts[THREADS] = (struct part){threads * THREAD_BYTES * (plan->ends[end].hands_over ? 2 : 1),
+                                   "connections= or threads="};
+    parts[CONNECTIONS] = (struct part){count * connection_bytes(plan, end), "connections="};
+    for (int i = 0; i < PART_COUNT; i++)
+        sum += parts[i].bytes;
+    return sum;
+}
+
+uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads)
+{
+    struct part parts[PART_COUNT];
+
+    return measure(plan, end, threads, parts);
+}
+
+uint64_t plan_clients_max(const struct plan *plan)
+{
+    struct part parts[PART_COUNT];
+    uint64_t bytes = measure(plan, END_SERVER, 1, parts) - parts[SOURCE].bytes;
+
+    return LIMIT_MEMORY / (bytes + plan_slots(plan) * (PROTOCOL_KEY_MAX + 1));
+}
+
+/* ---- the limits ---- */
+
+/* Rounded up, so that it differs from a limit that it exceeds. */
+static uint64_t whole_gib(uint64_t bytes)
+{
+    return (bytes + (UINT64_C(1) << 30) - 1) >> 30;
+}
+
+int plan_check_memory(const struct plan *plan, enum end end, uint64_t threads, struct problem *problem)
+{
+    struct part parts[PART_COUNT], *largest = parts;
+    uint64_t bytes = measure(plan, end, threads, parts);
+
+    if (bytes <= LIMIT_MEMORY)
+        return 0;
+    for (int i = 0; i < PART_COUNT; i++)
+        if (parts[i].bytes > largest->bytes)
+            largest = &parts[i];
+    return problem_unsupported(problem,
+                               "the %s needs %" PRIu64 "G of memory for %" PRIu64 " connections, and %" PRIu64
+                               "G is the limit of an end: reduce %s",
+                               end_names[end], whole_gib(bytes), plan->connections, whole_gib(LIMIT_MEMORY),
+                               largest->parameters);
+}
+
+int plan_check_in_flight(const struct plan *plan, struct problem *problem)
+{
+    bool has_requests = plan_role(plan, END_CLIENT)->times;
+    uint64_t bytes = plan->connections * plan->depth * (plan->message.bytes + plan->reply.bytes);
+
+    if (!has_requests || bytes <= LIMIT_IN_FLIGHT)
+        return 0;
+    return problem_unsupported(problem,
+                               "depth=%" PRIu64 " with connections=%" PRIu64 " is %" PRIu64
+                               "G in flight, and %" PRIu64
+                               "G is the limit: reduce connections=, depth= or the size of a request",
+                               plan->depth, plan->connections, whole_gib(bytes), whole_gib(LIMIT_IN_FLIGHT));
+}
