@@ -19,6 +19,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define TIMER "hyperfine"
@@ -94,9 +95,14 @@ static void prepare(uv_work_t *preparation)
 
 static void take_step(struct command *command, enum step step);
 
+/* Once for each run of the load. After a problem its supervisor is told to kill what still runs. */
 static void report_done(struct command *command, const struct problem *problem)
 {
     uv_timer_stop(&command->timer);
+    if (problem->kind != PROBLEM_NONE && command->answers.data) {
+        uv_poll_stop(&command->answers);
+        shutdown(command->supervisor.channel_fd, SHUT_RDWR);
+    }
     command->task.done(command->task.owner, problem);
 }
 
@@ -226,7 +232,6 @@ static void on_answer(uv_poll_t *answers, int result, int events)
         end_step(command, status);
         return;
     }
-    uv_poll_stop(&command->answers);
     problem_failure(&problem, "the supervisor of %s has ended", command->load.name);
     report_done(command, &problem);
 }

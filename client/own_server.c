@@ -75,24 +75,40 @@ static void list_arguments(char *arguments[12], char *program, bool proxy, const
     *arguments = NULL;
 }
 
+static void begin(struct own_server *server);
+static void report(struct own_server *server, const struct problem *problem);
+
 static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
 
-    server->open_handles--;
+    if (--server->open_handles == 0 && server->begins_again)
+        begin(server);
+}
+
+static void close_handles(struct own_server *server)
+{
+    uv_close((uv_handle_t *)&server->process, on_closed);
+    uv_close((uv_handle_t *)&server->pipe, on_closed);
+    uv_close((uv_handle_t *)&server->timer, on_closed);
 }
 
 static void on_ended(uv_process_t *process, int64_t status, int signal_number)
 {
     struct own_server *server = process->data;
+    struct problem problem = {0};
 
     server->child = (struct child){.status = signal_number ? signal_number : (int)(status << 8)};
-    uv_close((uv_handle_t *)process, on_closed);
+    server->has_ended = true;
+    if (!server->is_ready) {
+        problem_failure(&problem, "uncork-server printed no ready line");
+        report(server, &problem);
+    }
+    close_handles(server);
 }
 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
-static int spawn(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
-                 int key, struct problem *problem)
+static int spawn(struct own_server *server, int key, struct problem *problem)
 {
     char program[4096], *arguments[12];
     uv_stdio_container_t stdio[KEY_FD + 1] = {[STDERR_FILENO] = {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
@@ -106,22 +122,22 @@ static int spawn(struct own_server *server, uv_loop_t *loop, bool proxy, const s
 
     if (find_program(program, sizeof program, problem) < 0)
         return -1;
-    list_arguments(arguments, program, proxy, location);
+    list_arguments(arguments, program, server->is_proxy, server->location);
     if ((error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0)) < 0)
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
     stdio[STDIN_FILENO] = stdio[STDOUT_FILENO] = (uv_stdio_container_t){UV_INHERIT_FD, .data.fd = ends[1]};
     server->open_handles = 3;
-    uv_timer_init(loop, &server->timer);
-    uv_pipe_init(loop, &server->pipe, 0);
+    uv_timer_init(server->loop, &server->timer);
+    uv_pipe_init(server->loop, &server->pipe, 0);
     server->timer.data = server->pipe.data = server->process.data = server;
     uv_pipe_open(&server->pipe, ends[0]);
-    error = uv_spawn(loop, &server->process, &options);
+    error = uv_spawn(server->loop, &server->process, &options);
     close(ends[1]);
     if (!error) {
         server->child.pid = server->process.pid;
         return 0;
     }
-    uv_close((uv_handle_t *)&server->process, on_closed);
+    close_handles(server);
     return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
 }
 
@@ -136,14 +152,14 @@ static int enter_namespace(int netns)
 #endif
 }
 
-static int spawn_in_namespace(struct own_server *server, uv_loop_t *loop, bool proxy,
-                              const struct location *location, struct problem *problem)
+static int spawn_in_namespace(struct own_server *server, struct problem *problem)
 {
+    const struct location *location = server->location;
     CLEANUP_CLOSE int key = -1, before = -1, target = -1;
     int result;
 
     if (!location->netns)
-        return spawn(server, loop, proxy, location, key, problem);
+        return spawn(server, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
@@ -151,7 +167,7 @@ static int spawn_in_namespace(struct own_server *server, uv_loop_t *loop, bool p
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", location->netns,
                                strerror(errno));
-    result = spawn(server, loop, proxy, location, key, problem); /* starts in the namespace */
+    result = spawn(server, key, problem); /* starts in the namespace */
     if (enter_namespace(before) < 0)
         return problem_failure(problem, "cannot return from the network namespace %s: %s", location->netns,
                                strerror(errno));
@@ -160,10 +176,14 @@ static int spawn_in_namespace(struct own_server *server, uv_loop_t *loop, bool p
 
 /* ---- its ready line ---- */
 
+/* The server is ready, or has failed to start. */
 static void report(struct own_server *server, const struct problem *problem)
 {
-    uv_timer_stop(&server->timer);
-    uv_read_stop((uv_stream_t *)&server->pipe);
+    server->is_ready = problem->kind == PROBLEM_NONE;
+    if (server->open_handles) {
+        uv_timer_stop(&server->timer);
+        uv_read_stop((uv_stream_t *)&server->pipe);
+    }
     if (server->ready)
         server->ready(server->owner, problem);
 }
@@ -204,8 +224,8 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct problem problem = {0};
 
     (void)buffer;
-    if (size < 0) {
-        on_silent(&server->timer);
+    if (size < 0) { /* it ends */
+        uv_read_stop(stream);
         return;
     }
     server->size += (size_t)size;
@@ -215,24 +235,46 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     report(server, &problem);
 }
 
-void own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
-                      void (*ready)(void *owner, const struct problem *problem), void *owner)
+static void begin(struct own_server *server)
 {
     struct problem problem = {0};
 
-    server->ready = ready;
-    server->owner = owner;
-    if (!server->child.pid && spawn_in_namespace(server, loop, proxy, location, &problem) == 0) {
-        uv_timer_start(&server->timer, on_silent, READY_WITHIN_MS, 0);
-        uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
+    psk_free(server->keys);
+    server->keys = NULL;
+    server->begins_again = server->has_ended = server->is_ready = false;
+    server->size = 0;
+    memset(server->line, 0, sizeof server->line);
+    if (spawn_in_namespace(server, &problem) < 0) {
+        report(server, &problem);
         return;
     }
-    ready(owner, &problem);
+    uv_timer_start(&server->timer, on_silent, READY_WITHIN_MS, 0);
+    uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
+}
+
+void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
+                      const struct location *location,
+                      void (*ready)(void *owner, const struct problem *problem), void *owner)
+{
+    static const struct problem none;
+
+    server->ready = ready;
+    server->owner = owner;
+    server->loop = loop;
+    server->is_proxy = is_proxy;
+    server->location = location;
+    if (!server->child.pid && server->open_handles)
+        server->begins_again = true; /* it has just ended: after its handles are closed */
+    else if (!server->child.pid)
+        begin(server);
+    else if (server->is_ready)
+        ready(owner, &none);
 }
 
 void own_server_forget(struct own_server *server)
 {
     server->ready = NULL;
+    server->begins_again = false;
 }
 
 /* ---- its end ---- */
@@ -245,42 +287,34 @@ static void on_waited(uv_timer_t *timer)
 /* Returns whether the server has ended. */
 static bool ends_within(struct own_server *server, uint64_t ms)
 {
-    uv_timer_start(&server->timer, on_waited, ms, 0);
+    if (server->child.pid)
+        uv_timer_start(&server->timer, on_waited, ms, 0);
     while (server->child.pid && uv_is_active((uv_handle_t *)&server->timer))
-        uv_run(server->timer.loop, UV_RUN_ONCE);
+        uv_run(server->loop, UV_RUN_ONCE);
     return !server->child.pid;
 }
 
 void own_server_stop(struct own_server *server)
 {
-    psk_free(server->keys);
-    server->keys = NULL;
-    if (!server->open_handles)
-        return;
+    own_server_forget(server);
     if (server->child.pid)
         kill(server->child.pid, SIGTERM);
-    if (!ends_within(server, ENDS_WITHIN_MS)) {
+    if (!ends_within(server, ENDS_WITHIN_MS))
         kill(server->child.pid, SIGKILL);
-        ends_within(server, ENDS_WITHIN_MS);
-    }
-    uv_close((uv_handle_t *)&server->pipe, on_closed);
-    uv_close((uv_handle_t *)&server->timer, on_closed);
+    if (!ends_within(server, ENDS_WITHIN_MS))
+        return; /* the kernel holds it */
     while (server->open_handles > 0)
-        uv_run(server->timer.loop, UV_RUN_ONCE);
+        uv_run(server->loop, UV_RUN_ONCE);
+    psk_free(server->keys);
     *server = (struct own_server){0};
-}
-
-void own_server_clear(struct own_server *server)
-{
-    if (!server->child.pid)
-        own_server_stop(server);
 }
 
 void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason)
 {
     char how[CHILD_TEXT_MAX], text[96];
 
-    if (server->open_handles && ends_within(server, EXIT_WITHIN_MS)) {
+    ends_within(server, EXIT_WITHIN_MS);
+    if (server->has_ended) {
         child_describe(&server->child, how);
         snprintf(text, sizeof text, "the %s %s", name, how);
         problem_add(reason, text);

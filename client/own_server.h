@@ -23,20 +23,27 @@ struct own_server {
     struct child child; /* pid 0: it does not run */
     uv_process_t process;
     uv_pipe_t pipe;   /* its standard input and output: closing it ends the server */
-    uv_timer_t timer; /* the time limit for its ready line */
+    uv_timer_t timer; /* a time limit */
     int open_handles;
-    char line[512]; /* its ready line */
+    bool is_ready, has_ended;
+    bool begins_again; /* when the handles of the one that has ended are closed */
+    char line[512];    /* its ready line */
     size_t size;
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
-    /* The server is ready, or has failed with a problem. NULL: nobody waits for it. */
-    void (*ready)(void *owner, const struct problem *problem);
+
+    /* Of own_server_start(). */
+    uv_loop_t *loop;
+    bool is_proxy;
+    const struct location *location;
+    void (*ready)(void *owner, const struct problem *problem); /* NULL: nobody waits for it */
     void *owner;
 };
 
 /* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows, perhaps
- * before this function returns; own_server_forget() prevents it. */
-void own_server_start(struct own_server *server, uv_loop_t *loop, bool proxy, const struct location *location,
+ * before this function returns, with a problem if it cannot start; own_server_forget() prevents it. */
+void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
+                      const struct location *location,
                       void (*ready)(void *owner, const struct problem *problem), void *owner);
 void own_server_forget(struct own_server *server);
 
@@ -44,9 +51,6 @@ void own_server_forget(struct own_server *server);
 
 /* Ends the server. No effect if it does not run. */
 void own_server_stop(struct own_server *server);
-
-/* Releases what is left of a server that has ended by itself. */
-void own_server_clear(struct own_server *server);
 
 /* The same after a failed run. If the server has ended by itself, appends to `reason` how. Waits a
  * moment for that, because its connections close before its exit can be seen. */

@@ -20,10 +20,10 @@ struct run {
     uv_work_t check;
     json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct work work;
-    bool is_working;  /* work_start() was called */
-    bool wants_facts; /* in place of a run */
-    int open_parts;   /* timer, links, check, work */
-    json_t *facts;    /* of all ends; NULL: not yet */
+    bool is_working;              /* work_start() was called */
+    bool wants_facts, is_closing; /* wants_facts: in place of a run */
+    int open_parts;               /* timer, links, check, work */
+    json_t *facts;                /* of all ends; NULL: not yet */
     struct run_result result;
 };
 
@@ -38,9 +38,11 @@ static void part_closed(void *owner)
 
 static void close_run(struct run *run)
 {
-    if (run->session.state == SESSION_CLOSING)
+    if (run->is_closing)
         return;
-    session_enter(&run->session, SESSION_CLOSING);
+    run->is_closing = true;
+    if (run->session.state != SESSION_CLOSING)
+        session_enter(&run->session, SESSION_CLOSING);
     if (run->is_working)
         work_close(&run->work);
     for (int end = 0; end < END_COUNT; end++)
@@ -92,18 +94,17 @@ static void fail_in_run(struct run *run, const char *phase, const struct problem
     }
 }
 
+/* EXPLAINING keeps the problem that it has; CLOSING comes from session_enter(). */
 static void on_timed_out(void *owner)
 {
     struct run *run = owner;
+    const struct link *late = links_pending(run->links);
     struct problem problem = {0};
 
-    if (run->session.state == SESSION_EXPLAINING) {
-        give_up(run);
-        return;
-    }
-    problem_failure(&problem, "the %s did not report within %d s", end_names[links_pending(run->links)->end],
+    problem_failure(&problem, "the %s did not report within %d s", end_names[late ? late->end : END_CLIENT],
                     (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
-    fail(run, "report", &problem);
+    note_problem(run, "report", &problem);
+    give_up(run);
 }
 
 static int make_reports(struct run *run, struct problem *problem)
@@ -156,13 +157,14 @@ static void on_work_ended(void *owner, const char *phase, const struct problem *
 {
     struct run *run = owner;
 
-    if (!problem) {
-        session_enter(&run->session, SESSION_REPORTING);
-        finish_if_answered(run);
-    } else if (run->session.state == SESSION_RUNNING) {
+    if (run->session.state != SESSION_RUNNING) {
+        if (problem)
+            fail(run, "start", problem);
+    } else if (problem) {
         fail_in_run(run, phase, problem);
     } else {
-        fail(run, "start", problem);
+        session_enter(&run->session, SESSION_REPORTING);
+        finish_if_answered(run);
     }
 }
 
@@ -409,8 +411,6 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                         .open_parts = 1, /* the timer of the session */
                         .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
     session_open(&run->session, &client->loop, first);
-    for (int end = 0; end < END_COUNT; end++)
-        own_server_clear(&client->own[end]);
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)

@@ -166,6 +166,18 @@ const char *work_phase(const struct work *work)
     return has_team(work) ? team_phase(&work->team) : work->command ? "run" : "start";
 }
 
+/* The capture and the placement are those of the first address of a peer. */
+static int check_chosen(const struct work *work, struct problem *problem)
+{
+    const struct address *chosen = team_target(&work->team);
+    char text[ADDRESS_MAX];
+
+    if (!atomic_load(&work->team.chosen) || (!work->capture && work->remote == !address_is_local(chosen)))
+        return 0;
+    address_format(text, chosen);
+    return problem_failure(problem, "the name of the peer has several addresses: write peer=%s", text);
+}
+
 int work_report(struct work *work, struct run_result *result, struct problem *problem)
 {
     json_t *report, *capture;
@@ -174,6 +186,8 @@ int work_report(struct work *work, struct run_result *result, struct problem *pr
         command_report(work->command, &result->load, &result->times);
         return 0;
     }
+    if (check_chosen(work, problem) < 0)
+        return -1;
     report = result->reports[END_CLIENT] = team_report(&work->team);
     if (plan_has_peer(work->plan)) /* the address that accepted */
         address_format(result->addresses[END_SERVER], team_target(&work->team));

@@ -2,7 +2,6 @@
 #include "client_session.h"
 
 #include "base/clock.h"
-#include "base/hex.h"
 #include "base/secret.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
@@ -35,14 +34,17 @@ static bool has_team(const struct client_session *client)
 
 void client_session_close(struct client_session *client)
 {
-    if (client->session.state == SESSION_CLOSING)
+    if (client->is_closing)
         return;
-    session_enter(&client->session, SESSION_CLOSING);
+    client->is_closing = true;
+    if (client->session.state != SESSION_CLOSING)
+        session_enter(&client->session, SESSION_CLOSING);
     if (has_team(client))
         team_close(&client->team);
     if (subject_is_open(&client->subject))
         subject_close(&client->subject);
-    data_listener_close(&client->data);
+    if (!has_team(client) || client->data.accepts) /* else a data thread accepts */
+        data_listener_close(&client->data);
     session_close(&client->session);
     channel_close(&client->channel);
 }
@@ -112,7 +114,7 @@ static void on_timed_out(void *owner)
         problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
                         client->joined, plan->connections);
         fail(client, &problem);
-    } else { /* SESSION_EXPLAINING: the client knows a reason */
+    } else { /* SESSION_EXPLAINING: the client knows a reason; SESSION_CLOSING: session_enter() */
         client_session_close(client);
     }
 }
@@ -148,7 +150,13 @@ static void on_passed(void *owner, enum phase passed)
     client_session_close(client);
 }
 
-static const struct team_events team_events = {.passed = on_passed, .closed = part_closed};
+static void on_team_closed(void *owner)
+{
+    data_listener_close(&((struct client_session *)owner)->data);
+    part_closed(owner);
+}
+
+static const struct team_events team_events = {.passed = on_passed, .closed = on_team_closed};
 
 static void start_team(struct client_session *client)
 {
@@ -326,18 +334,6 @@ void client_session_begin(struct client_session *client)
 
 /* ---- a proxy's sink ---- */
 
-static int take_secrets(struct client_session *client, const json_t *body, struct problem *problem)
-{
-    struct team *team = &client->team;
-
-    if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
-        return problem_failure(problem, "the token of the server is not valid");
-    if (client->plan.encrypts &&
-        hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
-        return problem_failure(problem, "the key of the server is not valid");
-    return 0;
-}
-
 /* The proxy sends nothing to the sink until the source has connected too. */
 static int take_sink(struct client_session *client, const json_t *body, struct problem *problem)
 {
@@ -350,7 +346,8 @@ static int take_sink(struct client_session *client, const json_t *body, struct p
         start_subject(client, &sink);
         return 0;
     }
-    if (open_team(client, problem) < 0 || take_secrets(client, body, problem) < 0)
+    if (open_team(client, problem) < 0 ||
+        demand_secrets(body, &client->plan, client->team.token, client->team.keys[END_SERVER], problem) < 0)
         return -1;
     client->team.target = sink;
     session_enter(&client->session, SESSION_JOINING);
@@ -389,8 +386,11 @@ static void take_phase(struct client_session *client, enum control_type type, co
     if (has_team(client)) {
         if (coordinator_message(&client->coordinator, type, body) < 0)
             problem_failure(problem, "the client sent a message that does not fit the plan");
-    } else if (type == CONTROL_MARKED && subject_mark(&client->subject, problem) > 0) {
-        session_enter(&client->session, SESSION_REPORTING);
+    } else if (type == CONTROL_MARKED && client->session.state == SESSION_RUNNING) {
+        if (subject_has_ended(&client->subject))
+            subject_explain_exit(&client->subject, problem);
+        else if (subject_mark(&client->subject, problem) > 0)
+            session_enter(&client->session, SESSION_REPORTING);
     }
 }
 

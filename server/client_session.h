@@ -36,8 +36,9 @@ struct client_session {
     struct team team;
     struct coordinator coordinator;
     struct subject subject;
-    size_t joined;  /* connections */
-    bool remote;    /* the other ends are on other machines */
+    size_t joined; /* connections */
+    bool remote;   /* the other ends are on other machines */
+    bool is_closing;
     int open_parts; /* timer, channel, check, data listener, team, subject */
 };
 

@@ -2,6 +2,7 @@
 #include "demand.h"
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/version.h"
 #include "connection/memory.h"
 #include "connection/security.h"
@@ -87,4 +88,14 @@ int demand_sink(const struct options *options, const json_t *body, struct addres
             return 0;
     return problem_failure(
         problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it", text);
+}
+
+int demand_secrets(const json_t *body, const struct plan *plan, uint8_t token[TOKEN_SIZE],
+                   uint8_t key[SECURITY_KEY_SIZE], struct problem *problem)
+{
+    if (hex_parse(token, TOKEN_SIZE, control_text(body, "token")) < 0)
+        return problem_failure(problem, "the token of the server is not valid");
+    if (plan->encrypts && hex_parse(key, SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
+        return problem_failure(problem, "the key of the server is not valid");
+    return 0;
 }

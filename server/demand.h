@@ -3,7 +3,9 @@
  * function returns 0, or -1 with a problem. */
 #pragma once
 
+#include "connection/security.h"
 #include "control/channel.h"
+#include "control/hello.h"
 #include "options.h"
 #include "plan/plan.h"
 
@@ -29,3 +31,7 @@ int demand_check_limits(const struct plan *plan, enum end end, struct problem *p
 /* CONTROL_SINK: the numeric address, to which this proxy may connect. */
 int demand_sink(const struct options *options, const json_t *body, struct address *sink,
                 struct problem *problem);
+
+/* CONTROL_SINK: the token of its connections, and the key of an encrypted plan. */
+int demand_secrets(const json_t *body, const struct plan *plan, uint8_t token[TOKEN_SIZE],
+                   uint8_t key[SECURITY_KEY_SIZE], struct problem *problem);

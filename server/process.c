@@ -69,6 +69,8 @@ _Noreturn void process_become(char **arguments)
     int program;
 #endif
 
+    if (!user && strcmp(arguments[USER], NOTHING) != 0)
+        fail("find the user of the program");
     if (*arguments[LISTENS] == '1') {
         snprintf(listen_pid, sizeof listen_pid, "LISTEN_PID=%ld", (long)getpid());
         environment[count++] = fds;
@@ -138,6 +140,7 @@ void process_start(struct process *process, uv_loop_t *loop, const struct launch
     char parent[16], cpus[8 * PLACE_CPUS_MAX], path[4096];
     char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {path, (char[]){PROCESS_START_CHILD}};
     uv_stdio_container_t stdio[INHERITED_FD + 1] = {
+        [STDERR_FILENO] = {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}, /* until it has its output */
         [INHERITED_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->listener}};
     uv_process_options_t options = {.exit_cb = on_ended,
                                     .file = path,
@@ -147,8 +150,12 @@ void process_start(struct process *process, uv_loop_t *loop, const struct launch
                                     .stdio_count = INHERITED_FD + (launch->listener >= 0)};
     char **given = arguments + 2, **next = given + VARIABLES;
 
+#ifdef __linux__
+    strcpy(path, "/proc/self/exe"); /* the file itself may be gone: a new build has its name */
+#else
     if (uv_exepath(path, &(size_t){sizeof path}) < 0)
         *path = '\0';
+#endif
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
     list_cpus(cpus, sizeof cpus, launch->cpus);
     given[PARENT] = parent;

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define USER "nobody" /* of a subject that root starts */
+#define SUBJECT_USER "nobody" /* of a subject that root starts */
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
@@ -83,9 +83,9 @@ static int find(struct subject *subject)
     const struct passwd *user = NULL;
 
     subject->is_other_user = geteuid() == 0;
-    if (subject->is_other_user && !(user = getpwnam(USER)))
-        return problem_failure(problem,
-                               "root starts a subject as user " USER ", but this machine has no such user");
+    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
+        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
+                                        ", but this machine has no such user");
     subject->owner_of_files = user ? user->pw_uid : geteuid();
     subject->definition = definition_find(subject->definitions, plan, problem);
     if (!subject->definition ||
@@ -159,8 +159,8 @@ static void remember(const struct subject *subject)
     struct known *new = &known[known_count++ % KNOWN_MAX];
 
     *new = (struct known){0};
-    if (stat(subject->program, &new->file) < 0)
-        return;
+    if (!*subject->version || stat(subject->program, &new->file) < 0)
+        return; /* a version that came too late may come in time when it is asked again */
     strcpy(new->program, subject->program);
     strcpy(new->version, subject->version);
     strcpy(new->package, subject->package);
@@ -169,7 +169,7 @@ static void remember(const struct subject *subject)
 static void start_process(struct subject *subject, struct launch *launch)
 {
     launch->folder = subject->folder;
-    launch->user = subject->is_other_user ? USER : NULL;
+    launch->user = subject->is_other_user ? SUBJECT_USER : NULL;
     subject->open_parts++;
     process_start(&subject->process, subject->loop, launch);
 }
@@ -341,7 +341,7 @@ static json_t *make_report(const struct subject *subject)
                      subject->plan->subject.name, "host", facts_host_id(), "program", subject->program,
                      "version", subject->version, "package", *subject->package ? subject->package : NULL,
                      "sha256", *subject->digest ? json_string(subject->digest) : NULL, "arguments",
-                     subject->arguments, "user", subject->is_other_user ? USER : "caller", "cpu_ns",
+                     subject->arguments, "user", subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
                      subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL);
 }
@@ -370,7 +370,7 @@ void subject_explain_exit(const struct subject *subject, struct problem *problem
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
 
     if (subject->process.error < 0) {
-        problem_failure(problem, "cannot start %s: %s", subject->program,
+        problem_failure(problem, "cannot start a process for %s: %s", subject->program,
                         uv_strerror(subject->process.error));
         return;
     }

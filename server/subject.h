@@ -45,7 +45,7 @@ struct subject {
     uv_work_t work;
     uv_timer_t timer; /* the time limit of a child that prints a line */
     struct process process;
-    struct connector connector; /* of subject_await() */
+    struct connector connector; /* until the subject accepts */
     int open_parts;             /* work, timer, process, connector */
     bool is_closing, measures;  /* measures: the warm-up is over */
     struct problem problem;     /* of the work */

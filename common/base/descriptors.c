@@ -20,15 +20,15 @@ static bool close_between(unsigned first, unsigned last, unsigned flags)
     return first > last || syscall(SYS_close_range, first, last, flags) == 0;
 }
 
-/* Leaves those of a fault, which a sanitizer reports. */
+/* Leaves those of a fault, which a sanitizer reports, and that by which control interrupts a call. */
 static void block_signals(void)
 {
-    static const int faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
+    static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};
     sigset_t signals;
 
     sigfillset(&signals);
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&signals, faults[i]);
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++)
+        sigdelset(&signals, left[i]);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
 }
 

@@ -257,3 +257,12 @@ json_t *team_report(const struct team *team)
     json_object_set_new(report, "threads", threads);
     return report;
 }
+
+uint64_t team_strangers(const struct team *team)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < team->worker_count; i++)
+        sum += team->workers[i].dial.strangers;
+    return sum;
+}

@@ -85,6 +85,8 @@ void session_enter(struct session *session, enum session_state state)
 
     assert(may);
     begin(session, may ? state : SESSION_CLOSING);
+    if (!may)
+        uv_timer_start(&session->timer, on_timer, 0, 0);
 }
 
 static void on_closed(uv_handle_t *timer)

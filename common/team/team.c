@@ -377,15 +377,6 @@ const struct problem *team_problem(const struct team *team, const char **phase)
     return team->cancelled ? &team->problem : NULL;
 }
 
-uint64_t team_strangers(const struct team *team)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < team->worker_count; i++)
-        sum += team->workers[i].dial.strangers;
-    return sum;
-}
-
 static void on_closed(uv_handle_t *handle)
 {
     struct team *team = handle->data;

@@ -55,6 +55,8 @@ peer.sendall(b"x")
 wanted, got = 1000 if mode == "holes" else 1 << 20, 0
 while got < wanted and (data := peer.recv(min(65536, wanted - got))):
     got += len(data)
+if mode == "late" and os.path.exists("timed"):
+    time.sleep(1.1)
 """
 WORDS = ("workload=command", "subject=served", "load=asks")
 VERSION = "v" * 70
@@ -146,6 +148,7 @@ def test_a_text_is_a_command_of_the_shell_and_its_values_are_quoted(definitions:
     ("asks.mode=fails", "asks ended with status 1; its output ends: the disk is full"),
     ("asks.mode=dies", "asks was ended by signal 9; its output ends: (empty)"),
     ("load=hasty hasty.mode=hangs", "hasty did not end within 1 s and was killed"),
+    ("load=hasty hasty.mode=late", "hasty did not end within 1 s and was killed"),  # it ends well
     ("load=coy", "coy did not end within 5 s and was killed"),
     ("load=absent", "workload=command needs the program no-such-program: uncork setup absent"),
     ("load=other", "load=other: this client has no definition of it"),

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from combinations import names
+from control import Channel, plan_send
 from programs import SERVER, WITHIN_S, client_run, client_start, record_sum, server_started
 
 SCRIPT = r'''
@@ -350,3 +351,22 @@ def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
     after = os.stat("/dev/null")
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid,
                                                            before.st_mode)
+
+
+@pytest.mark.parametrize("messages", [["marked"] * 4, ["failed", "marked", "marked"]])
+def test_a_client_that_repeats_its_messages_ends_no_server(messages: list[str],
+                                                           definitions: Path) -> None:
+    version = json.loads(client_run("--facts").stdout)["client"]["versions"]["uncork"]
+    words = (*WORDS.split(), "subject=script")
+    failure = {"kind": "failed", "phase": "run", "text": "for a test"}
+    with server_started("127.0.0.1:0", "--subjects", str(definitions)) as server:
+        channel = Channel(server.address)
+        assert plan_send(channel, version, *words)["type"] == "ready"
+        for message in messages:
+            channel.send(message, **(failure if message == "failed" else {}))
+        channel.close()
+        channel = Channel(server.address)
+        channel.socket.settimeout(20)
+        assert plan_send(channel, version, *words)["type"] in ("wait", "ready")
+        assert server.process.poll() is None
+        channel.close()

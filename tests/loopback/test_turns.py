@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from control import Channel, plan_send
-from programs import Server, client_json, server_started, strace_trouble
+from programs import Server, children_of, client_json, client_start, server_started, strace_trouble
 
 VERSION = client_json("--list=json")[0]["uncork"]
 PLAIN = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -93,3 +97,21 @@ def test_a_client_that_waits_is_told_that_the_server_ends() -> None:
         answer = second.receive()
         assert (answer["type"], answer["text"]) == ("refused", "the server was stopped")
         assert server.process.wait(10) == 0
+
+
+def test_a_server_of_a_batch_that_ends_between_two_runs_is_started_again() -> None:
+    with server_started("127.0.0.1:0", "--proxy") as proxy:
+        first = Channel(proxy.address)
+        ready = plan_send(first, VERSION, "workload=proxy", "messages=10", end="proxy")
+        assert ready["type"] == "ready"
+        proxied = f"workload=proxy messages=10 place=free via={proxy.address}"
+        client = client_start("--batch", "-", stdin=subprocess.PIPE)
+        assert client.stdin and client.stderr
+        client.stdin.write(f"messages=10 place=free\n{proxied}\nend\n")
+        client.stdin.flush()
+        assert "waiting" in client.stderr.readline()
+        os.kill(*children_of(client.pid), signal.SIGKILL)
+        time.sleep(0.1)
+        first.close()
+        said, _ = client.communicate(timeout=30)
+    assert [json.loads(line).get("status") for line in said.splitlines()] == ["ok", "ok", None]
