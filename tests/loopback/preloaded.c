@@ -24,7 +24,8 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
 {
     int (*next)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
 
-    *(void **)&next = isdigit((unsigned char)*host) ? dlsym(RTLD_NEXT, "getaddrinfo") : stalled("getaddrinfo");
+    *(void **)&next =
+        isdigit((unsigned char)*host) ? dlsym(RTLD_NEXT, "getaddrinfo") : stalled("getaddrinfo");
     if (strcmp(host, "twofold") != 0)
         return next(host, port, hints, found);
     return next("127.0.0.2", port, hints, found) || next("127.0.0.1", port, hints, &(*found)->ai_next);

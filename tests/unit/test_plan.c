@@ -471,7 +471,7 @@ TEST(every_word_of_the_list_is_complete)
 
         assert_ptr_equal(word_find(word->key, &problem), word);
         assert_non_null(word->help);
-    assert_true(!word->per_end || !word->for_run); /* only a word of a cell has ends */
+        assert_true(!word->per_end || !word->for_run); /* only a word of a cell has ends */
         assert_true(word->minimum <= word->maximum);
         assert_null(strpbrk(word->key, "=., "));
     }
