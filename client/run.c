@@ -72,6 +72,8 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
 {
     if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
+    if (run->session.state == SESSION_RUNNING && work_was_cancelled(&run->work))
+        return; /* its own reason comes first */
     note_problem(run, phase, problem);
     if (run->session.state != SESSION_RUNNING || !work_cancel(&run->work, phase, problem))
         close_run(run);

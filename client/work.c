@@ -154,6 +154,11 @@ int work_message(struct work *work, enum end from, enum control_type type, const
     return work->command ? continue_command(work, type) : hub_message(&work->hub, from, type, body);
 }
 
+bool work_was_cancelled(const struct work *work)
+{
+    return has_team(work) && work->team.by_control;
+}
+
 bool work_cancel(struct work *work, const char *phase, const struct problem *problem)
 {
     if (has_team(work))

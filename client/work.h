@@ -52,6 +52,9 @@ int work_start(struct work *work, struct problem *problem);
 /* Handles a message of another end in the phases. -1: it does not belong here. */
 int work_message(struct work *work, enum end from, enum control_type type, const json_t *body);
 
+/* Whether this end gave up by itself, as after a suspension: what others report then follows from it. */
+bool work_was_cancelled(const struct work *work);
+
 /* After a failure elsewhere. True: `ended` follows. */
 bool work_cancel(struct work *work, const char *phase, const struct problem *problem);
 

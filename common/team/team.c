@@ -358,6 +358,7 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
 void team_cancel(struct team *team, const char *phase, const struct problem *problem)
 {
     uv_mutex_lock(&team->mutex);
+    team->by_control |= !team->cancelled;
     cancel_locked(team, phase, problem);
     shut_down(team);
     uv_mutex_unlock(&team->mutex);
