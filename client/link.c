@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "measure/facts.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
@@ -181,4 +182,11 @@ void links_send_problem(struct link links[END_COUNT], const char *phase, const s
     for (int end = 0; end < END_COUNT; end++)
         if (links[end].is_open)
             channel_send_problem(&links[end].channel, phase, problem);
+}
+
+json_t *links_facts(const struct link links[END_COUNT], const struct plan *plan)
+{
+    return json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&links[plan_second_end(plan)].address),
+                     end_names[END_SERVER], links[END_SERVER].answer, end_names[END_PROXY],
+                     links[END_PROXY].answer);
 }

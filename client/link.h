@@ -67,3 +67,6 @@ int link_take_answer(struct link *link, const json_t *body, struct problem *prob
 const struct link *links_pending(const struct link links[END_COUNT]);
 
 void links_send_problem(struct link links[END_COUNT], const char *phase, const struct problem *problem);
+
+/* The facts of the client's machine and of all ends that have answered. New reference. */
+json_t *links_facts(const struct link links[END_COUNT], const struct plan *plan);

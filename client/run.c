@@ -124,15 +124,6 @@ static int make_reports(struct run *run, struct problem *problem)
     return reports[END_SERVER] ? record_check(&run->result, problem) : 0;
 }
 
-static json_t *make_facts(struct run *run)
-{
-    const struct link *links = run->links;
-
-    return json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&links[plan_second_end(run->plan)].address),
-                     end_names[END_SERVER], links[END_SERVER].answer, end_names[END_PROXY],
-                     links[END_PROXY].answer);
-}
-
 static void finish_if_answered(struct run *run)
 {
     struct problem problem = {0};
@@ -142,7 +133,7 @@ static void finish_if_answered(struct run *run)
         (run->session.state != SESSION_REPORTING && run->session.state != SESSION_ANSWERING))
         return;
     if (run->session.state == SESSION_ANSWERING)
-        run->facts = make_facts(run);
+        run->facts = links_facts(run->links, run->plan);
     else if (make_reports(run, &problem) < 0)
         note_problem(run, "report", &problem);
     close_run(run);
