@@ -118,8 +118,8 @@ struct team {
     enum release release;
     size_t reports[PHASE_COUNT]; /* number of threads that have ended the phase */
     size_t at_barrier;           /* calls of team_barrier() */
-    bool cancelled, by_control; /* by_control: the watch or the owner has cancelled it, not a thread */
-    struct problem problem;     /* the first one */
+    bool cancelled, by_control;  /* by_control: the watch or the owner has cancelled it, not a thread */
+    struct problem problem;      /* the first one */
     char failed_phase[32];
 
     uv_poll_t wake;

@@ -149,15 +149,13 @@ class ProcessOutput(Output):
         self.until = time.monotonic() + self.limit_s
         # a thread, because the program may print more than a pipe holds before it reads
         writer = threading.Thread(target=self.input_write, args=(given.encode(),), daemon=True)
-        child = None
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until lines() can end the child
         try:
-            with signals_blocked():
-                child = self.child = process_start(argv, stderr=self.errors, bufsize=0,
-                                                   preexec_fn=signals_unblock, **options)
-                writer.start()
-        except BaseException:  # a signal that arrived meanwhile
-            if child:
-                process_end(child)
+            self.child = process_start(argv, stderr=self.errors, bufsize=0,
+                                       preexec_fn=signals_unblock, **options)
+            writer.start()
+        except BaseException:
+            signals_unblock()
             raise
 
     def input_write(self, given: bytes) -> None:
@@ -179,6 +177,7 @@ class ProcessOutput(Output):
     def lines(self) -> Iterator[bytes]:
         """Yields each whole line as soon as it arrives. Afterwards the program has ended."""
         try:
+            signals_unblock()
             for number, piece in enumerate(self.pieces()):
                 if number == 0 and self.limit_s != self.running_s:
                     self.limit_s = self.running_s
