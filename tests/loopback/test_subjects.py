@@ -140,7 +140,8 @@ def late(tmp_path_factory: pytest.TempPathFactory) -> Iterator[subprocess.Popen[
     path = tmp_path_factory.mktemp("late") / "subjects.json"
     path.write_text(json.dumps({"late": {
         "program": sys.executable, "version": "--version", "protocols": ["nbd"],
-        "transports": ["tcp"], "listens": "address", "arguments": ["-c", SCRIPT, "late", "{port}"]}}))
+        "transports": ["tcp"], "listens": "address",
+        "arguments": ["-c", SCRIPT, "late", "{port}"]}}))
     client = client_start("--subjects", str(path), *WORDS.split(), "subject=late")
     yield client
     client.kill()
