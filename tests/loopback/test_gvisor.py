@@ -40,8 +40,9 @@ def trouble() -> str | None:
     if not shutil.which("runsc"):
         return "runsc is not installed: scripts/setup/target gvisor"
     try:
-        tried = subprocess.run([*SANDBOX, "true"], stdin=subprocess.DEVNULL, capture_output=True,
-                               text=True, timeout=WITHIN_S)
+        # no device as input: runsc gives what it gets to the user nobody
+        tried = subprocess.run([*SANDBOX, "true"], input="", capture_output=True, text=True,
+                               timeout=WITHIN_S)
     except subprocess.TimeoutExpired:
         return f"runsc does not start a sandbox within {WITHIN_S} s"
     said = tried.stderr.strip().splitlines() or ["it says nothing"]
