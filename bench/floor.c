@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The floor under uncork: the same work in loops as bare as blocking calls allow. Two processes, each pinned
- * to its CPU, one connection, TCP_NODELAY, congestion control pinned on both ends. No histogram, no counts
- * but the one that is printed, a look at the clock every LOOK messages.
+ * The floor under uncork: the same work in loops as bare as blocking calls allow. Two processes,
+ * each pinned to its CPU, one connection, TCP_NODELAY, congestion control pinned on both ends. No
+ * histogram, no counts but the one that is printed, a look at the clock every LOOK messages.
  *
- * The measured interval is that of uncork: in `request` the driver's, from its first send to its last reply;
- * in `stream` the receiver's, from the first arrival after a drained warm-up to the end of the stream.
+ * The measured interval is that of uncork: in `request` the driver's, from its first send to its
+ * last reply; in `stream` the receiver's, from the first arrival after a drained warm-up to the end
+ * of the stream.
  *
- * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does. `request`
- * sends its message by the calls of uncork's strategy WRITE.
+ * `request-poll` and `stream-poll` wait by a call before each receive, as an event loop does.
+ * `request` sends its message by the calls of uncork's strategy WRITE.
  *
- * With two descriptors a stream goes through a proxy: source and sink on connections that are there already.
+ * With two descriptors a stream goes through a proxy: source and sink on connections that are there
+ * already.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -88,7 +90,8 @@ static void *buffer_make(size_t size)
 
     if (!buffer)
         die("malloc");
-    /* Not zeros: a compiler makes calloc() of those, and then the kernel's one page of zeros is sent. */
+    /* Not zeros: a compiler makes calloc() of those, and then the kernel's one page of zeros is
+     * sent. */
     return memset(buffer, 'u', size);
 }
 
@@ -156,9 +159,9 @@ static inline bool recv_all(int fd, char *data, size_t size)
 }
 
 /*
- * A connection of uncork begins with a token, and then rests for as long as the control channel takes. That
- * is part of the work: from such a beginning the kernel tunes the receive buffer to another size, which
- * decides a stream of large messages more than any loop (docs/performance.md).
+ * A connection of uncork begins with a token, and then rests for as long as the control channel
+ * takes. That is part of the work: from such a beginning the kernel tunes the receive buffer to
+ * another size, which decides a stream of large messages more than any loop (docs/performance.md).
  */
 static void token_send(int fd)
 {
@@ -273,7 +276,8 @@ static uint64_t send_until(int fd, const struct plan *plan, const char *message,
     return messages;
 }
 
-/* The mark stands before the message that reaches it is sent, so the receiver, awake, cannot miss it. */
+/* The mark stands before the message that reaches it is sent, so the receiver, awake, cannot miss
+ * it. */
 static void stream_out(int fd, const struct plan *plan, struct shared *shared, int drained)
 {
     const char *message = buffer_make(plan->message);
@@ -438,9 +442,9 @@ _Noreturn static void source_main(const struct plan *plan, pid_t sink)
     _exit(1);
 }
 
-/* A proxy may hold back what does not fill half of its buffers, so no warm-up can be drained. The sink looks
- * at the clock at every arrival: its interval is from the last of the warm-up to the first that is late
- * enough. */
+/* A proxy may hold back what does not fill half of its buffers, so no warm-up can be drained. The
+ * sink looks at the clock at every arrival: its interval is from the last of the warm-up to the
+ * first that is late enough. */
 static struct result take_through(const struct plan *plan)
 {
     struct result result = {0};

@@ -24,15 +24,15 @@ struct command_task {
     const char *key;               /* of the run, in hexadecimal; "": none */
     struct place_list cpus;        /* of the load; count 0: those of this process */
     void (*prepared)(void *owner); /* the rehearsal begins */
-    /* Called when the preparation has failed, or the rehearsal or the timed run has ended. PROBLEM_NONE:
-     * success. */
+    /* Called when the preparation has failed, or the rehearsal or the timed run has ended.
+     * PROBLEM_NONE: success. */
     void (*done)(void *owner, const struct problem *problem);
     void (*closed)(void *owner); /* after command_close() */
     void *owner;
 };
 
-/* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL with
- * a problem; then no closed() follows. */
+/* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL
+ * with a problem; then no closed() follows. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
 /* Starts the timed run. Call it once, after the rehearsal. */

@@ -48,13 +48,13 @@ void link_close(struct link *link);
 /* Sends the plan; `host` is the id of the machine whose data connections the end gets. */
 void link_send_plan(struct link *link, const char *host);
 
-/* Gets the address of the data connections from CONTROL_READY. The end chooses port or path, but not
- * the machine. 0, or -1 with a failure. */
+/* Gets the address of the data connections from CONTROL_READY. The end chooses port or path, but
+ * not the machine. 0, or -1 with a failure. */
 int link_find_data(const struct link *link, struct address *data, const json_t *ready,
                    struct problem *problem);
 
-/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1 with a
- * problem. */
+/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
+ * with a problem. */
 int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
                    struct problem *problem);
 

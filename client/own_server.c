@@ -98,7 +98,7 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number)
     struct own_server *server = process->data;
     struct problem problem = {0};
 
-    server->child = (struct child){.status = signal_number ? signal_number : (int)(status << 8)};
+    child_note_end(&server->child, status, signal_number);
     server->has_ended = true;
     if (!server->is_ready) {
         problem_failure(&problem, "uncork-server printed no ready line");

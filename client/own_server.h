@@ -40,8 +40,9 @@ struct own_server {
     void *owner;
 };
 
-/* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows, perhaps
- * before this function returns, with a problem if it cannot start; own_server_forget() prevents it. */
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows,
+ * perhaps before this function returns, with a problem if it cannot start; own_server_forget()
+ * prevents it. */
 void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
                       const struct location *location,
                       void (*ready)(void *owner, const struct problem *problem), void *owner);

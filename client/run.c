@@ -79,9 +79,9 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
         close_run(run);
 }
 
-/* The team or the command has failed. With a proxy, the failure of another connection may have broken
- * this one. So the client first waits for a reason from another end, then sends its own failure. The
- * server of a subject gets the failure at once, and then looks for a reason. */
+/* The team or the command has failed. With a proxy, the failure of another connection may have
+ * broken this one. So the client first waits for a reason from another end, then sends its own
+ * failure. The server of a subject gets the failure at once, and then looks for a reason. */
 static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static bool has_team(const struct work *work)
-{
-    return work->team.events != NULL;
-}
-
 static void on_closed(void *owner)
 {
     const struct work *work = owner;
@@ -156,19 +151,19 @@ int work_message(struct work *work, enum end from, enum control_type type, const
 
 bool work_was_cancelled(const struct work *work)
 {
-    return has_team(work) && work->team.by_control;
+    return team_is_open(&work->team) && work->team.by_control;
 }
 
 bool work_cancel(struct work *work, const char *phase, const struct problem *problem)
 {
-    if (has_team(work))
+    if (team_is_open(&work->team))
         team_cancel(&work->team, phase, problem);
-    return has_team(work);
+    return team_is_open(&work->team);
 }
 
 const char *work_phase(const struct work *work)
 {
-    return has_team(work) ? team_phase(&work->team) : work->command ? "run" : "start";
+    return team_is_open(&work->team) ? team_phase(&work->team) : work->command ? "run" : "start";
 }
 
 /* The capture and the placement are those of the first address of a peer. */
@@ -204,7 +199,7 @@ int work_report(struct work *work, struct run_result *result, struct problem *pr
 
 void work_close(struct work *work)
 {
-    if (has_team(work))
+    if (team_is_open(&work->team))
         team_close(&work->team);
     else if (work->command)
         command_close(work->command);

@@ -43,7 +43,8 @@ struct work {
     bool is_timed;           /* the timed run of the command has begun */
 };
 
-/* Sets `problem` if this machine does not support the plan; finds a foreign peer. Blocks for seconds. */
+/* Sets `problem` if this machine does not support the plan; finds a foreign peer. Blocks for
+ * seconds. */
 void work_check(struct work *work);
 
 /* Starts the work. 0, or -1 with a problem; call work_close() in both cases. */
@@ -52,7 +53,8 @@ int work_start(struct work *work, struct problem *problem);
 /* Handles a message of another end in the phases. -1: it does not belong here. */
 int work_message(struct work *work, enum end from, enum control_type type, const json_t *body);
 
-/* Whether this end gave up by itself, as after a suspension: what others report then follows from it. */
+/* Whether this end gave up by itself, as after a suspension: what others report then follows from
+ * it. */
 bool work_was_cancelled(const struct work *work);
 
 /* After a failure elsewhere. True: `ended` follows. */

@@ -27,11 +27,6 @@ static void part_closed(void *owner)
     client->events->closed(client);
 }
 
-static bool has_team(const struct client_session *client)
-{
-    return client->team.events != NULL;
-}
-
 void client_session_close(struct client_session *client)
 {
     if (client->is_closing)
@@ -39,17 +34,17 @@ void client_session_close(struct client_session *client)
     client->is_closing = true;
     if (client->session.state != SESSION_CLOSING)
         session_enter(&client->session, SESSION_CLOSING);
-    if (has_team(client))
+    if (team_is_open(&client->team))
         team_close(&client->team);
     if (subject_is_open(&client->subject))
         subject_close(&client->subject);
-    if (!has_team(client) || client->data.accepts) /* else a data thread accepts */
+    if (!team_is_open(&client->team) || client->data.accepts) /* else a data thread accepts */
         data_listener_close(&client->data);
     session_close(&client->session);
     channel_close(&client->channel);
 }
 
-/* The phase of a failure now, as a record names it; NULL: no run has begun, so the plan is refused. */
+/* The phase of a failure now, as a record names it; NULL: no run has begun, the plan is refused. */
 static const char *phase_of(const struct client_session *client)
 {
     switch (client->session.state) {
@@ -60,7 +55,7 @@ static const char *phase_of(const struct client_session *client)
     case SESSION_RUNNING:
     case SESSION_REPORTING:
     case SESSION_EXPLAINING:
-        return has_team(client) ? team_phase(&client->team) : "run";
+        return team_is_open(&client->team) ? team_phase(&client->team) : "run";
     default:
         return NULL;
     }
@@ -254,7 +249,7 @@ static void start_subject(struct client_session *client, const struct address *s
     subject_start(&client->subject, client->session.timer.loop);
 }
 
-/* The client has failed. If the subject has ended, that is the reason, which this server reports. */
+/* The client has failed. If the subject has ended, that is the reason that this server reports. */
 static void explain_failure(struct client_session *client, struct problem *problem)
 {
     enum session_state state = client->session.state;
@@ -383,7 +378,7 @@ static int take_ask(struct client_session *client, const json_t *body, struct pr
 static void take_phase(struct client_session *client, enum control_type type, const json_t *body,
                        struct problem *problem)
 {
-    if (has_team(client)) {
+    if (team_is_open(&client->team)) {
         if (coordinator_message(&client->coordinator, type, body) < 0)
             problem_failure(problem, "the client sent a message that does not fit the plan");
     } else if (type == CONTROL_MARKED && client->session.state == SESSION_RUNNING) {

@@ -45,8 +45,8 @@ struct client_session {
 /* Opens the session on an accepted control connection. */
 void client_session_open(struct client_session *client, uv_loop_t *loop, int fd);
 
-/* Begins with the plan of the client. No other session may run until this one is closed: the check of
- * the machine uses two CPUs for up to 3 s. */
+/* Begins with the plan of the client. No other session may run until this one is closed: the check
+ * of the machine uses two CPUs for up to 3 s. */
 void client_session_begin(struct client_session *client);
 
 /* Sends the reason to the client and closes. */

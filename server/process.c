@@ -121,8 +121,7 @@ static void on_ended(uv_process_t *handle, int64_t status, int signal_number)
     struct process *process = handle->data;
 
     kill(-process->child.pid, SIGKILL); /* its workers, if it has crashed */
-    process->child.pid = 0;
-    process->child.status = signal_number ? signal_number : (int)(status << 8);
+    child_note_end(&process->child, status, signal_number);
     uv_close((uv_handle_t *)handle, on_closed);
 }
 

@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
+/* The encoding of waitpid(2), which child_describe() reads. */
+void child_note_end(struct child *child, int64_t exit_status, int term_signal)
+{
+    *child = (struct child){.status = term_signal ? term_signal : (int)(exit_status << 8)};
+}
+
 bool child_ends_within(struct child *child, uint64_t ms)
 {
     uint64_t until = clock_now_ns() + ms * NS_PER_MS;

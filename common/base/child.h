@@ -13,6 +13,9 @@ struct child {
     int status; /* of waitpid(2), after it has ended */
 };
 
+/* Notes how the child has ended, as the exit callback of libuv has it. */
+void child_note_end(struct child *child, int64_t exit_status, int term_signal);
+
 /* Waits at most `ms`. Returns true if the child has ended, or was never started. */
 bool child_ends_within(struct child *child, uint64_t ms);
 

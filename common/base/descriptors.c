@@ -20,7 +20,7 @@ static bool close_between(unsigned first, unsigned last, unsigned flags)
     return first > last || syscall(SYS_close_range, first, last, flags) == 0;
 }
 
-/* Leaves those of a fault, which a sanitizer reports, and that by which control interrupts a call. */
+/* Leaves those of a fault, which a sanitizer reports, and that by which control ends a call. */
 static void block_signals(void)
 {
     static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};

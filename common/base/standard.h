@@ -12,8 +12,8 @@
  * one starts. */
 void standard_open(void);
 
-/* Prints `json` as one line; the flags are those of json_dumpf(). 0, or -1 with a failure if any byte
- * since the start of the program could not be written. */
+/* Prints `json` as one line; the flags are those of json_dumpf(). 0, or -1 with a failure if any
+ * byte since the start of the program could not be written. */
 int standard_print(const json_t *json, size_t flags, struct problem *problem);
 
 /* Ends a program: closes standard output, because some files report a full disk only then, prints

@@ -48,8 +48,8 @@ struct piece {
 
 /* The requests of a connection, and the state of its parser. */
 struct framing {
-    /* Client: by slot; a cookie has its slot in the low 32 bits. Server: a ring of complete requests
-     * that wait for a reply, then the one that arrives. */
+    /* Client: by slot; a cookie has its slot in the low 32 bits. Server: a ring of complete
+     * requests that wait for a reply, then the one that arrives. */
     struct call *calls;
     uint32_t slots;              /* plan->depth */
     uint32_t *spare;             /* a ring of free slots: the slot that was freed first is taken first */
@@ -114,8 +114,8 @@ bool plan_fetches(const struct plan *plan);
  * the keys of foreign clients. */
 uint64_t framing_bytes(const struct plan *plan, uint64_t spans, bool has_keys);
 
-/* Allocates connection->framing for a protocol with heads, to be freed by free(3). The send queue is
- * open. 0 or -ENOMEM. */
+/* Allocates connection->framing for a protocol with heads, to be freed by free(3). The send queue
+ * is open. 0 or -ENOMEM. */
 int framing_open(struct connection *connection);
 
 /* The server has `size` bytes of content; each connection gets an equal share. With verify=on the

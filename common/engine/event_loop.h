@@ -62,9 +62,9 @@ struct event_loop {
     int result;                       /* of the phase */
 };
 
-/* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop. Behind
- * it is a watch of `watch_size` bytes for each connection, with its task at `task_offset`. Both
- * sizes are those of structs with pointers. Returns the state, or NULL if memory is exhausted. */
+/* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
+ * Behind it is a watch of `watch_size` bytes for each connection, with its task at `task_offset`.
+ * Both sizes are those of structs with pointers. NULL if memory is exhausted. */
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
                       size_t watch_size, size_t task_offset);
 

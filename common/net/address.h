@@ -27,8 +27,8 @@ struct address {
 int address_check(const char *text);
 
 /* Parses an address, and looks up all addresses of its host name, which may block for seconds.
- * Returns their number, at most `room`, or -1 with a usage problem (wrong form) or a failure (no such
- * host). */
+ * Returns their number, at most `room`, or -1 with a usage problem (wrong form) or a failure (no
+ * such host). */
 int address_find(struct address *addresses, size_t room, const char *text, struct problem *problem);
 
 /* The same for the first address alone. 0 or -1. */

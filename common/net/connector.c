@@ -99,8 +99,8 @@ static void on_timeout(uv_timer_t *timer)
         uv_close((uv_handle_t *)&connector->poll, on_poll_closed);
 }
 
-/* A Unix socket whose backlog is full refuses with EAGAIN, and no event reports that the backlog has
- * room (unix(7)). */
+/* A Unix socket whose backlog is full refuses with EAGAIN, and no event reports that the backlog
+ * has room (unix(7)). */
 static void attempt(struct connector *connector)
 {
     const struct address *address = &connector->addresses[connector->at];

@@ -36,8 +36,8 @@ struct connector {
 /* Sets up the connector, whose fields from `done` on the caller has set. */
 void connector_open(struct connector *connector, uv_loop_t *loop);
 
-/* Finds the addresses of HOST:PORT, [IPV6]:PORT or unix:PATH, then connects: for at most `within_ms`
- * to each of them. The text must stay until `done`. */
+/* Finds the addresses of HOST:PORT, [IPV6]:PORT or unix:PATH, then connects: for at most
+ * `within_ms` to each of them. The text must stay until `done`. */
 void connector_find(struct connector *connector, const char *text, uint64_t within_ms);
 
 /* Connects to one address. `is_persistent`: tries again and again, until connector_close(). */

@@ -17,8 +17,8 @@ uint64_t sockets_unsent(int fd);
 /* SO_ERROR as a negative errno value, or 0; the read clears it. */
 int sockets_error(int fd);
 
-/* Whether there is memory for a libuv loop to watch this descriptor. A loop has a table of pointers by
- * descriptor, and libuv 1.44 ends the process if it cannot grow: maybe_resize() in
+/* Whether there is memory for a libuv loop to watch this descriptor. A loop has a table of pointers
+ * by descriptor, and libuv 1.44 ends the process if it cannot grow: maybe_resize() in
  * src/unix/core.c. */
 bool sockets_can_watch(int fd);
 

@@ -73,8 +73,8 @@ static int connect_to(const struct address *target, struct worker *worker, struc
     return address_connect(fd, target, CONNECT_WITHIN_MS, problem);
 }
 
-/* A peer may have several addresses: connects to the first that accepts, which the other connections
- * then begin with. */
+/* A peer may have several addresses: connects to the first that accepts, which the other
+ * connections then begin with. */
 static int connect_to_any(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
@@ -113,8 +113,8 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
 }
 
-/* Later connections of a workload that reconnects do not try several addresses: one that is closed at
- * once finds out which accepts. */
+/* Later connections of a workload that reconnects do not try several addresses: one that is closed
+ * at once finds out which accepts. */
 static int choose_target(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;

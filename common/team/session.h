@@ -26,11 +26,11 @@ struct session {
     void *owner;
 };
 
-/* Begins in `state`: ACCEPTED at a server. The fields from is_client on are set, but for the timer. */
+/* Begins in `state`: ACCEPTED at a server. The other fields but for the timer are set. */
 void session_open(struct session *session, uv_loop_t *loop, enum session_state state);
 
-/* Enters a state and starts its time limit. A state that may not follow aborts a debug build. In others
- * the session enters CLOSING, and its time is up at once: the owner then closes. */
+/* Enters a state and starts its time limit. A state that may not follow aborts a debug build. In
+ * others the session enters CLOSING, and its time is up at once: the owner then closes. */
 void session_enter(struct session *session, enum session_state state);
 
 /* Whether a message of the other end belongs into this state. */

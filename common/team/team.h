@@ -139,6 +139,12 @@ struct team {
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
+/* Whether team_open() was called. */
+static inline bool team_is_open(const struct team *team)
+{
+    return team->events != NULL;
+}
+
 /* Server or proxy: sets the descriptor of connection `index`. The team then owns it. */
 void team_set_descriptor(struct team *team, size_t index, int fd);
 

@@ -120,7 +120,7 @@ static int open_sender(struct worker *worker, struct problem *problem)
 #define OWNERS_MAX 1024 /* each thread copies the descriptors of all: more would take seconds */
 
 /* Gives the thread a table of descriptors of its own, if no other thread gives it new ones or takes
- * part in its work. Control keeps its descriptors of the sockets, and closes them after the join. */
+ * part in its work. Control keeps its own of the sockets, and closes them after the join. */
 static void own_descriptors(struct worker *worker)
 {
     const struct team *team = worker->team;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The definition of a subject or a load: an object in the file of --subjects. docs/real-programs.md
- * has its keys, and the {names} in its arguments and files that are replaced by values. {protocol} is
- * that of the run. A load also has the parameters of its subject. The parameter `program` overrides
- * the key of that name. */
+ * has its keys, and the {names} in its arguments and files that are replaced by values. {protocol}
+ * is that of the run. A load also has the parameters of its subject. The parameter `program`
+ * overrides the key of that name. */
 #pragma once
 
 #include "net/address.h"

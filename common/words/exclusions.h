@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What excludes what. Both lists are data: conditions.def has what a plan can be, exclusions.def has
- * which two conditions exclude each other, with the reason. Words say by the same conditions when
- * they have an effect. What depends on the machine is no row: support/ probes it. */
+/* What excludes what. Both lists are data: conditions.def has what a plan can be, exclusions.def
+ * has which two conditions exclude each other, with the reason. Words say by the same conditions
+ * when they have an effect. What depends on the machine is no row: support/ probes it. */
 #pragma once
 
 #include "plan/plan.h"

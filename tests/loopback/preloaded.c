@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into a program of uncork. While the file STALL_WHEN exists, the function STALL takes ten
- * seconds; a numeric address needs no lookup, so it takes no time. The name `twofold` has two
+/* Preloaded into a program of uncork. While the file STALL_WHEN exists, the function STALL takes
+ * ten seconds; a numeric address needs no lookup, so it takes no time. The name `twofold` has two
  * addresses. */
 #include <ctype.h>
 #include <dlfcn.h>

@@ -44,7 +44,8 @@ TEST(an_even_schedule_does_not_drift)
     assert_int_equal(schedule.due_ns, 3600 * NS_PER_S);
 }
 
-/* Mean and variance of the pauses within five standard errors of those of the exponential distribution. */
+/* Mean and variance of the pauses within five standard errors of those of the exponential
+ * distribution. */
 TEST(poisson_pauses_are_exponential)
 {
     struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 1);
