@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/digest.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/hex.h"
 
 #include <openssl/evp.h>
 #include <string.h>

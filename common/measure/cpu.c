@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/scan.h"
+#include "base/files.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/facts.h"
 
-#include "base/scan.h"
+#include "base/files.h"
 #include "base/version.h"
 #include "measure/device.h"
 

@@ -3,7 +3,7 @@
 #include "placement/cores.h"
 
 #include "base/clock.h"
-#include "base/scan.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <pthread.h>

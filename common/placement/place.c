@@ -63,14 +63,14 @@ char *place_format(const struct place *place)
 
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
-    out = needed(open_memstream(&text, &size));
+    out = check_nonnull(open_memstream(&text, &size));
     for (int i = 0; i < PLACE_LISTS &&
                     (i < 2 || memcmp(&place->lists[i], &place->lists[i - 1], sizeof *place->lists) != 0);
          i++)
         for (int j = 0; j < place->lists[i].count; j++)
             fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
     fclose(out);
-    return needed(text);
+    return check_nonnull(text);
 }
 
 static int take_listed(const struct cores *cores, const struct place_list *wanted, struct place_list *cpus,

@@ -3,8 +3,8 @@
 #include "placement/scheduling.h"
 
 #include "base/cleanup.h"
-#include "base/scan.h"
-#include "base/thread_failure.h"
+#include "base/files.h"
+#include "base/threads.h"
 #include "base/units.h"
 
 #include <errno.h>

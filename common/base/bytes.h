@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Integers in network byte order, at any address. macOS has no endian.h, the BSDs have two. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Integers in network byte order, at any address. macOS has no endian.h, the BSDs have two. */
 
 /* Its own inverse. */
 #define WIRE_ORDER(bits, value)                                                                              \
@@ -28,3 +30,26 @@ WIRE_INTEGER(32)
 WIRE_INTEGER(64)
 #undef WIRE_INTEGER
 #undef WIRE_ORDER
+
+/* Hexadecimal digits. A build may lack GnuTLS and OpenSSL, which have such functions; stdio would
+ * leave copies of keys in its buffers. */
+
+/* Bytes as lower-case hexadecimal digits, 2 for each byte; `text` has 2 * size + 1 characters. */
+void hex_format(char *text, const uint8_t *bytes, size_t size);
+
+/* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not
+ * pairs of digits or holds more than `room` bytes. */
+int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
+
+/* 0, or -1 if the text is not exactly 2 * size digits. */
+int hex_parse(uint8_t *bytes, size_t size, const char *text);
+
+/* Zeroes memory that the program does not read again. A compiler may remove such a memset(3); macOS
+ * and NetBSD have no explicit_bzero(3). */
+static inline void secret_wipe(void *memory, size_t size)
+{
+    volatile unsigned char *bytes = memory;
+
+    while (size--)
+        *bytes++ = 0;
+}

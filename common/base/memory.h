@@ -1,13 +1,64 @@
 /* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Memory to send from: page-aligned heap memory, or for sendfile(2) pages of an unnamed file. */
+
+struct memory {
+    uint8_t *bytes; /* page-aligned */
+    size_t size;
+    int file; /* the file behind the pages; -1: heap memory */
+};
+
+/* Allocates memory, as a file if `as_file`. 0 or -errno; call memory_close() in both cases. */
+int memory_open(struct memory *memory, size_t size, bool as_file);
+void memory_close(struct memory *memory);
+
+/* Sizes of rings, whose index is masked. */
+
+/* The least power of two that is `size` or more; 1 for 0. `size` is at most 2^63. */
+static inline uint64_t power_of_two(uint64_t size)
+{
+    uint64_t power = 1;
+
+    while (power < size)
+        power *= 2;
+    return power;
+}
+
+/*
+ * A span is a sequence of fragments of one size: 15x2 of a message, or adjacent buffers of a ring.
+ * Arrivals, the send queue and releases work on spans, so many small fragments cost as much as one.
+ *
+ * A span has one fragment or at most SPAN_BYTES_MAX bytes, because its memory is released as a
+ * whole.
+ */
+
+#define SPAN_BYTES_MAX 4096u
+
+struct span {
+    const uint8_t *data;
+    uint32_t size;     /* bytes of all fragments */
+    uint32_t marks;    /* FRAGMENT_ENDS_GROUP, FRAGMENT_ENDS_MESSAGE of the last; SPAN_OF_MANY */
+    uint32_t fragment; /* with SPAN_OF_MANY: bytes of each; the last may be shorter */
+    bool repeats;      /* all fragments are the same memory; else they are adjacent */
+};
+
+#define SPAN_OF_MANY 4u /* a mark: the span has several fragments; without it, one */
+
+static inline uint32_t span_count(const struct span *span)
+{
+    return span->marks & SPAN_OF_MANY ? (span->size + span->fragment - 1) / span->fragment : 1;
+}
+
 /* The receive buffers of one data thread.
  *
  * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
  * buffer, and releases it when its bytes have been sent. An io_uring provides all buffers to the
  * kernel; on_release() provides each released buffer again. */
-#pragma once
-
-#include <stddef.h>
-#include <stdint.h>
 
 struct pool {
     uint8_t *memory; /* `count` buffers, each of `size` bytes behind `headroom` */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/hex.h"
+#include "base/bytes.h"
 
 #include <string.h>
 

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "base/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a thread cannot be started. */
+
+/* Sets a failure: `name` ("thread 3 of 8") could not be started, with the `error` of
+ * uv_thread_create(), a negative errno value. pthread_create(3) returns EAGAIN for each limit that
+ * may be the reason, so a probe tells memory from the others. Returns -1. */
+int thread_failure(struct problem *problem, int error, const char *name);
+
 /* The table of descriptors of a thread.
  *
  * Threads share the table of their process. While they do, the kernel counts a reference to the
  * file in each call on a descriptor (fdget() in fs/file.c), which a program with one thread does
  * not pay for. */
-#pragma once
-
-#include <stdbool.h>
-#include <stddef.h>
 
 /* Gives the calling thread a table of its own, with descriptors 0 to 2 and the `count` descriptors
  * of `kept` (-1: none). Sorts `kept`. The descriptors have the same numbers and files as in the
