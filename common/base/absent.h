@@ -24,4 +24,3 @@
     {                                                                                                        \
         abort();                                                                                             \
     }
-#pragma GCC diagnostic ignored "-Wunused-parameter"

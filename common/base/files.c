@@ -85,7 +85,6 @@ int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, 
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
-    (void)status, (void)type, (void)walk;
     return remove(path);
 }
 

@@ -24,7 +24,6 @@ static int open_file(struct memory *memory)
     memory->file = file;
     return 0;
 #else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
-    (void)memory;
     return -ENOSYS;
 #endif
 }

@@ -98,7 +98,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char ignored[64];
 
-    (void)handle, (void)suggested;
     *buffer = uv_buf_init(ignored, sizeof ignored);
 }
 
@@ -106,7 +105,6 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct parent_watch *watch = stream->data;
 
-    (void)buffer;
     if (size >= 0)
         return;
     uv_read_stop(stream);

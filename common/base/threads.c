@@ -103,7 +103,6 @@ bool descriptors_own(int *kept, size_t count)
 #else
 bool descriptors_own(int *kept, size_t count)
 {
-    (void)kept, (void)count;
     return false;
 }
 #endif

@@ -95,13 +95,11 @@ const int zerocopy_flag = 0;
 
 int zerocopy_enable(int fd)
 {
-    (void)fd;
     return -EOPNOTSUPP;
 }
 
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
-    (void)mapping, (void)fd, (void)size;
     return -ENOSYS;
 }
 
