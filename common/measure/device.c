@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/device.h"
 
+#include "base/cleanup.h"
 #include "net/sockets.h"
 
 #include <ifaddrs.h>
@@ -41,8 +42,6 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
             json_object_set_new(values, offloads[i].name, json_boolean(value.data));
     }
     json_object_set_new(device, "offloads", values);
-#else
-    (void)device, (void)fd, (void)name;
 #endif
 }
 
@@ -50,7 +49,8 @@ static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
 static int connect_towards(const struct address *address, struct address *local)
 {
     struct address target = *address;
-    int fd = sockets_make(address->storage.ss_family, SOCK_DGRAM, 0, true);
+    int family = address->storage.ss_family;
+    int fd = family == AF_UNIX ? -1 : sockets_make(family, SOCK_DGRAM, 0, true);
 
     if (fd < 0)
         return -1;
@@ -75,11 +75,11 @@ static bool same_host(const struct sockaddr *a, const struct address *b)
 /* The name of the device that has the address `local`; NULL: of the first loopback device. */
 static int find_name(const struct address *local, char name[IF_NAMESIZE])
 {
-    struct ifaddrs *list, *at;
+    struct ifaddrs *list;
 
     if (getifaddrs(&list) < 0)
         return -1;
-    at = list;
+    struct ifaddrs *at = list;
     while (at && !(local ? same_host(at->ifa_addr, local) : (at->ifa_flags & IFF_LOOPBACK) != 0))
         at = at->ifa_next;
     if (at)
@@ -92,11 +92,11 @@ static int find_name(const struct address *local, char name[IF_NAMESIZE])
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
 {
     struct address local;
-    int fd;
 
     if (!address)
         return find_name(NULL, name);
-    if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
+    int fd = connect_towards(address, &local);
+    if (fd < 0)
         return -1;
     close(fd);
     if (address_is_local(address) || find_name(address, name) == 0)
@@ -109,14 +109,13 @@ json_t *device_towards(const struct address *address)
     char name[IFNAMSIZ] = "", text[ADDRESS_MAX];
     struct address local;
     struct ifreq request = {0};
-    json_t *device;
-    int fd;
+    CLEANUP_CLOSE int fd = connect_towards(address, &local);
 
-    if (address->storage.ss_family == AF_UNIX || (fd = connect_towards(address, &local)) < 0)
+    if (fd < 0)
         return NULL;
     address_set_port(&local, 0);
     address_format(text, &local);
-    device = json_pack("{s:s#}", "local_address", text, (int)strlen(text) - 2); /* without ":0" */
+    json_t *device = json_pack("{s:s#}", "local_address", text, (int)strlen(text) - 2); /* without ":0" */
     if (find_name(&local, name) == 0) {
         json_object_set_new(device, "name", json_string(name));
         memcpy(request.ifr_name, name, IFNAMSIZ);
@@ -124,6 +123,5 @@ json_t *device_towards(const struct address *address)
             json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
         put_offloads(device, fd, name);
     }
-    close(fd);
     return device;
 }

@@ -5,7 +5,7 @@
 #include "base/version.h"
 #include "measure/device.h"
 
-#include <dirent.h>
+#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,10 @@ static char host_id[256];
  * But /proc has another birth time in each sandbox, the same for all its processes. */
 static void make_host_id(void)
 {
-    char line[LINE_MAX_BYTES], name[128] = "";
+    char name[128] = "";
 
+    if (scan_file("/proc/sys/kernel/random/boot_id", 1, "%200[^\n]", host_id))
+        return;
     gethostname(name, sizeof name - 1);
     snprintf(host_id, sizeof host_id, "%s", name);
 #ifdef __linux__
@@ -35,8 +37,6 @@ static void make_host_id(void)
         snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
                  proc.st_ctim.tv_nsec);
 #endif
-    if (scan_file("/proc/sys/kernel/random/boot_id", 1, FIRST_LINE, line))
-        snprintf(host_id, sizeof host_id, "%.200s", line);
 }
 
 const char *facts_host_id(void)
@@ -47,43 +47,33 @@ const char *facts_host_id(void)
     return host_id;
 }
 
-/* ---- a kernel in user space ---- */
+/* ---- virtualisation ---- */
 
 #ifdef __linux__
 #include <sys/klog.h>
 
 #define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
-
-/* Looks for the first kernel message of gVisor, after "<6>[   0.000000] ". The log of another
- * kernel is longer than the buffer and has another beginning. */
-static bool boots_as_gvisor(void)
-{
-    static const char greeting[] = "Starting gVisor";
-    char log[4096], *found;
-    int size = klogctl(READ_ALL, log, sizeof log - 1);
-
-    log[size > 0 ? size : 0] = '\0';
-    found = strstr(log, greeting);
-    return found && found - log < 32;
-}
-
 #endif
 
-/* Newer gVisor has its name in the release; older gVisor reports the release of another kernel. */
+/* Newer gVisor has its name in the release. Older gVisor reports the release of another kernel, but
+ * has its first kernel message, after "<6>[   0.000000] ". The log of another kernel is longer than
+ * the buffer and has another beginning. */
 static bool is_gvisor(void)
 {
 #ifdef __linux__
     struct utsname name;
+    char log[4096];
 
-    return (uname(&name) == 0 &&
-            (strcasestr(name.release, "gvisor") || strcasestr(name.version, "gvisor"))) ||
-           boots_as_gvisor();
+    if (uname(&name) == 0 && (strcasestr(name.release, "gvisor") || strcasestr(name.version, "gvisor")))
+        return true;
+    int size = klogctl(READ_ALL, log, sizeof log - 1);
+    log[size > 0 ? size : 0] = '\0';
+    const char *found = strstr(log, "Starting gVisor");
+    return found && found - log < 32;
 #else
     return false;
 #endif
 }
-
-/* ---- a hypervisor ---- */
 
 static const struct {
     char vendor[VIRTUALISATION_VENDOR_BYTES + 1];
@@ -112,22 +102,23 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 
 /* A hypervisor that has the interface of another one too reports its own name in a later leaf. KVM
  * and Xen do so after the name of Hyper-V. */
-static const char *read_hypervisor(void)
+const char *virtualisation_name(void)
 {
+    if (is_gvisor())
+        return "gvisor";
 #if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
-    const char *name = NULL;
 
     if (!__get_cpuid(1, &a, &b, &c, &d))
         return NULL;
     if (!(c & IS_VIRTUAL))
         return "none";
+    const char *name = NULL;
     for (unsigned leaf = FIRST_LEAF; leaf < FIRST_LEAF + LEAVES * LEAF_STEP; leaf += LEAF_STEP) {
         unsigned text[3];
-        const char *found;
 
         __cpuid(leaf, a, text[0], text[1], text[2]);
-        found = virtualisation_of((const char *)text);
+        const char *found = virtualisation_of((const char *)text);
         if (found && (!name || strcmp(found, "hyperv") != 0))
             name = found;
     }
@@ -135,11 +126,6 @@ static const char *read_hypervisor(void)
 #else
     return NULL;
 #endif
-}
-
-const char *virtualisation_name(void)
-{
-    return is_gvisor() ? "gvisor" : read_hypervisor();
 }
 
 /* ---- one file, one fact ---- */
@@ -218,33 +204,24 @@ static json_t *collect_sysctls(void)
 
 static json_t *collect_mitigations(void)
 {
-    static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
     json_t *mitigations = json_object();
-    DIR *dir = opendir(folder);
-    const struct dirent *entry;
+    glob_t files = {0};
 
-    while (dir && (entry = readdir(dir))) {
-        char path[sizeof folder + sizeof entry->d_name];
-
-        if (entry->d_name[0] == '.')
-            continue;
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        put_value(mitigations, entry->d_name, path, FIRST_LINE);
-    }
-    if (dir)
-        closedir(dir);
+    glob("/sys/devices/system/cpu/vulnerabilities/*", GLOB_NOSORT, NULL, &files);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        put_value(mitigations, strrchr(files.gl_pathv[i], '/') + 1, files.gl_pathv[i], FIRST_LINE);
+    globfree(&files);
     return mitigations;
 }
 
 json_t *facts_collect(const struct address *towards)
 {
     struct utsname name = {0};
-    json_t *facts;
 
     uname(&name);
-    facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", facts_host_id(), "system", name.sysname,
-                      "kernel", name.release, "kernel_version", name.version, "architecture", name.machine,
-                      "host_name", name.nodename);
+    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", facts_host_id(), "system", name.sysname,
+                              "kernel", name.release, "kernel_version", name.version, "architecture",
+                              name.machine, "host_name", name.nodename);
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=%400[^\"\n]");
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=\"%400[^\"\n]");
     put_value(facts, "cpu", "/proc/cpuinfo", "model name : %400[^\n]");
