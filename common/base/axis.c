@@ -20,8 +20,9 @@ const struct variant *axis_find(const struct axis *axis, const char *name, struc
 
 #define LENGTH_MAX 40 /* longer words are compared by their beginning */
 
-static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+static size_t edit_distance(const char *a, const char *b)
 {
+    size_t a_length = strnlen(a, LENGTH_MAX), b_length = strnlen(b, LENGTH_MAX);
     size_t cost[LENGTH_MAX + 1][LENGTH_MAX + 1];
 
     for (size_t i = 0; i <= a_length; i++)
@@ -55,10 +56,7 @@ static bool is_synonym(const char *word, const char *candidate)
 
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
-    size_t distance = is_synonym(nearest->word, candidate)
-                          ? 0
-                          : edit_distance(nearest->word, strnlen(nearest->word, LENGTH_MAX), candidate,
-                                          strnlen(candidate, LENGTH_MAX));
+    size_t distance = is_synonym(nearest->word, candidate) ? 0 : edit_distance(nearest->word, candidate);
 
     if (!nearest->found || distance < nearest->distance) {
         nearest->found = candidate;

@@ -62,25 +62,21 @@ static int reject_special_file(const char *path, struct problem *problem)
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                       void *context, struct problem *problem)
 {
-    size_t size = strlen(path) + sizeof ".part";
-    CLEANUP_FREE char *temporary = xmalloc(size);
-    FILE *file;
-    bool is_renamed, failed;
-
     if (reject_special_file(path, problem) < 0)
         return -1;
+    size_t size = strlen(path) + sizeof ".part";
+    CLEANUP_FREE char *temporary = xmalloc(size);
     snprintf(temporary, size, "%s.part", path);
-    file = fopen(temporary, "we");
-    is_renamed = file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
-                 rename(temporary, path) == 0;
-    failed = !file || (write && !is_renamed);
-    if (failed)
+    CLEANUP_FILE FILE *file = fopen(temporary, "we");
+    bool is_complete = file && write && write(file, context, problem) == 0 && fflush(file) == 0 &&
+                       !ferror(file) && rename(temporary, path) == 0;
+    if (is_complete)
+        return 0;
+    if (!file || write)
         problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
     if (file)
-        fclose(file);
-    if (file && !is_renamed)
         remove(temporary);
-    return failed ? -1 : 0;
+    return file && !write ? 0 : -1;
 }
 
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *walk)

@@ -6,37 +6,29 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static int open_file(struct memory *memory)
-{
-#ifdef __linux__
-    int file = memfd_create("uncork", MFD_CLOEXEC);
-    void *bytes = MAP_FAILED;
-
-    if (file < 0)
-        return -errno;
-    if (ftruncate(file, (off_t)memory->size) == 0)
-        bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    if (bytes == MAP_FAILED) {
-        close(file);
-        return -ENOMEM;
-    }
-    memory->bytes = bytes;
-    memory->file = file;
-    return 0;
-#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
-    return -ENOSYS;
-#endif
-}
-
 int memory_open(struct memory *memory, size_t size, bool as_file)
 {
     void *bytes = NULL;
 
     *memory = (struct memory){.size = size ? size : 1, .file = -1};
-    if (as_file)
-        return open_file(memory);
-    if (posix_memalign(&bytes, (size_t)sysconf(_SC_PAGESIZE), memory->size) != 0)
+    if (as_file) {
+#ifdef __linux__
+        int file = memfd_create("uncork", MFD_CLOEXEC);
+        if (file < 0)
+            return -errno;
+        if (ftruncate(file, (off_t)memory->size) == 0)
+            bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (!bytes || bytes == MAP_FAILED) {
+            close(file);
+            return -ENOMEM;
+        }
+        memory->file = file;
+#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
+        return -ENOSYS;
+#endif
+    } else if (posix_memalign(&bytes, (size_t)sysconf(_SC_PAGESIZE), memory->size) != 0) {
         return -ENOMEM;
+    }
     memory->bytes = bytes;
     return 0;
 }
@@ -54,14 +46,6 @@ void memory_close(struct memory *memory)
 
 #define PAGE_LEAST 4096u /* of all systems */
 
-/* Makes the pages present. A compiler merges malloc(3) and memset(3) to calloc(3), which leaves
- * them absent. */
-static void touch(volatile uint8_t *memory, size_t size)
-{
-    for (size_t at = 0; at < size; at += PAGE_LEAST)
-        memory[at] = 0;
-}
-
 int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
 {
     size_t stride = size + headroom;
@@ -73,11 +57,12 @@ int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
     pool->kept = calloc(count, sizeof *pool->kept);
     if (!pool->memory || !pool->spare || !pool->kept)
         return -ENOMEM;
-    touch(pool->memory, stride * count);
-    while (pool->spare_count < count) {
-        pool->spare[pool->spare_count] = count - 1 - pool->spare_count; /* buffer 0 is used first */
-        pool->spare_count++;
-    }
+    /* A compiler merges malloc(3) and memset(3) to calloc(3), which leaves the pages absent. */
+    for (size_t at = 0; at < stride * count; at += PAGE_LEAST)
+        ((volatile uint8_t *)pool->memory)[at] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        pool->spare[i] = count - 1 - i; /* buffer 0 is used first */
+    pool->spare_count = count;
     return 0;
 }
 

@@ -81,12 +81,11 @@ int standard_end(const char *program, struct problem *problem)
 
 int loop_open(uv_loop_t *loop, struct problem *problem)
 {
-    int free_fds[NEEDED], count = 0, result = 0;
+    int free_fds[NEEDED], count = 0;
 
     while (count < NEEDED && (free_fds[count] = dup(STDIN_FILENO)) >= 0)
         count++;
-    if (count < NEEDED)
-        result = -errno;
+    int result = count < NEEDED ? -errno : 0;
     while (count > 0)
         close(free_fds[--count]);
     if (result == 0)
@@ -192,25 +191,21 @@ static void print_one(const struct option_help *option, int column)
     int width =
         printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
 
-    if (width >= column) {
-        putchar('\n');
-        width = 0;
+    if (width >= column)
+        width = printf("\n") - 1;
+    for (const char *line = option->help; *line; width = 0) {
+        int length = (int)strcspn(line, "\n");
+
+        printf("%*s%.*s\n", column - width, "", length, line);
+        line += line[length] ? length + 1 : length;
     }
-    printf("%*s", column - width, "");
-    for (const char *help = option->help; *help; help++) {
-        putchar(*help);
-        if (*help == '\n')
-            printf("%*s", column, "");
-    }
-    putchar('\n');
 }
 
 void option_print(const struct option_help *options, int column)
 {
-    for (; options->help; options++) {
+    for (; options->help; options++)
         if (options->name)
             print_one(options, column);
         else
             printf("\n%s%s", options->help, *options->help ? "\n" : "");
-    }
 }

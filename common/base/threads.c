@@ -11,45 +11,38 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#define STACK_BYTES ((size_t)2 << 20) /* by libuv, if the size of a stack is not limited */
+#define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
 
 #ifndef RLIMIT_AS /* OpenBSD */
 #define RLIMIT_AS RLIMIT_DATA
 #endif
 
-/* The size that uv_thread_create() gives a stack. */
-static size_t stack_bytes(void)
+/* The limit of this process; `otherwise` without one. */
+static uint64_t limit_of(int resource, uint64_t otherwise)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? (size_t)limit.rlim_cur
-                                                                                   : STACK_BYTES;
-}
-
-static bool has_memory(size_t size)
-{
-    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-    return stack != MAP_FAILED && munmap(stack, size) == 0;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : otherwise;
 }
 
 int thread_failure(struct problem *problem, int error, const char *name)
 {
-    size_t size = stack_bytes();
-    char reason[160] = "", stack[UNITS_TEXT_MAX];
-    struct rlimit space;
+    uint64_t size = limit_of(RLIMIT_STACK, STACK_BYTES), space = limit_of(RLIMIT_AS, 0);
+    char text[UNITS_TEXT_MAX];
+    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    units_format(&units_size, stack, size);
-    if (!has_memory(size) && getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
-        snprintf(reason, sizeof reason,
-                 "there is no room for its stack of %s (ulimit -s): ulimit -v is %" PRIu64, stack,
-                 (uint64_t)space.rlim_cur / 1024);
-    else if (!has_memory(size))
-        snprintf(reason, sizeof reason, "there is no memory for its stack of %s (ulimit -s)", stack);
-    else
-        snprintf(reason, sizeof reason, "%s; ulimit -u or pids.max of the control group may be too low",
-                 strerror(-error));
-    return problem_failure(problem, "cannot start %s: %s", name, reason);
+    units_format(&units_size, text, size);
+    if (stack != MAP_FAILED && munmap(stack, size) == 0)
+        return problem_failure(
+            problem, "cannot start %s: %s; ulimit -u or pids.max of the control group may be too low", name,
+            strerror(-error));
+    if (space)
+        return problem_failure(
+            problem,
+            "cannot start %s: there is no room for its stack of %s (ulimit -s): ulimit -v is %" PRIu64, name,
+            text, space / 1024);
+    return problem_failure(problem, "cannot start %s: there is no memory for its stack of %s (ulimit -s)",
+                           name, text);
 }
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */
