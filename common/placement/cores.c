@@ -200,80 +200,78 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* ---- whether pinning works: two threads at the same time ---- */
 
-/* Two threads pass a number to each other and spin while they wait. On one CPU each pass needs a
- * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
- * takes 100 ns. So PASSES_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, under any
+/* One thread counts, the other watches the number. On one CPU the number changes for the second only
+ * while it is preempted, and a scheduler does that a few times in a millisecond. Between two CPUs a
+ * change takes 100 ns. So CHANGES_IN_A_ROW within ROW_WITHIN_NS are impossible on one CPU, under any
  * load. */
-#define PASSES_IN_A_ROW 64
+#define CHANGES_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
 #define SPINS_BETWEEN_CLOCK_READS 256
 
-struct ping_pong {
+struct watch {
     pin_function *pin;
     int cpu;
     uint64_t patience_ns;
-    atomic_bool joined, over;
-    atomic_uint number; /* even: the first thread's turn */
+    atomic_bool counts, over;
+    atomic_uint number;
     bool seen;
 };
 
-static void run_second(void *argument)
+static void count_thread(void *argument)
 {
-    struct ping_pong *ping_pong = argument;
+    struct watch *watch = argument;
 
-    if (ping_pong->pin(ping_pong->cpu) < 0)
-        atomic_store(&ping_pong->over, true);
-    atomic_store(&ping_pong->joined, true);
-    while (!atomic_load(&ping_pong->over))
-        if (atomic_load(&ping_pong->number) % 2)
-            atomic_fetch_add(&ping_pong->number, 1);
+    if (watch->pin(watch->cpu) < 0)
+        atomic_store(&watch->over, true);
+    while (!atomic_load(&watch->over)) {
+        atomic_fetch_add(&watch->number, 1);
+        atomic_store(&watch->counts, true);
+    }
 }
 
-/* Passes the number back and forth PASSES_IN_A_ROW times. False after `until_ns`. */
-static bool pass_in_a_row(struct ping_pong *ping_pong, uint64_t until_ns)
+static bool changes_in_a_row(struct watch *watch)
 {
-    for (int i = 0; i < PASSES_IN_A_ROW; i += 2) {
-        atomic_fetch_add(&ping_pong->number, 1);
-        for (unsigned spins = 1; atomic_load(&ping_pong->number) % 2; spins++)
-            if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
-                return false;
+    uint64_t until_ns = clock_now_ns() + ROW_WITHIN_NS;
+    unsigned last = atomic_load(&watch->number);
+
+    for (unsigned changes = 0, spins = 1; changes < CHANGES_IN_A_ROW; spins++) {
+        unsigned number = atomic_load(&watch->number);
+
+        changes += number != last;
+        last = number;
+        if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
+            return false;
     }
     return clock_now_ns() <= until_ns;
 }
 
-static void run_first(void *argument)
+static void watch_thread(void *argument)
 {
-    struct ping_pong *ping_pong = argument;
+    struct watch *watch = argument;
 
-    if (ping_pong->pin(ping_pong->cpu) < 0)
-        atomic_store(&ping_pong->over, true);
-    while (!atomic_load(&ping_pong->joined))
+    if (watch->pin(watch->cpu) < 0)
+        atomic_store(&watch->over, true);
+    while (!atomic_load(&watch->counts) && !atomic_load(&watch->over))
         sched_yield();
-    uint64_t now_ns = clock_now_ns(), until_ns = now_ns + ping_pong->patience_ns;
-    while (!ping_pong->seen && !atomic_load(&ping_pong->over)) {
-        uint64_t begun_ns = now_ns;
-
-        if (!pass_in_a_row(ping_pong, until_ns))
-            break;
-        now_ns = clock_now_ns();
-        ping_pong->seen = now_ns - begun_ns <= ROW_WITHIN_NS;
-    }
-    atomic_store(&ping_pong->over, true);
+    uint64_t end_ns = clock_now_ns() + watch->patience_ns;
+    while (!watch->seen && !atomic_load(&watch->over) && clock_now_ns() < end_ns)
+        watch->seen = changes_in_a_row(watch);
+    atomic_store(&watch->over, true);
 }
 
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 {
-    struct ping_pong ping_pong = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
-    uv_thread_t first, second;
+    struct watch watch = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
+    uv_thread_t counting, watching;
 
-    if (uv_thread_create(&second, run_second, &ping_pong) < 0)
+    if (uv_thread_create(&counting, count_thread, &watch) < 0)
         return false;
-    if (uv_thread_create(&first, run_first, &ping_pong) < 0)
-        atomic_store(&ping_pong.over, true);
+    if (uv_thread_create(&watching, watch_thread, &watch) < 0)
+        atomic_store(&watch.over, true);
     else
-        uv_thread_join(&first);
-    uv_thread_join(&second);
-    return ping_pong.seen;
+        uv_thread_join(&watching);
+    uv_thread_join(&counting);
+    return watch.seen;
 }
 
 /* ---- whether pinning works: the verdict ---- */
