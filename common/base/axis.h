@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* An axis is one thing that can differ between two runs; a variant is one value of it.
+ *
+ * Each axis has a folder with one file per variant and a `list.def` that names them. This list is
+ * the only one. C reads it (base/axis.def), and other programs read it by `--list=json`. */
 #pragma once
 
 #include "base/problem.h"
 
 #include <stddef.h>
-
-/* An axis is one thing that can differ between two runs; a variant is one value of it.
- *
- * Each axis has a folder with one file per variant and a `list.def` that names them. This list is
- * the only one. C reads it (base/axis.def), and other programs read it by `--list=json`. */
 
 /* The first member of every variant's struct. */
 struct variant {
@@ -25,9 +24,8 @@ struct axis {
 /* The variant of this name, or NULL with a usage problem that names the nearest one. */
 const struct variant *axis_find(const struct axis *axis, const char *name, struct problem *problem);
 
-/* The nearest valid word to a mistyped one, for error messages. */
-
-/* A search. Start with {.word = typed} and call nearest_offer() for every valid word. */
+/* A search for the valid word that is nearest to a mistyped one, for error messages. Start with
+ * {.word = typed} and call nearest_offer() for every valid word. */
 struct nearest {
     const char *word;
     const char *found; /* the nearest so far, NULL before the first offer */

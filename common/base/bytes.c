@@ -2,7 +2,6 @@
 #include "base/bytes.h"
 
 #include <ctype.h>
-#include <string.h>
 
 static const char digits[] = "0123456789abcdef";
 

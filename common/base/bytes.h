@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+/* Bytes: integers in network byte order, hexadecimal digits, secrets. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Integers in network byte order, at any address. macOS has no endian.h, the BSDs have two. */
-
-/* Its own inverse. */
+/* Its own inverse. macOS has no endian.h, the BSDs have two. */
 #define WIRE_ORDER(bits, value)                                                                              \
     (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? (value) : __builtin_bswap##bits(value))
 
+/* wire_put16() and so on write an integer at any address, wire_get16() and so on read it. */
 #define WIRE_INTEGER(bits)                                                                                   \
     static inline void wire_put##bits(uint8_t *data, uint##bits##_t value)                                   \
     {                                                                                                        \
@@ -31,10 +31,9 @@ WIRE_INTEGER(64)
 #undef WIRE_INTEGER
 #undef WIRE_ORDER
 
-/* Hexadecimal digits. A build may lack GnuTLS and OpenSSL, which have such functions; stdio would
- * leave copies of keys in its buffers. */
-
-/* Bytes as lower-case hexadecimal digits, 2 for each byte; `text` has 2 * size + 1 characters. */
+/* Bytes as lower-case hexadecimal digits, 2 for each byte; `text` has 2 * size + 1 characters. A
+ * build may lack GnuTLS and OpenSSL, which have such functions; stdio would leave copies of keys in
+ * its buffers. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
 /* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not
@@ -48,8 +47,6 @@ int hex_parse(uint8_t *bytes, size_t size, const char *text);
  * and NetBSD have no explicit_bzero(3). */
 static inline void secret_wipe(void *memory, size_t size)
 {
-    volatile unsigned char *bytes = memory;
-
-    while (size--)
-        *bytes++ = 0;
+    for (volatile unsigned char *byte = memory; size; size--)
+        *byte++ = 0;
 }

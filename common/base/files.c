@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

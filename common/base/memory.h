@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* The memory of messages: what an end sends from, what it receives into, and spans of both. */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +7,6 @@
 #include <stdint.h>
 
 /* Memory to send from: page-aligned heap memory, or for sendfile(2) pages of an unnamed file. */
-
 struct memory {
     uint8_t *bytes; /* page-aligned */
     size_t size;
@@ -17,9 +17,8 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
-/* Sizes of rings, whose index is masked. */
-
-/* The least power of two that is `size` or more; 1 for 0. `size` is at most 2^63. */
+/* The least power of two that is `size` or more; 1 for 0. `size` is at most 2^63. For rings, whose
+ * index is masked. */
 static inline uint64_t power_of_two(uint64_t size)
 {
     uint64_t power = 1;
@@ -29,15 +28,12 @@ static inline uint64_t power_of_two(uint64_t size)
     return power;
 }
 
-/*
- * A span is a sequence of fragments of one size: 15x2 of a message, or adjacent buffers of a ring.
+/* A span is a sequence of fragments of one size: 15x2 of a message, or adjacent buffers of a ring.
  * Arrivals, the send queue and releases work on spans, so many small fragments cost as much as one.
- *
  * A span has one fragment or at most SPAN_BYTES_MAX bytes, because its memory is released as a
- * whole.
- */
-
+ * whole. */
 #define SPAN_BYTES_MAX 4096u
+#define SPAN_OF_MANY 4u /* a mark: the span has several fragments; without it, one */
 
 struct span {
     const uint8_t *data;
@@ -46,8 +42,6 @@ struct span {
     uint32_t fragment; /* with SPAN_OF_MANY: bytes of each; the last may be shorter */
     bool repeats;      /* all fragments are the same memory; else they are adjacent */
 };
-
-#define SPAN_OF_MANY 4u /* a mark: the span has several fragments; without it, one */
 
 static inline uint32_t span_count(const struct span *span)
 {
@@ -59,7 +53,6 @@ static inline uint32_t span_count(const struct span *span)
  * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
  * buffer, and releases it when its bytes have been sent. An io_uring provides all buffers to the
  * kernel; on_release() provides each released buffer again. */
-
 struct pool {
     uint8_t *memory; /* `count` buffers, each of `size` bytes behind `headroom` */
     size_t size, headroom;

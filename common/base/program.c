@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,13 +155,12 @@ bool child_ends_within(struct child *child, uint64_t ms)
 
 void child_end(struct child *child, uint64_t ms)
 {
-    if (!child->pid)
-        return;
-    kill(child->pid, SIGTERM);
-    if (child_ends_within(child, ms))
-        return;
-    kill(child->pid, SIGKILL);
-    child_ends_within(child, ms);
+    static const int signals[] = {SIGTERM, SIGKILL};
+
+    for (int i = 0; i < 2 && child->pid; i++) {
+        kill(child->pid, signals[i]);
+        child_ends_within(child, ms);
+    }
 }
 
 void child_describe(const struct child *child, char text[CHILD_TEXT_MAX])

@@ -62,6 +62,8 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
+static uint32_t trusted = UINT32_MAX; /* narrowed by cpu_probe() */
+
 static void read_usage(struct cpu_reading *reading)
 {
 #ifdef __APPLE__
@@ -80,13 +82,14 @@ static void read_usage(struct cpu_reading *reading)
     struct rusage usage;
 
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* makes the kernel update the counts of this thread */
-    if (getrusage(RUSAGE_THREAD, &usage) < 0)
-        return;
-    set(reading, CPU_USER, timeval_ns(usage.ru_utime));
-    set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
-    set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
-    set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        set(reading, CPU_USER, timeval_ns(usage.ru_utime));
+        set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
+        set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
+        set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
+    }
 #endif /* NetBSD has one clock per thread, without a split into user and system time */
+    reading->known &= trusted;
 }
 
 /* ---- whether the counts are true ---- */
@@ -129,11 +132,9 @@ uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
     return (CPU_TIMES | CPU_SWITCHES) & ~(wrong & after.known);
 }
 
-static uint32_t trusted = CPU_TIMES | CPU_SWITCHES;
-
 void cpu_probe(void)
 {
-    trusted = cpu_test_counts(read_usage);
+    trusted = ~(CPU_TIMES | CPU_SWITCHES) | cpu_test_counts(read_usage);
 }
 
 /* ---- readings ---- */
@@ -160,21 +161,15 @@ static void read_events(const struct cpu_meter *meter, struct cpu_reading *readi
             set(reading, events[event], value);
 }
 
-static void read_trusted_usage(struct cpu_reading *reading)
-{
-    read_usage(reading);
-    reading->known &= trusted | ~(CPU_TIMES | CPU_SWITCHES);
-}
-
 void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_events(meter, reading);
-    read_trusted_usage(reading);
+    read_usage(reading);
 }
 
 void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
-    read_trusted_usage(reading);
+    read_usage(reading);
     read_events(meter, reading);
 }
 

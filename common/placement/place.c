@@ -11,26 +11,23 @@
 static const char *const kind_names[] = {
     [PLACE_TOGETHER] = "together", [PLACE_APART] = "apart", [PLACE_FREE] = "free"};
 
-static int parse_list(struct place_list *list, const char **text)
-{
-    list->count = 0;
-    do {
-        uint64_t cpu;
-
-        if (units_take_number(text, &cpu) < 0 || cpu > UINT16_MAX || list->count == PLACE_CPUS_MAX)
-            return -1;
-        list->cpus[list->count++] = (uint16_t)cpu;
-    } while (**text == '.' && ++*text);
-    return 0;
-}
-
 static int parse_lists(struct place *place, const char *at)
 {
-    for (int i = 0; i < PLACE_LISTS; i++)
-        if (i && !*at)
-            place->lists[i] = place->lists[i - 1];
-        else if ((i && *at++ != '/') || parse_list(&place->lists[i], &at) < 0)
+    struct place_list *list = place->lists, *end = list + PLACE_LISTS;
+
+    for (;;) {
+        uint64_t cpu;
+
+        if (list == end || list->count == PLACE_CPUS_MAX || units_take_number(&at, &cpu) < 0 ||
+            cpu > UINT16_MAX)
             return -1;
+        list->cpus[list->count++] = (uint16_t)cpu;
+        if (*at != '.' && *at != '/')
+            break;
+        list += *at++ == '/';
+    }
+    while (++list < end)
+        *list = list[-1];
     return *at ? -1 : 0;
 }
 
@@ -60,9 +57,8 @@ char *place_format(const struct place *place)
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
     FILE *out = check_nonnull(open_memstream(&text, &size));
-    for (int i = 0; i < PLACE_LISTS &&
-                    (i < 2 || memcmp(&place->lists[i], &place->lists[i - 1], sizeof *place->lists) != 0);
-         i++)
+    int lists = memcmp(&place->lists[2], &place->lists[1], sizeof *place->lists) ? 3 : 2;
+    for (int i = 0; i < lists; i++)
         for (int j = 0; j < place->lists[i].count; j++)
             fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
     fclose(out);
