@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/threads.h"
 #include "capture/frame.h"
-#include "measure/device.h"
+#include "measure/facts.h"
 #include "placement/cores.h"
 
 #include <arpa/inet.h>
