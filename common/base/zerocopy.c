@@ -37,11 +37,10 @@ int zerocopy_take_notification(int fd, struct zerocopy_notification *notificatio
     } control;
     struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof control};
     struct sock_extended_err error;
-    struct cmsghdr *header;
 
     if (recvmsg(fd, &message, MSG_ERRQUEUE) < 0)
         return -1;
-    header = CMSG_FIRSTHDR(&message);
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     while (header && header->cmsg_len < CMSG_LEN(sizeof error))
         header = CMSG_NXTHDR(&message, header);
     if (header)
@@ -58,10 +57,9 @@ int zerocopy_take_notification(int fd, struct zerocopy_notification *notificatio
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
     size_t page = mapping_page();
-    void *pages;
 
     size = size < page ? page : size / page * page;
-    pages = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    void *pages = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (pages == MAP_FAILED)
         return -errno;
     *mapping = (struct mapping){.pages = pages, .size = size};
