@@ -31,9 +31,8 @@ WIRE_INTEGER(64)
 #undef WIRE_INTEGER
 #undef WIRE_ORDER
 
-/* Bytes as lower-case hexadecimal digits, 2 for each byte; `text` has 2 * size + 1 characters. A
- * build may lack GnuTLS and OpenSSL, which have such functions; stdio would leave copies of keys in
- * its buffers. */
+/* Bytes as lower-case hexadecimal digits; `text` has 2 * size + 1 characters. A build may lack
+ * GnuTLS and OpenSSL, which have such functions; stdio would leave copies of keys in buffers. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
 /* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not

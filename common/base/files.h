@@ -8,18 +8,16 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Scans a file, like those of /proc, line by line, until a line matches all `count` values of
- * `format`. False if none does. A partial match may still change the first values: a caller that
- * sets defaults uses `count` 1. */
+/* Scans a file, like those of /proc, for a line that matches all `count` values of `format`. False
+ * if none does. A partial match may change the first values: with defaults, `count` must be 1. */
 bool scan_file(const char *path, int count, const char *format, ...) __attribute__((format(scanf, 3, 4)));
 
 /* The end of a file as one line, "" if there is no file. `size` includes the final NUL. */
 void scan_tail(const char *path, char *text, size_t size);
 
 /* Creates or replaces a file, completely or not at all: written as PATH.part, then renamed. `write`
- * writes the contents: 0, or -1 with a problem or errno. `write` NULL: only checks that a file can
- * be created, and leaves nothing behind; call that before a long work. 0, or -1 with a problem; then
- * an old file is unchanged. */
+ * writes the contents: 0, or -1 with a problem or errno. NULL: only checks that a file can be
+ * created, before a long work. 0, or -1 with a problem; then an old file is unchanged. */
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                       void *context, struct problem *problem);
 

@@ -17,8 +17,7 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
-/* The least power of two that is `size` or more; 1 for 0. `size` is at most 2^63. For rings, whose
- * index is masked. */
+/* The least power of two that is `size` (at most 2^63) or more; 1 for 0. For masks of rings. */
 static inline uint64_t power_of_two(uint64_t size)
 {
     uint64_t power = 1;
@@ -30,8 +29,7 @@ static inline uint64_t power_of_two(uint64_t size)
 
 /* A span is a sequence of fragments of one size: 15x2 of a message, or adjacent buffers of a ring.
  * Arrivals, the send queue and releases work on spans, so many small fragments cost as much as one.
- * A span has one fragment or at most SPAN_BYTES_MAX bytes, because its memory is released as a
- * whole. */
+ * Its memory is released as a whole: it has one fragment or at most SPAN_BYTES_MAX bytes. */
 #define SPAN_BYTES_MAX 4096u
 #define SPAN_OF_MANY 4u /* a mark: the span has several fragments; without it, one */
 
@@ -48,11 +46,9 @@ static inline uint32_t span_count(const struct span *span)
     return span->marks & SPAN_OF_MANY ? (span->size + span->fragment - 1) / span->fragment : 1;
 }
 
-/* The receive buffers of one data thread.
- *
- * An end that does not keep received bytes has one buffer, which is always spare. A relay takes a
- * buffer, and releases it when its bytes have been sent. An io_uring provides all buffers to the
- * kernel; on_release() provides each released buffer again. */
+/* The receive buffers of one data thread. An end that does not keep received bytes has one buffer,
+ * which is always spare. A relay takes a buffer, and releases it when its bytes have been sent. An
+ * io_uring provides all buffers to the kernel; on_release() provides each released buffer again. */
 struct pool {
     uint8_t *memory; /* `count` buffers, each of `size` bytes behind `headroom` */
     size_t size, headroom;

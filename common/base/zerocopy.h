@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Zero-copy sends (MSG_ZEROCOPY, Linux 4.14), and received pages of a TCP socket that are mapped
- * (TCP_ZEROCOPY_RECEIVE, Linux 4.18).
+ * (TCP_ZEROCOPY_RECEIVE, Linux 4.18). On other systems zerocopy_enable() and mapping_open() fail;
+ * zerocopy_take_notification() and mapping_receive() do not exist.
  *
  * The kernel numbers the zero-copy sends of a socket, from 0 on. The memory of a send must not
- * change until the kernel has completed it. A notification in the error queue of the socket reports
- * that.
- *
- * On other systems zerocopy_enable() and mapping_open() fail; zerocopy_take_notification() and
- * mapping_receive() do not exist. */
+ * change until a notification in the error queue of the socket reports that it is completed. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +32,7 @@ struct mapping {
     size_t size; /* whole pages */
 };
 
-/* Argument and result of one mapping_receive(). It maps whole pages first, and then copies bytes
- * that it cannot map. */
+/* Argument and result of one mapping_receive(): it maps whole pages, then copies the rest. */
 struct mapped {
     uint8_t *pages; /* in a mapping of this socket; the call unmaps the pages of the last call */
     size_t most;    /* bytes that may be mapped at `pages` */

@@ -50,9 +50,8 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading);
 /* Reads the migrations from a file of /proc. This takes 12 us: call it outside of an interval. */
 void cpu_read_migrations(struct cpu_reading *reading);
 
-/* Tests the counts that `read` returns, while the calling thread works and sleeps for a moment.
- * Returns the groups CPU_TIMES and CPU_SWITCHES that are not wrong: they grow as they must, or the
- * system does not report them. */
+/* Tests the counts that `read` returns, while the calling thread works and sleeps for a moment. The
+ * result has CPU_TIMES and CPU_SWITCHES, unless the system reports them and they do not grow. */
 #define CPU_TIMES (1u << CPU_USER | 1u << CPU_SYSTEM)
 #define CPU_SWITCHES (1u << CPU_VOLUNTARY | 1u << CPU_FORCED)
 uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading));

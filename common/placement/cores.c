@@ -200,10 +200,9 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* ---- whether pinning works: two threads at the same time ---- */
 
-/* One thread counts, the other watches the number. On one CPU the number changes for the second only
- * while it is preempted, and a scheduler does that a few times in a millisecond. Between two CPUs a
- * change takes 100 ns. So CHANGES_IN_A_ROW within ROW_WITHIN_NS are impossible on one CPU, under any
- * load. */
+/* One thread counts, the other watches the number. On one CPU the number changes for the second
+ * only while it is preempted, which a scheduler does a few times in a millisecond. Between two CPUs
+ * a change takes 100 ns. So on one CPU, CHANGES_IN_A_ROW within ROW_WITHIN_NS are impossible. */
 #define CHANGES_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
 #define SPINS_BETWEEN_CLOCK_READS 256

@@ -54,6 +54,5 @@ enum affinity_trace {
 };
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 
-/* Pins two threads to `cpu`, and returns true if they run at the same time within `patience_ns`:
- * then pinning has no effect. */
+/* Pins two threads to `cpu`. True if they run at the same time within `patience_ns`. */
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);
