@@ -24,15 +24,13 @@ int program_find(const char *name, const char *folders, char *path, size_t size)
 
         errno = 0;
         end = folder + strcspn(folder, ":"); /* an empty folder is the working directory */
-        if (snprintf(path, size, "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "", name) <
-                (int)size &&
-            stat(path, &status) == 0) {
-            if (S_ISREG(status.st_mode) && access(path, X_OK) == 0)
-                return 0;
+        int length =
+            snprintf(path, size, "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "", name);
+        bool exists = length < (int)size && stat(path, &status) == 0;
+        if (exists && S_ISREG(status.st_mode) && access(path, X_OK) == 0)
+            return 0;
+        if (exists || errno == EACCES)
             result = -EACCES;
-        } else if (errno == EACCES) {
-            result = -EACCES;
-        }
         if (!*end)
             return result;
     }

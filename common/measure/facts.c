@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "net/sockets.h"
 
-#include <glob.h>
+#include <dirent.h>
 #include <ifaddrs.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -208,13 +208,19 @@ static json_t *collect_sysctls(void)
 
 static json_t *collect_mitigations(void)
 {
+    static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
     json_t *mitigations = json_object();
-    glob_t files = {0};
+    DIR *dir = opendir(folder);
 
-    glob("/sys/devices/system/cpu/vulnerabilities/*", GLOB_NOSORT, NULL, &files);
-    for (size_t i = 0; i < files.gl_pathc; i++)
-        put_value(mitigations, strrchr(files.gl_pathv[i], '/') + 1, files.gl_pathv[i], FIRST_LINE);
-    globfree(&files);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        char path[sizeof folder + sizeof entry->d_name];
+
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            put_value(mitigations, entry->d_name, path, FIRST_LINE);
+    }
+    if (dir)
+        closedir(dir);
     return mitigations;
 }
 
