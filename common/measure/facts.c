@@ -150,36 +150,18 @@ static const struct {
     {"cpus_isolated", "/sys/devices/system/cpu/isolated"},
 };
 
-static const char *const sysctls[] = {
-    "net.core.rmem_default",
-    "net.core.rmem_max",
-    "net.core.wmem_default",
-    "net.core.wmem_max",
-    "net.core.busy_poll",
-    "net.core.busy_read",
-    "net.core.default_qdisc",
-    "net.core.netdev_max_backlog",
-    "net.core.optmem_max",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.tcp_mem",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_available_congestion_control",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_limit_output_bytes",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_slow_start_after_idle",
-    "net.ipv4.tcp_min_tso_segs",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.tcp_notsent_lowat",
-    "net.ipv4.tcp_window_scaling",
-    "net.ipv4.tcp_mtu_probing",
-    "kernel.io_uring_disabled",
-    "kernel.perf_event_paranoid",
-    "kernel.sched_rt_runtime_us",
+static const struct {
+    const char *folder, *names[20];
+} sysctls[] = {
+    {"net.core",
+     {"rmem_default", "rmem_max", "wmem_default", "wmem_max", "busy_poll", "busy_read", "default_qdisc",
+      "netdev_max_backlog", "optmem_max"}},
+    {"net.ipv4",
+     {"ip_local_port_range", "tcp_rmem", "tcp_wmem", "tcp_mem", "tcp_congestion_control", "tcp_autocorking",
+      "tcp_available_congestion_control", "tcp_sack", "tcp_limit_output_bytes", "tcp_timestamps",
+      "tcp_slow_start_after_idle", "tcp_min_tso_segs", "tcp_moderate_rcvbuf", "tcp_no_metrics_save",
+      "tcp_notsent_lowat", "tcp_window_scaling", "tcp_mtu_probing"}},
+    {"kernel", {"io_uring_disabled", "perf_event_paranoid", "sched_rt_runtime_us"}},
 };
 
 /* `format` scans one value from a line of the file. */
@@ -196,12 +178,15 @@ static json_t *collect_sysctls(void)
     json_t *values = json_object();
 
     for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++) {
-        char path[128];
+        for (const char *const *name = sysctls[i].names; *name; name++) {
+            char key[64], path[80];
 
-        snprintf(path, sizeof path, "/proc/sys/%s", sysctls[i]);
-        for (char *at = path + strlen("/proc/sys/"); *at; at++)
-            *at = *at == '.' ? '/' : *at;
-        put_value(values, sysctls[i], path, FIRST_LINE);
+            snprintf(key, sizeof key, "%s.%s", sysctls[i].folder, *name);
+            snprintf(path, sizeof path, "/proc/sys/%s", key);
+            for (char *at = path + strlen("/proc/sys/"); *at; at++)
+                *at = *at == '.' ? '/' : *at;
+            put_value(values, key, path, FIRST_LINE);
+        }
     }
     return values;
 }
