@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of messages: what an end sends from, what it receives into, and spans of both. */
+/* The memory of messages: what an end sends from, what it receives into, and spans of both.
+ *
+ * Sends and receives without a copy need Linux: MSG_ZEROCOPY (4.14), TCP_ZEROCOPY_RECEIVE (4.18).
+ * Elsewhere zerocopy_enable() and mapping_open() fail; zerocopy_take_notification() and
+ * mapping_receive() do not exist. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,6 +20,51 @@ struct memory {
 /* Allocates memory, as a file if `as_file`. 0 or -errno; call memory_close() in both cases. */
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
+
+/* Completed zero-copy sends, which the kernel numbers for each socket, from 0 on: all from `first`
+ * to `last`. Numbers wrap: `last` may be less than `first`. Until its notification is in the error
+ * queue of the socket, the memory of a send must not change. */
+struct zerocopy_notification {
+    uint32_t first, last;
+    bool copied; /* the kernel copied their bytes */
+};
+
+/* MSG_ZEROCOPY, a flag of sendmsg(2); 0 on a system without it. */
+extern const int zerocopy_flag;
+
+/* Enables zero-copy sends on this socket (SO_ZEROCOPY). 0 or a negative errno value. */
+int zerocopy_enable(int fd);
+
+/* Takes the first message of the error queue, by one non-blocking recvmsg(2). 0, or -1 with errno:
+ * EAGAIN if the queue is empty, EPROTO if the message is not a zero-copy notification. */
+int zerocopy_take_notification(int fd, struct zerocopy_notification *notification);
+
+/* Memory into which the kernel maps received pages of a TCP socket. */
+struct mapping {
+    uint8_t *pages;
+    size_t size; /* whole pages */
+};
+
+/* Argument and result of one mapping_receive(): it maps whole pages, then copies the rest. */
+struct mapped {
+    uint8_t *pages; /* in a mapping of this socket; the call unmaps the pages of the last call */
+    size_t most;    /* bytes that may be mapped at `pages` */
+    uint8_t *rest;  /* buffer for less than a page */
+    size_t rest_most;
+
+    size_t mapped, copied; /* bytes that the call has mapped and copied */
+    size_t skip;           /* bytes to receive by recv(2) before the kernel maps pages again */
+    int error;             /* of the connection, a negative errno value, reported once; or 0 */
+};
+
+size_t mapping_page(void); /* bytes of a page */
+
+/* Maps `size` bytes of the socket, rounded down to whole pages, at least one. 0 or -errno. */
+int mapping_open(struct mapping *mapping, int fd, size_t size);
+void mapping_close(struct mapping *mapping);
+
+/* Takes received bytes by one non-blocking getsockopt(2). 0, or -1 with errno; EIO at the end. */
+int mapping_receive(int fd, struct mapped *mapped);
 
 /* The least power of two that is `size` (at most 2^63) or more; 1 for 0. For masks of rings. */
 static inline uint64_t power_of_two(uint64_t size)

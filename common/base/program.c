@@ -74,6 +74,43 @@ int standard_end(const char *program, struct problem *problem)
     return problem_exit_status(problem);
 }
 
+#define HEADING(text) {NULL, NULL, text},
+#define OPTION(name, argument, letter, value, help) {name, value, help},
+
+const struct option_help client_options[] = {
+#include "base/options_client.def"
+    {NULL, NULL, NULL},
+};
+
+const struct option_help server_options[] = {
+#include "base/options_server.def"
+    {NULL, NULL, NULL},
+};
+
+static void print_one(const struct option_help *option, int column)
+{
+    int width =
+        printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
+
+    if (width >= column)
+        width = printf("\n") - 1;
+    for (const char *line = option->help; *line; width = 0) {
+        int length = (int)strcspn(line, "\n");
+
+        printf("%*s%.*s\n", column - width, "", length, line);
+        line += line[length] ? length + 1 : length;
+    }
+}
+
+void option_print(const struct option_help *options, int column)
+{
+    for (; options->help; options++)
+        if (options->name)
+            print_one(options, column);
+        else
+            printf("\n%s%s", options->help, *options->help ? "\n" : "");
+}
+
 #define NEEDED 4 /* descriptors that libuv opens up to that pipe, and one more */
 
 int loop_open(uv_loop_t *loop, struct problem *problem)
@@ -167,41 +204,4 @@ void child_describe(const struct child *child, char text[CHILD_TEXT_MAX])
         snprintf(text, CHILD_TEXT_MAX, "was ended by signal %d", WTERMSIG(child->status));
     else
         snprintf(text, CHILD_TEXT_MAX, "ended with status %d", WEXITSTATUS(child->status));
-}
-
-#define HEADING(text) {NULL, NULL, text},
-#define OPTION(name, argument, letter, value, help) {name, value, help},
-
-const struct option_help client_options[] = {
-#include "base/options_client.def"
-    {NULL, NULL, NULL},
-};
-
-const struct option_help server_options[] = {
-#include "base/options_server.def"
-    {NULL, NULL, NULL},
-};
-
-static void print_one(const struct option_help *option, int column)
-{
-    int width =
-        printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
-
-    if (width >= column)
-        width = printf("\n") - 1;
-    for (const char *line = option->help; *line; width = 0) {
-        int length = (int)strcspn(line, "\n");
-
-        printf("%*s%.*s\n", column - width, "", length, line);
-        line += line[length] ? length + 1 : length;
-    }
-}
-
-void option_print(const struct option_help *options, int column)
-{
-    for (; options->help; options++)
-        if (options->name)
-            print_one(options, column);
-        else
-            printf("\n%s%s", options->help, *options->help ? "\n" : "");
 }
