@@ -211,7 +211,7 @@ struct watch {
     pin_function *pin;
     int cpu;
     uint64_t patience_ns;
-    atomic_bool counts, over;
+    atomic_bool over;
     atomic_uint number;
     bool seen;
 };
@@ -222,10 +222,8 @@ static void count_thread(void *argument)
 
     if (watch->pin(watch->cpu) < 0)
         atomic_store(&watch->over, true);
-    while (!atomic_load(&watch->over)) {
+    while (!atomic_load(&watch->over))
         atomic_fetch_add(&watch->number, 1);
-        atomic_store(&watch->counts, true);
-    }
 }
 
 static bool changes_in_a_row(struct watch *watch)
@@ -250,7 +248,7 @@ static void watch_thread(void *argument)
 
     if (watch->pin(watch->cpu) < 0)
         atomic_store(&watch->over, true);
-    while (!atomic_load(&watch->counts) && !atomic_load(&watch->over))
+    while (!atomic_load(&watch->number) && !atomic_load(&watch->over))
         sched_yield();
     uint64_t end_ns = clock_now_ns() + watch->patience_ns;
     while (!watch->seen && !atomic_load(&watch->over) && clock_now_ns() < end_ns)
