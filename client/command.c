@@ -4,15 +4,15 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/files.h"
 #include "base/program.h"
-#include "base/scan.h"
 #include "load.h"
-#include "supervisor.h"
 #include "measure/facts.h"
 #include "override/override.h"
 #include "override/reach.h"
 #include "override/report.h"
 #include "record.h"
+#include "supervisor.h"
 
 #include <errno.h>
 #include <inttypes.h>

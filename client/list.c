@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "list.h"
 
-#include "base/option.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"

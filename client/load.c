@@ -100,7 +100,7 @@ static uint64_t parse_product(char *text)
 
 static int write_content(const struct load *load, const json_t *values, struct problem *problem)
 {
-    CLEANUP_FREE uint8_t *chunk = needed(malloc(CONTENT_CHUNK));
+    CLEANUP_FREE uint8_t *chunk = xmalloc(CONTENT_CHUNK);
     char path[FOLDER_MAX + 16];
     uint64_t size = 0;
     FILE *file;

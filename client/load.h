@@ -3,7 +3,7 @@
  * arguments and files. */
 #pragma once
 
-#include "base/folder.h"
+#include "base/files.h"
 #include "net/address.h"
 #include "override/override.h"
 #include "plan/plan.h"

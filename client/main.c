@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
 #include "answer.h"
-#include "base/atomic_file.h"
 #include "base/cleanup.h"
-#include "base/loop.h"
-#include "base/option.h"
-#include "base/standard.h"
+#include "base/files.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "list.h"
 #include "placement/scheduling.h"
@@ -74,7 +72,7 @@ struct cells {
 
 static int append_cell(struct cells *cells, const char *const *words, size_t count, struct problem *problem)
 {
-    cells->plans = needed(realloc(cells->plans, (cells->count + 1) * sizeof *cells->plans));
+    cells->plans = xrealloc(cells->plans, (cells->count + 1) * sizeof *cells->plans);
     if (plan_parse(&cells->plans[cells->count], words, count, problem) < 0)
         return -1;
     cells->count++;

@@ -156,8 +156,7 @@ int options_parse(struct options *options, int count, char **arguments, struct p
     };
     int option, index = 0;
 
-    *options =
-        (struct options){.parent_fd = NO_PARENT_FD, .words = needed(calloc((size_t)count, sizeof(char *)))};
+    *options = (struct options){.parent_fd = NO_PARENT_FD, .words = xcalloc((size_t)count, sizeof(char *))};
     for (int end = 0; end < END_COUNT; end++)
         options->locations[end] = (struct location){.listen = "127.0.0.1:0"};
     opterr = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "own_server.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/secret.h"
 #include "control/channel_tls.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* server=own, via=own: a server or a proxy that the client starts and ends. */
 #pragma once
 
-#include "base/child.h"
+#include "base/program.h"
 #include "control/psk.h"
 #include "net/address.h"
 

@@ -402,7 +402,7 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                  .owner = run},
                         .check.data = run,
                         .open_parts = 1, /* the timer of the session */
-                        .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
+                        .result = {.started_unix_ns = clock_read_ns(CLOCK_REALTIME), .phase = "start"}};
     session_open(&run->session, &client->loop, first);
 }
 

@@ -2,7 +2,7 @@
 /* One run: connects to all ends, takes them through the phases and makes one record. */
 #pragma once
 
-#include "base/parent_watch.h"
+#include "base/program.h"
 #include "options.h"
 #include "own_server.h"
 

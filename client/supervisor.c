@@ -2,7 +2,7 @@
 #include "supervisor.h"
 
 #include "base/cleanup.h"
-#include "base/folder.h"
+#include "base/files.h"
 #include "placement/cores.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "base/child.h"
 #include "base/problem.h"
+#include "base/program.h"
 #include "placement/place.h"
 
 #include <stdbool.h>

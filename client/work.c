@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "work.h"
 
-#include "base/hex.h"
+#include "base/bytes.h"
 #include "segments.h"
 #include "support/support.h"
 

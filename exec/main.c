@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-exec: runs a program under the preloaded library, and reports its calls. */
-#include "base/atomic_file.h"
 #include "base/cleanup.h"
+#include "base/files.h"
 #include "base/program.h"
-#include "base/standard.h"
 #include "base/version.h"
 #include "override/override.h"
 #include "override/reach.h"

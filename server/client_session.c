@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/secret.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
 #include "demand.h"

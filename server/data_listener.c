@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "data_listener.h"
 
-#include "base/hex.h"
-#include "base/secret.h"
+#include "base/bytes.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "transport/transport.h"

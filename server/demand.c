@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "demand.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/hex.h"
 #include "base/version.h"
 #include "connection/memory.h"
 #include "connection/security.h"

@@ -2,8 +2,7 @@
 #include "listener.h"
 
 #include "base/cleanup.h"
-#include "base/loop.h"
-#include "base/standard.h"
+#include "base/program.h"
 #include "net/sockets.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
 #pragma once
 
-#include "base/parent_watch.h"
+#include "base/program.h"
 #include "options.h"
 
 #include <stdbool.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/clock.h"
-#include "base/option.h"
-#include "base/standard.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"

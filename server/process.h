@@ -5,7 +5,7 @@
  * session, takes its CPUs, its user and its output, and becomes the program. */
 #pragma once
 
-#include "base/child.h"
+#include "base/program.h"
 #include "placement/place.h"
 
 #include <pwd.h>

@@ -7,9 +7,9 @@
  * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
  * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
  */
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/secret.h"
-#include "base/thread_failure.h"
+#include "base/threads.h"
 #include "base/units.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
@@ -21,8 +21,8 @@
 #include "support/support.h"
 #include "team/team.h"
 #include "transport/transport.h"
-#include "words/parse.h"
 #include "words/exclusions.h"
+#include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>

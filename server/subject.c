@@ -3,13 +3,13 @@
 
 #include "base/cleanup.h"
 #include "base/digest.h"
+#include "base/files.h"
 #include "base/program.h"
-#include "base/scan.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
-#include "words/definition.h"
 #include "override/reach.h"
 #include "override/report.h"
+#include "words/definition.h"
 
 #include <errno.h>
 #include <stdio.h>

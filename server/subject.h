@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "base/folder.h"
+#include "base/files.h"
 #include "data_listener.h"
 #include "net/connector.h"
 #include "override/override.h"

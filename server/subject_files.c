@@ -2,13 +2,12 @@
 /* The files and arguments of a subject. */
 #include "subject.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/hex.h"
-#include "base/secret.h"
 #include "connection/protocol.h"
+#include "connection/security.h"
 #include "connection/source.h"
 #include "security/certificate.h"
-#include "connection/security.h"
 #include "transport/transport.h"
 #include "words/definition.h"
 

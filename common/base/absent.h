@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reasons for what a build lacks. Where a library or a system is missing, CMakeLists.txt
- * compiles absent_NAME.c of a folder in place of the files that need it. That file defines the same
- * functions: those that check or start fail with a reason of this header, and no others are called
- * then. */
+ * compiles absent_NAME.c of a folder in place of the files that need it, with the same functions:
+ * those that check or start fail with a reason of this header; no others are called then. */
 #pragma once
 
 #include <stdlib.h>
@@ -24,4 +23,3 @@
     {                                                                                                        \
         abort();                                                                                             \
     }
-#pragma GCC diagnostic ignored "-Wunused-parameter"

@@ -23,3 +23,15 @@ struct axis {
 
 /* The variant of this name, or NULL with a usage problem that names the nearest one. */
 const struct variant *axis_find(const struct axis *axis, const char *name, struct problem *problem);
+
+/* A search for the valid word that is nearest to a mistyped one, for error messages. Start with
+ * {.word = typed} and call nearest_offer() for every valid word. */
+struct nearest {
+    const char *word;
+    const char *found; /* the nearest so far, NULL before the first offer */
+    size_t distance;   /* edits between the two */
+};
+
+/* Considers `candidate` by its edit distance: insert, delete, replace, swap of neighbours (Damerau
+ * 1964). A synonym (synonyms.def) has distance 0. */
+void nearest_offer(struct nearest *nearest, const char *candidate);

@@ -27,7 +27,6 @@ const struct call_table calls_of_sockets = {
 
 static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)flags;
     return (ssize_t)size;
 }
 
@@ -35,7 +34,6 @@ static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t sum = 0;
 
-    (void)fd, (void)flags;
     for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
         sum += (ssize_t)message->msg_iov[i].iov_len;
     return sum;
@@ -43,27 +41,23 @@ static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
 
 static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
 {
-    (void)fd, (void)file, (void)offset;
     return (ssize_t)size;
 }
 
 /* Reports that the kernel has released every send. */
 static int nothing_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    (void)fd;
     *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
 }
 
 static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)flags;
     return (ssize_t)size;
 }
 
 static int nothing_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
-    (void)fd, (void)level, (void)name, (void)value, (void)size;
     return 0;
 }
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/hot.h"
-#include "base/zerocopy.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdatomic.h>

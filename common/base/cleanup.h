@@ -31,7 +31,7 @@ static inline void cleanup_json(json_t **json)
 
 /* Returns `memory`. If it is NULL, ends the program. Only for small allocations of the client, and
  * at the start of a program: never in a data thread, or for a client of a server. */
-static inline void *needed(void *memory)
+static inline void *check_nonnull(void *memory)
 {
     if (!memory) {
         fputs("uncork: out of memory\n", stderr);
@@ -39,6 +39,10 @@ static inline void *needed(void *memory)
     }
     return memory;
 }
+
+#define xmalloc(size) check_nonnull(malloc(size))
+#define xcalloc(count, size) check_nonnull(calloc(count, size))
+#define xrealloc(memory, size) check_nonnull(realloc(memory, size))
 
 #define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))

@@ -22,6 +22,7 @@
 #define CLOCK_WITH_SLEEP CLOCK_MONOTONIC
 #endif
 
+/* Of CLOCK_WITH_SLEEP for differences; of CLOCK_REALTIME, since the Unix epoch, for timestamps. */
 static inline uint64_t clock_read_ns(clockid_t id)
 {
     struct timespec now;
@@ -34,16 +35,4 @@ static inline uint64_t clock_read_ns(clockid_t id)
 static inline uint64_t clock_now_ns(void)
 {
     return clock_read_ns(CLOCK_STEADY);
-}
-
-/* The same, with the time in which the machine slept. */
-static inline uint64_t clock_with_sleep_ns(void)
-{
-    return clock_read_ns(CLOCK_WITH_SLEEP);
-}
-
-/* Nanoseconds since the Unix epoch: for timestamps only. */
-static inline uint64_t clock_unix_ns(void)
-{
-    return clock_read_ns(CLOCK_REALTIME);
 }

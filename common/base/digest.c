@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/digest.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/hex.h"
 
 #include <openssl/evp.h>
 #include <string.h>
@@ -11,7 +11,6 @@
 
 int digest_check(struct problem *problem)
 {
-    (void)problem;
     return 0;
 }
 
@@ -50,11 +49,10 @@ int digest_of_file(const char *path, char text[DIGEST_TEXT_MAX])
     CLEANUP_FILE FILE *file = fopen(path, "re");
     struct digest *digest = file ? digest_open() : NULL;
     uint8_t buffer[65536], sum[DIGEST_SIZE];
-    size_t size;
 
     if (!digest)
         return -1;
-    while ((size = fread(buffer, 1, sizeof buffer, file)) > 0)
+    for (size_t size; (size = fread(buffer, 1, sizeof buffer, file)) > 0;)
         digest_update(digest, buffer, size);
     digest_read(digest, sum);
     hex_format(text, sum, sizeof sum);

@@ -2,8 +2,7 @@
 /* One line for the user: what is wrong, where, what would be right.
  *
  * Functions return 0 or a negative errno value, as libuv does. Where the user reads the reason, a
- * function also takes a `struct problem`. The function that knows the most details describes the
- * problem, once. */
+ * function also takes a `struct problem`. The one that knows most details describes it, once. */
 #pragma once
 
 enum problem_kind {

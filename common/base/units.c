@@ -19,22 +19,13 @@ const struct units units_percent = {"0%", {{"%", 10000}}};
 
 int units_take_number(const char **text, uint64_t *value)
 {
-    char *end;
-
     if (!isdigit((unsigned char)**text))
         return -EINVAL;
+    char *end;
     errno = 0;
     *value = strtoull(*text, &end, 10);
     *text = end;
     return -errno;
-}
-
-static int scale(uint64_t *value, uint64_t factor)
-{
-    if (*value > UINT64_MAX / factor)
-        return -ERANGE;
-    *value *= factor;
-    return 0;
 }
 
 int units_take_size(const char **text, uint64_t *bytes)
@@ -43,13 +34,11 @@ int units_take_size(const char **text, uint64_t *bytes)
 
     if (result < 0)
         return result;
-    for (const struct unit *unit = units_size.units; *unit->name; unit++) {
-        if (**text == *unit->name) {
-            ++*text;
-            return scale(bytes, unit->factor);
-        }
-    }
-    return 0;
+    const struct unit *unit = units_size.units;
+    while (*unit->name && *unit->name != **text)
+        unit++;
+    *text += strlen(unit->name);
+    return __builtin_mul_overflow(*bytes, unit->factor, bytes) ? -ERANGE : 0;
 }
 
 int units_parse(const struct units *units, const char *text, uint64_t *value)
@@ -65,25 +54,21 @@ int units_parse(const struct units *units, const char *text, uint64_t *value)
         for (; isdigit((unsigned char)*text) && parts < FINEST; text++, parts *= 10)
             decimals = decimals * 10 + (uint64_t)(*text - '0');
     }
-    for (const struct unit *unit = units->units; unit->name; unit++) {
-        if (strcmp(text, unit->name) != 0)
-            continue;
-        if (unit->factor % parts)
-            return -EINVAL;
-        decimals *= unit->factor / parts;
-        if (scale(value, unit->factor) < 0 || *value > UINT64_MAX - decimals)
-            return -ERANGE;
-        *value += decimals;
-        return 0;
-    }
-    return -EINVAL;
+    const struct unit *unit = units->units;
+    while (unit->name && strcmp(text, unit->name) != 0)
+        unit++;
+    if (!unit->name || unit->factor % parts)
+        return -EINVAL;
+    decimals *= unit->factor / parts;
+    if (__builtin_mul_overflow(*value, unit->factor, value) ||
+        __builtin_add_overflow(*value, decimals, value))
+        return -ERANGE;
+    return 0;
 }
 
 void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value)
 {
     const struct unit *unit = units->units;
-    uint64_t rest;
-    int length;
 
     if (!value) {
         strcpy(text, units->zero);
@@ -91,8 +76,8 @@ void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t
     }
     while (value % unit->factor && unit[1].name)
         unit++;
-    rest = value % unit->factor;
-    length = snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / unit->factor, rest ? "." : "");
+    uint64_t rest = value % unit->factor;
+    int length = snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%s", value / unit->factor, rest ? "." : "");
     for (uint64_t place = unit->factor / 10; rest; rest %= place, place /= 10)
         text[length++] = (char)('0' + rest / place);
     strcpy(text + length, unit->name);

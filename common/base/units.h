@@ -15,8 +15,7 @@ struct units {
 };
 
 /* A plain count; a size in bytes ("64K", powers of 1024); a duration in ns ("2s", "0.2s", "150ms",
- * "50us", "10ns"); a rate in bits per second ("100mbit", "2.5gbit"); a share in millionths
- * ("0.1%"). */
+ * "50us", "10ns"); a rate in bit/s ("100mbit", "2.5gbit"); a share in millionths ("0.1%"). */
 extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
 
 /* Reads digits and moves `*text` past them. 0, -EINVAL without a digit, -ERANGE beyond 64 bits. */
@@ -29,6 +28,5 @@ int units_take_size(const char **text, uint64_t *bytes);
  * valid, 0.5ns and 0.5K are -EINVAL. Returns as above. */
 int units_parse(const struct units *units, const char *text, uint64_t *value);
 
-/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K",
- * 200000000 ns -> "200ms". */
+/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K". */
 void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);

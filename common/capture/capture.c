@@ -4,11 +4,11 @@
  * has been received, all its packets are in the ring: the end of a capture waits for none. */
 #include "capture/capture.h"
 
-#include "base/atomic_file.h"
 #include "base/cleanup.h"
-#include "base/thread_failure.h"
+#include "base/files.h"
+#include "base/threads.h"
 #include "capture/frame.h"
-#include "measure/device.h"
+#include "measure/facts.h"
 #include "placement/cores.h"
 
 #include <arpa/inet.h>
@@ -217,10 +217,10 @@ void capture_free(struct capture *capture)
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem)
 {
-    struct capture *capture = needed(calloc(1, sizeof *capture));
+    struct capture *capture = xcalloc(1, sizeof *capture);
     int result;
 
-    capture->buffer = needed(malloc(BUFFER_BYTES));
+    capture->buffer = xmalloc(BUFFER_BYTES);
     capture->cpu = cpu;
     capture->facts.path = path;
     if ((!path || atomic_file_write(path, NULL, NULL, problem) == 0) &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "capture/frame.h"
 
-#include "base/wire.h"
+#include "base/bytes.h"
 
 #include <netinet/in.h>
 #include <string.h>

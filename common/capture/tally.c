@@ -79,7 +79,7 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
         joined.end = known->end > joined.end ? known->end : joined.end;
     }
     /* `joined` replaces the ranges `first` to `next` - 1; there may be none. */
-    ranges->list = needed(realloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list));
+    ranges->list = xrealloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list);
     memmove(ranges->list + first + 1, ranges->list + next, (ranges->count - next) * sizeof *ranges->list);
     ranges->list[first] = joined;
     ranges->count += 1 - (next - first);
@@ -202,7 +202,7 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow **flow = &tally->flows[port];
 
-    return *flow ? *flow : (*flow = needed(calloc(1, sizeof **flow)));
+    return *flow ? *flow : (*flow = xcalloc(1, sizeof **flow));
 }
 
 /* The client's SYN begins a connection, unless the SYN is a retransmission. If connections stay
@@ -338,7 +338,7 @@ json_t *tally_to_json(struct tally *tally, enum way way)
 
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
 {
-    struct tally *tally = needed(calloc(1, sizeof *tally));
+    struct tally *tally = xcalloc(1, sizeof *tally);
 
     tally->server = *server;
     tally->close_notify_ways = close_notify_ways;

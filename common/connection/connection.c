@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/span.h"
+#include "base/memory.h"
 #include "connection/layer.h"
 #include "connection/loans.h"
 #include "connection/memory.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/memory.h"
 
-#include "base/pool.h"
-#include "base/power.h"
+#include "base/memory.h"
 #include "connection/loans.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/security.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/secret.h"
 
 #include <errno.h>
 #include <stdlib.h>

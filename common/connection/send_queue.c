@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/send_queue.h"
 
-#include "base/power.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <stdlib.h>

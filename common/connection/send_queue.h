@@ -13,7 +13,7 @@
 #pragma once
 
 #include "base/hot.h"
-#include "base/span.h"
+#include "base/memory.h"
 #include "plan/message.h"
 
 #include <stdbool.h>

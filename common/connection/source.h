@@ -12,7 +12,7 @@
  * use. */
 #pragma once
 
-#include "base/memory_file.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/calls.h"
-#include "base/pool.h"
+#include "base/memory.h"
 #include "base/problem.h"
 #include "connection/source.h"
 #include "measure/histogram.h"

@@ -14,7 +14,7 @@
 /* How long the loop has not run. More than CHANNEL_SILENCE_MS: this process was suspended. */
 static uint64_t stopped_ms(const struct channel *channel)
 {
-    return (clock_with_sleep_ns() - channel->turned_ns) / NS_PER_MS;
+    return (clock_read_ns(CLOCK_WITH_SLEEP) - channel->turned_ns) / NS_PER_MS;
 }
 
 static void report_end(struct channel *channel, const char *why)
@@ -248,7 +248,7 @@ static void on_timer(uv_timer_t *timer)
                                             : "has been silent for 4 s");
     else if (!is_in_handshake)
         channel_send(channel, CONTROL_PING, NULL);
-    channel->turned_ns = clock_with_sleep_ns();
+    channel->turned_ns = clock_read_ns(CLOCK_WITH_SLEEP);
 }
 
 /* ---- opening ---- */
@@ -272,7 +272,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     channel->open_handles = 2;
     uv_update_time(loop);
     channel->received_ms = uv_now(loop);
-    channel->turned_ns = clock_with_sleep_ns();
+    channel->turned_ns = clock_read_ns(CLOCK_WITH_SLEEP);
     if (result < 0)
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
     if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))

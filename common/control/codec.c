@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/codec.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/wire.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/hello.h"
 
-#include "base/wire.h"
+#include "base/bytes.h"
 
 #include <string.h>
 #include <uv.h>

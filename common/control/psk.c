@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/psk.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/hex.h"
-#include "base/secret.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -123,7 +122,7 @@ static int check_rights(int fd, const char *path, struct problem *problem)
 
 static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
 {
-    CLEANUP_FREE char *text = needed(malloc(TEXT_MAX + 1));
+    CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
     size_t size;
     int result = -1;
 
@@ -144,7 +143,7 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
 struct psk_list *psk_read(const char *path, struct problem *problem)
 {
     FILE *file = fopen(path, "re");
-    struct psk_list *list = needed(calloc(1, sizeof *list));
+    struct psk_list *list = xcalloc(1, sizeof *list);
     int result = -1;
 
     if (!file)
@@ -170,7 +169,7 @@ struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
         problem_failure(problem, "the system gives no random numbers for a key");
         return NULL;
     }
-    list = needed(calloc(1, sizeof *list));
+    list = xcalloc(1, sizeof *list);
     hex_format(stpcpy(line, "uncork:"), key, sizeof key);
     secret_wipe(key, sizeof key);
     psk_parse(list, line, strlen(line), "", problem);

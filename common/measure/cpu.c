@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/scan.h"
+#include "base/files.h"
 
 #include <inttypes.h>
 #include <sys/resource.h>
@@ -21,26 +21,23 @@ static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t valu
 
 /* ---- cycles, instructions, migrations: Linux ---- */
 
-static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
-
 #ifdef __linux__
 #include <linux/perf_event.h>
-#include <string.h>
 #include <sys/syscall.h>
 #endif
+
+static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
 
 static int event_open(enum cpu_count event)
 {
 #ifdef __linux__
-    struct perf_event_attr attributes;
+    struct perf_event_attr attributes = {.size = sizeof attributes,
+                                         .type = PERF_TYPE_HARDWARE,
+                                         .config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES
+                                                                       : PERF_COUNT_HW_INSTRUCTIONS};
 
-    memset(&attributes, 0, sizeof attributes);
-    attributes.size = sizeof attributes;
-    attributes.type = PERF_TYPE_HARDWARE;
-    attributes.config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS;
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 #else
-    (void)event;
     return -1;
 #endif
 }
@@ -56,14 +53,16 @@ void cpu_read_migrations(struct cpu_reading *reading)
 
 /* ---- times and switches of the calling thread ---- */
 
+#ifdef __APPLE__
+#include <mach/mach.h>
+#endif
+
 static uint64_t timeval_ns(struct timeval time)
 {
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
-#ifdef __APPLE__
-#include <mach/mach.h>
-#endif
+static uint32_t trusted = UINT32_MAX; /* narrowed by cpu_probe() */
 
 static void read_usage(struct cpu_reading *reading)
 {
@@ -83,15 +82,14 @@ static void read_usage(struct cpu_reading *reading)
     struct rusage usage;
 
     clock_read_ns(CLOCK_THREAD_CPUTIME_ID); /* makes the kernel update the counts of this thread */
-    if (getrusage(RUSAGE_THREAD, &usage) < 0)
-        return;
-    set(reading, CPU_USER, timeval_ns(usage.ru_utime));
-    set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
-    set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
-    set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
-#else /* NetBSD has one clock per thread, without a split into user and system time */
-    (void)reading;
-#endif
+    if (getrusage(RUSAGE_THREAD, &usage) == 0) {
+        set(reading, CPU_USER, timeval_ns(usage.ru_utime));
+        set(reading, CPU_SYSTEM, timeval_ns(usage.ru_stime));
+        set(reading, CPU_VOLUNTARY, (uint64_t)usage.ru_nvcsw);
+        set(reading, CPU_FORCED, (uint64_t)usage.ru_nivcsw);
+    }
+#endif /* NetBSD has one clock per thread, without a split into user and system time */
+    reading->known &= trusted;
 }
 
 /* ---- whether the counts are true ---- */
@@ -112,55 +110,34 @@ static void work(void)
         step = step + 1;
 }
 
-static uint64_t spent_ns(const struct cpu_reading *reading)
-{
-    return reading->counts[CPU_USER] + reading->counts[CPU_SYSTEM];
-}
-
-static bool times_move(void (*read)(struct cpu_reading *reading))
+uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 {
     struct cpu_reading before = {0}, after = {0};
+    uint32_t wrong = 0;
 
-    read(&before);
-    for (int i = 0; i < PORTIONS && before.known & CPU_TIMES; i++) {
+    for (int i = 0; i < PORTIONS; i++) {
         read(&before);
         work();
         read(&after);
-        if (spent_ns(&after) == spent_ns(&before))
-            return false;
+        if (after.counts[CPU_USER] + after.counts[CPU_SYSTEM] ==
+            before.counts[CPU_USER] + before.counts[CPU_SYSTEM])
+            wrong |= CPU_TIMES;
     }
-    return true;
-}
-
-static bool switches_move(void (*read)(struct cpu_reading *reading))
-{
-    struct cpu_reading before = {0}, after = {0};
-
-    read(&before);
-    if (!(before.known & CPU_SWITCHES))
-        return true;
     for (int i = 0; i < SLEEPS && after.counts[CPU_VOLUNTARY] <= before.counts[CPU_VOLUNTARY]; i++) {
         nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
         read(&after);
     }
-    return after.counts[CPU_VOLUNTARY] > before.counts[CPU_VOLUNTARY];
+    if (after.counts[CPU_VOLUNTARY] <= before.counts[CPU_VOLUNTARY])
+        wrong |= CPU_SWITCHES;
+    return (CPU_TIMES | CPU_SWITCHES) & ~(wrong & after.known);
 }
-
-uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
-{
-    return (times_move(read) ? CPU_TIMES : 0) | (switches_move(read) ? CPU_SWITCHES : 0);
-}
-
-static uint32_t trusted = CPU_TIMES | CPU_SWITCHES;
 
 void cpu_probe(void)
 {
-    trusted = cpu_test_counts(read_usage);
+    trusted = ~(CPU_TIMES | CPU_SWITCHES) | cpu_test_counts(read_usage);
 }
 
 /* ---- readings ---- */
-
-_Static_assert(CPU_EVENT_COUNT == 2, "CPU_METER_CLOSED has as many");
 
 void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
@@ -184,21 +161,15 @@ static void read_events(const struct cpu_meter *meter, struct cpu_reading *readi
             set(reading, events[event], value);
 }
 
-static void read_trusted_usage(struct cpu_reading *reading)
-{
-    read_usage(reading);
-    reading->known &= trusted | ~(CPU_TIMES | CPU_SWITCHES);
-}
-
 void cpu_meter_begin(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_events(meter, reading);
-    read_trusted_usage(reading);
+    read_usage(reading);
 }
 
 void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
-    read_trusted_usage(reading);
+    read_usage(reading);
     read_events(meter, reading);
 }
 

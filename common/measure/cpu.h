@@ -35,8 +35,7 @@ struct cpu_reading {
 struct cpu_meter {
     int fds[CPU_EVENT_COUNT]; /* of perf_event_open(2); -1: not permitted or not wanted */
 };
-
-#define CPU_METER_CLOSED ((struct cpu_meter){{-1, -1}}) /* one -1 for each event */
+#define CPU_METER_CLOSED ((struct cpu_meter){{-1, -1}})
 
 /* `events`: opens the counters. They are optional because the kernel saves and restores them at
  * every thread switch: request and reply were up to 12 % slower. */
@@ -51,12 +50,10 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading);
 /* Reads the migrations from a file of /proc. This takes 12 us: call it outside of an interval. */
 void cpu_read_migrations(struct cpu_reading *reading);
 
+/* Tests the counts that `read` returns, while the calling thread works and sleeps for a moment. The
+ * result has CPU_TIMES and CPU_SWITCHES, unless the system reports them and they do not grow. */
 #define CPU_TIMES (1u << CPU_USER | 1u << CPU_SYSTEM)
 #define CPU_SWITCHES (1u << CPU_VOLUNTARY | 1u << CPU_FORCED)
-
-/* Tests the counts that `read` returns, while the calling thread works and sleeps for a moment.
- * Returns the groups CPU_TIMES and CPU_SWITCHES that are not wrong: they grow as they must, or the
- * system does not report them. */
 uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading));
 
 /* Tests which counts are true here; later readings omit the others. Call once, before readings. */

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure/facts.h"
 
-#include "base/scan.h"
+#include "base/cleanup.h"
+#include "base/files.h"
 #include "base/version.h"
-#include "measure/device.h"
+#include "net/sockets.h"
 
 #include <dirent.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -24,8 +28,10 @@ static char host_id[256];
  * But /proc has another birth time in each sandbox, the same for all its processes. */
 static void make_host_id(void)
 {
-    char line[LINE_MAX_BYTES], name[128] = "";
+    char name[128] = "";
 
+    if (scan_file("/proc/sys/kernel/random/boot_id", 1, "%200[^\n]", host_id))
+        return;
     gethostname(name, sizeof name - 1);
     snprintf(host_id, sizeof host_id, "%s", name);
 #ifdef __linux__
@@ -35,8 +41,6 @@ static void make_host_id(void)
         snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
                  proc.st_ctim.tv_nsec);
 #endif
-    if (scan_file("/proc/sys/kernel/random/boot_id", 1, FIRST_LINE, line))
-        snprintf(host_id, sizeof host_id, "%.200s", line);
 }
 
 const char *facts_host_id(void)
@@ -47,43 +51,33 @@ const char *facts_host_id(void)
     return host_id;
 }
 
-/* ---- a kernel in user space ---- */
+/* ---- virtualisation ---- */
 
 #ifdef __linux__
 #include <sys/klog.h>
 
 #define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
-
-/* Looks for the first kernel message of gVisor, after "<6>[   0.000000] ". The log of another
- * kernel is longer than the buffer and has another beginning. */
-static bool boots_as_gvisor(void)
-{
-    static const char greeting[] = "Starting gVisor";
-    char log[4096], *found;
-    int size = klogctl(READ_ALL, log, sizeof log - 1);
-
-    log[size > 0 ? size : 0] = '\0';
-    found = strstr(log, greeting);
-    return found && found - log < 32;
-}
-
 #endif
 
-/* Newer gVisor has its name in the release; older gVisor reports the release of another kernel. */
+/* Newer gVisor has its name in the release. Older gVisor reports the release of another kernel, but
+ * has its first kernel message, after "<6>[   0.000000] ". The log of another kernel is longer than
+ * the buffer and has another beginning. */
 static bool is_gvisor(void)
 {
 #ifdef __linux__
     struct utsname name;
+    char log[4096];
 
-    return (uname(&name) == 0 &&
-            (strcasestr(name.release, "gvisor") || strcasestr(name.version, "gvisor"))) ||
-           boots_as_gvisor();
+    if (uname(&name) == 0 && (strcasestr(name.release, "gvisor") || strcasestr(name.version, "gvisor")))
+        return true;
+    int size = klogctl(READ_ALL, log, sizeof log - 1);
+    log[size > 0 ? size : 0] = '\0';
+    const char *found = strstr(log, "Starting gVisor");
+    return found && found - log < 32;
 #else
     return false;
 #endif
 }
-
-/* ---- a hypervisor ---- */
 
 static const struct {
     char vendor[VIRTUALISATION_VENDOR_BYTES + 1];
@@ -112,22 +106,23 @@ const char *virtualisation_of(const char vendor[VIRTUALISATION_VENDOR_BYTES])
 
 /* A hypervisor that has the interface of another one too reports its own name in a later leaf. KVM
  * and Xen do so after the name of Hyper-V. */
-static const char *read_hypervisor(void)
+const char *virtualisation_name(void)
 {
+    if (is_gvisor())
+        return "gvisor";
 #if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
-    const char *name = NULL;
 
     if (!__get_cpuid(1, &a, &b, &c, &d))
         return NULL;
     if (!(c & IS_VIRTUAL))
         return "none";
+    const char *name = NULL;
     for (unsigned leaf = FIRST_LEAF; leaf < FIRST_LEAF + LEAVES * LEAF_STEP; leaf += LEAF_STEP) {
         unsigned text[3];
-        const char *found;
 
         __cpuid(leaf, a, text[0], text[1], text[2]);
-        found = virtualisation_of((const char *)text);
+        const char *found = virtualisation_of((const char *)text);
         if (found && (!name || strcmp(found, "hyperv") != 0))
             name = found;
     }
@@ -135,11 +130,6 @@ static const char *read_hypervisor(void)
 #else
     return NULL;
 #endif
-}
-
-const char *virtualisation_name(void)
-{
-    return is_gvisor() ? "gvisor" : read_hypervisor();
 }
 
 /* ---- one file, one fact ---- */
@@ -160,36 +150,18 @@ static const struct {
     {"cpus_isolated", "/sys/devices/system/cpu/isolated"},
 };
 
-static const char *const sysctls[] = {
-    "net.core.rmem_default",
-    "net.core.rmem_max",
-    "net.core.wmem_default",
-    "net.core.wmem_max",
-    "net.core.busy_poll",
-    "net.core.busy_read",
-    "net.core.default_qdisc",
-    "net.core.netdev_max_backlog",
-    "net.core.optmem_max",
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.tcp_mem",
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_available_congestion_control",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_limit_output_bytes",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_slow_start_after_idle",
-    "net.ipv4.tcp_min_tso_segs",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.tcp_notsent_lowat",
-    "net.ipv4.tcp_window_scaling",
-    "net.ipv4.tcp_mtu_probing",
-    "kernel.io_uring_disabled",
-    "kernel.perf_event_paranoid",
-    "kernel.sched_rt_runtime_us",
+static const struct {
+    const char *folder, *names[20];
+} sysctls[] = {
+    {"net.core",
+     {"rmem_default", "rmem_max", "wmem_default", "wmem_max", "busy_poll", "busy_read", "default_qdisc",
+      "netdev_max_backlog", "optmem_max"}},
+    {"net.ipv4",
+     {"ip_local_port_range", "tcp_rmem", "tcp_wmem", "tcp_mem", "tcp_congestion_control", "tcp_autocorking",
+      "tcp_available_congestion_control", "tcp_sack", "tcp_limit_output_bytes", "tcp_timestamps",
+      "tcp_slow_start_after_idle", "tcp_min_tso_segs", "tcp_moderate_rcvbuf", "tcp_no_metrics_save",
+      "tcp_notsent_lowat", "tcp_window_scaling", "tcp_mtu_probing"}},
+    {"kernel", {"io_uring_disabled", "perf_event_paranoid", "sched_rt_runtime_us"}},
 };
 
 /* `format` scans one value from a line of the file. */
@@ -206,12 +178,15 @@ static json_t *collect_sysctls(void)
     json_t *values = json_object();
 
     for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++) {
-        char path[128];
+        for (const char *const *name = sysctls[i].names; *name; name++) {
+            char key[64], path[80];
 
-        snprintf(path, sizeof path, "/proc/sys/%s", sysctls[i]);
-        for (char *at = path + strlen("/proc/sys/"); *at; at++)
-            *at = *at == '.' ? '/' : *at;
-        put_value(values, sysctls[i], path, FIRST_LINE);
+            snprintf(key, sizeof key, "%s.%s", sysctls[i].folder, *name);
+            snprintf(path, sizeof path, "/proc/sys/%s", key);
+            for (char *at = path + strlen("/proc/sys/"); *at; at++)
+                *at = *at == '.' ? '/' : *at;
+            put_value(values, key, path, FIRST_LINE);
+        }
     }
     return values;
 }
@@ -221,30 +196,146 @@ static json_t *collect_mitigations(void)
     static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
     json_t *mitigations = json_object();
     DIR *dir = opendir(folder);
-    const struct dirent *entry;
 
-    while (dir && (entry = readdir(dir))) {
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         char path[sizeof folder + sizeof entry->d_name];
 
-        if (entry->d_name[0] == '.')
-            continue;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        put_value(mitigations, entry->d_name, path, FIRST_LINE);
+        if (entry->d_name[0] != '.')
+            put_value(mitigations, entry->d_name, path, FIRST_LINE);
     }
     if (dir)
         closedir(dir);
     return mitigations;
 }
 
+/* ---- the network device ---- */
+
+#ifdef __linux__
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+
+static const struct {
+    const char *name;
+    uint32_t command;
+} offloads[] = {
+    {"rx_checksum", ETHTOOL_GRXCSUM},
+    {"tx_checksum", ETHTOOL_GTXCSUM},
+    {"scatter_gather", ETHTOOL_GSG},
+    {"tso", ETHTOOL_GTSO},
+    {"gso", ETHTOOL_GGSO},
+    {"gro", ETHTOOL_GGRO},
+};
+#endif
+
+static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
+{
+#ifdef __linux__
+    json_t *values = json_object();
+
+    for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
+        struct ethtool_value value = {.cmd = offloads[i].command};
+        struct ifreq request = {.ifr_data = (char *)&value};
+
+        memcpy(request.ifr_name, name, IFNAMSIZ);
+        if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+            json_object_set_new(values, offloads[i].name, json_boolean(value.data));
+    }
+    json_object_set_new(device, "offloads", values);
+#endif
+}
+
+/* connect(2) of a datagram socket sends nothing. The route decides its local address. */
+static int connect_towards(const struct address *address, struct address *local)
+{
+    struct address target = *address;
+    int family = address->storage.ss_family;
+    int fd = family == AF_UNIX ? -1 : sockets_make(family, SOCK_DGRAM, 0, true);
+
+    if (fd < 0)
+        return -1;
+    if (address_port(&target) == 0)
+        address_set_port(&target, 9);
+    if (connect(fd, &target.any, target.size) == 0 && address_of_socket(local, fd) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool same_host(const struct sockaddr *a, const struct address *b)
+{
+    if (!a || a->sa_family != b->storage.ss_family)
+        return false;
+    if (a->sa_family == AF_INET)
+        return ((const struct sockaddr_in *)a)->sin_addr.s_addr == b->in.sin_addr.s_addr;
+    return a->sa_family == AF_INET6 &&
+           !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr, &b->in6.sin6_addr, sizeof b->in6.sin6_addr);
+}
+
+/* The name of the device that has the address `local`; NULL: of the first loopback device. */
+static int find_name(const struct address *local, char name[IF_NAMESIZE])
+{
+    struct ifaddrs *list;
+
+    if (getifaddrs(&list) < 0)
+        return -1;
+    struct ifaddrs *at = list;
+    while (at && !(local ? same_host(at->ifa_addr, local) : (at->ifa_flags & IFF_LOOPBACK) != 0))
+        at = at->ifa_next;
+    if (at)
+        snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
+    freeifaddrs(list);
+    return at ? 0 : -1;
+}
+
+/* Packets to an address of this machine use loopback, not the device that has the address. */
+int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
+{
+    struct address local;
+
+    if (!address)
+        return find_name(NULL, name);
+    int fd = connect_towards(address, &local);
+    if (fd < 0)
+        return -1;
+    close(fd);
+    if (address_is_local(address) || find_name(address, name) == 0)
+        return find_name(NULL, name);
+    return find_name(&local, name);
+}
+
+static json_t *device_towards(const struct address *address)
+{
+    char name[IFNAMSIZ] = "", text[ADDRESS_MAX];
+    struct address local;
+    struct ifreq request = {0};
+    CLEANUP_CLOSE int fd = connect_towards(address, &local);
+
+    if (fd < 0)
+        return NULL;
+    address_set_port(&local, 0);
+    address_format(text, &local);
+    json_t *device = json_pack("{s:s#}", "local_address", text, (int)strlen(text) - 2); /* without ":0" */
+    if (find_name(&local, name) == 0) {
+        json_object_set_new(device, "name", json_string(name));
+        memcpy(request.ifr_name, name, IFNAMSIZ);
+        if (ioctl(fd, SIOCGIFMTU, &request) == 0)
+            json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
+        put_offloads(device, fd, name);
+    }
+    return device;
+}
+
+/* ---- all ---- */
+
 json_t *facts_collect(const struct address *towards)
 {
     struct utsname name = {0};
-    json_t *facts;
 
     uname(&name);
-    facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", facts_host_id(), "system", name.sysname,
-                      "kernel", name.release, "kernel_version", name.version, "architecture", name.machine,
-                      "host_name", name.nodename);
+    json_t *facts = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "id", facts_host_id(), "system", name.sysname,
+                              "kernel", name.release, "kernel_version", name.version, "architecture",
+                              name.machine, "host_name", name.nodename);
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=%400[^\"\n]");
     put_value(facts, "distribution", "/etc/os-release", "PRETTY_NAME=\"%400[^\"\n]");
     put_value(facts, "cpu", "/proc/cpuinfo", "model name : %400[^\n]");

@@ -34,21 +34,18 @@ double histogram_value(const struct histogram *histogram, uint64_t rank)
 {
     uint64_t seen = histogram->bins[0];
     uint32_t bin = 0;
-    double middle;
 
     while (seen < rank && bin < HISTOGRAM_BINS - 1)
         seen += histogram->bins[++bin];
-    middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
+    double middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;
     return fmin(fmax(middle, (double)histogram->minimum), (double)histogram->maximum);
 }
 
 json_t *histogram_to_json(const struct histogram *histogram)
 {
-    json_t *bins;
-
     if (!histogram->count)
         return NULL;
-    bins = json_array();
+    json_t *bins = json_array();
     for (uint32_t bin = 0; bin < HISTOGRAM_BINS; bin++)
         if (histogram->bins[bin])
             json_array_append_new(bins, json_pack("[I, I, I]", (json_int_t)histogram_low(bin),

@@ -46,8 +46,7 @@ static inline void histogram_record(struct histogram *histogram, uint64_t ns)
 uint64_t histogram_low(uint32_t bin);
 uint64_t histogram_width(uint32_t bin);
 
-/* The value in ns of that rank (1 to count): the middle of its bin, limited to the exact minimum and
- * maximum. */
+/* The value in ns of that rank (1 to count): the middle of its bin, within minimum and maximum. */
 double histogram_value(const struct histogram *histogram, uint64_t rank);
 
 /* {"unit": "ns", "count", "minimum", "maximum", "sum", "bins": [[low, width, count], ...]}. New

@@ -29,11 +29,9 @@ void samples_take(struct samples *samples, uint64_t now_ns)
 
 json_t *samples_to_json(const struct samples *samples)
 {
-    json_t *points;
-
     if (!samples->count)
         return NULL;
-    points = json_array();
+    json_t *points = json_array();
     for (uint32_t i = 0; i < samples->count; i++) {
         const struct sample *point = &samples->points[i];
 

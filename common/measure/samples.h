@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Progress of a thread over time: a point every 100 ms, at most 600. The thread takes each point
- * itself, at a message boundary. When the array is full, every second point is dropped and the
- * interval doubles. */
+/* Progress of a thread over time: a point every 100 ms, which it takes at a message boundary. When
+ * all 600 are taken, every second point is dropped and the interval doubles. */
 #pragma once
 
 #include "base/clock.h"

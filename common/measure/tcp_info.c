@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <string.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 
 #define TCP_FIGURE_INFO(figure, key, counts) [figure] = {key, counts},
@@ -33,10 +33,9 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
 
 static void read_figures(int fd, struct tcp_reading *reading)
 {
-    struct tcp_info info;
+    struct tcp_info info = {0};
     socklen_t size = sizeof info;
 
-    memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !REACHES(size, tcpi_data_segs_out))
         return;
     put(reading, TCP_DATA_SEGS_OUT, info.tcpi_data_segs_out);
@@ -71,10 +70,9 @@ static void read_figures(int fd, struct tcp_reading *reading)
 /* Its struct tcp_info has other contents: no counts of segments, a congestion window in bytes. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
-    struct tcp_info info;
+    struct tcp_info info = {0};
     socklen_t size = sizeof info;
 
-    memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 || !info.tcpi_snd_mss)
         return;
     put(reading, TCP_CWND, info.tcpi_snd_cwnd / info.tcpi_snd_mss);
@@ -100,10 +98,9 @@ static void read_figures(int fd, struct tcp_reading *reading)
  * after segmentation. Times are in milliseconds; 0 means unknown. */
 static void read_figures(int fd, struct tcp_reading *reading)
 {
-    struct tcp_connection_info info;
+    struct tcp_connection_info info = {0};
     socklen_t size = sizeof info;
 
-    memset(&info, 0, sizeof info);
     if (getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, &info, &size) < 0 || !info.tcpi_maxseg)
         return;
     put(reading, TCP_RETRANS_SEGS, info.tcpi_txretransmitpackets);
@@ -118,32 +115,23 @@ static void read_figures(int fd, struct tcp_reading *reading)
 
 static void read_figures(int fd, struct tcp_reading *reading)
 {
-    (void)fd, (void)reading;
 }
 
 #endif
 
 /* ---- all systems ---- */
 
-static void raise_largest(struct tcp_reading *reading, uint64_t window)
-{
-    if (window > reading->figures[TCP_LARGEST_PEER_WINDOW])
-        reading->figures[TCP_LARGEST_PEER_WINDOW] = window;
-}
-
 /* A 32-bit counter may wrap. An advance by half of its range or more means that it went back. */
 void tcp_info_read(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
-    bool went_back;
 
     read_figures(fd, &now);
-    if (now.known & 1u << TCP_PEER_WINDOW) {
-        put(&now, TCP_LARGEST_PEER_WINDOW, reading->figures[TCP_LARGEST_PEER_WINDOW]);
-        raise_largest(&now, now.figures[TCP_PEER_WINDOW]);
-    }
-    went_back = now.known & reading->known & 1u << TCP_SEGS_OUT &&
-                (uint32_t)(now.figures[TCP_SEGS_OUT] - reading->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
+    if (now.known & 1u << TCP_PEER_WINDOW)
+        put(&now, TCP_LARGEST_PEER_WINDOW,
+            MAX(reading->figures[TCP_LARGEST_PEER_WINDOW], now.figures[TCP_PEER_WINDOW]));
+    bool went_back = now.known & reading->known & 1u << TCP_SEGS_OUT &&
+                     (uint32_t)(now.figures[TCP_SEGS_OUT] - reading->figures[TCP_SEGS_OUT]) > UINT32_MAX / 2;
     if ((now.known & reading->known) == reading->known && !went_back)
         *reading = now;
 }
@@ -151,9 +139,10 @@ void tcp_info_read(int fd, struct tcp_reading *reading)
 void tcp_info_watch_window(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
+    uint64_t *largest = &reading->figures[TCP_LARGEST_PEER_WINDOW];
 
     read_figures(fd, &now);
-    raise_largest(reading, now.figures[TCP_PEER_WINDOW]);
+    *largest = MAX(*largest, now.figures[TCP_PEER_WINDOW]);
 }
 
 /* Figures that a short exchange without loss cannot move. They are recorded if the segment counters
@@ -173,14 +162,11 @@ void tcp_info_probe(const int fds[2])
         if (send(fds[turn % 2], &byte, 1, MSG_NOSIGNAL) != 1 || recv(fds[1 - turn % 2], &byte, 1, 0) != 1)
             return;
     tcp_info_read(fds[0], &after);
-    for (int figure = 0; figure < TCP_FIGURE_COUNT; figure++) {
-        bool moved = infos[figure].counts ? after.figures[figure] != before.figures[figure]
-                                          : after.figures[figure] != 0;
-
-        seen |= moved ? 1u << figure : 0;
-    }
-    moving = seen & 1u << TCP_DATA_SEGS_OUT || !(after.known & 1u << TCP_DATA_SEGS_OUT) ? seen | CANNOT_MOVE
-                                                                                        : seen;
+    for (int figure = 0; figure < TCP_FIGURE_COUNT; figure++)
+        if (after.figures[figure] != (infos[figure].counts ? before.figures[figure] : 0))
+            seen |= 1u << figure;
+    bool is_counted = seen & 1u << TCP_DATA_SEGS_OUT || !(after.known & 1u << TCP_DATA_SEGS_OUT);
+    moving = seen | (is_counted ? CANNOT_MOVE : 0);
 }
 
 static int compare(const void *a, const void *b)

@@ -40,19 +40,16 @@ struct tcp_reading {
 };
 
 /* Reads the figures of a connected socket. None are known if it is not TCP or the system does not
- * report them. `reading` is zeroed or has earlier figures. The earlier figures stay if the system
- * reports none any more, or counts from 0 again, as MPTCP does after the first subflow has
- * ended. */
+ * report them. `reading` is zeroed or has earlier figures. These stay if the system reports none
+ * any more, or counts from 0 again, as MPTCP does after the first subflow has ended. */
 void tcp_info_read(int fd, struct tcp_reading *reading);
 
 /* Updates TCP_LARGEST_PEER_WINDOW only. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 
-/* Tests on a connected pair of TCP sockets which counters move; records omit the others. Call it
- * once, before threads read. */
+/* Tests on a pair of TCP sockets which counters move; records omit the others. Call it once. */
 void tcp_info_probe(const int fds[2]);
 
 /* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over
- * `count` connections, with "each" for up to 16. NULL if no figure is known, or without memory. New
- * reference. */
+ * `count` connections, with "each" for up to 16. New reference; NULL: none known, or no memory. */
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count);

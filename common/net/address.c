@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/address.h"
 
-#include "base/scan.h"
+#include "base/files.h"
 #include "base/units.h"
 #include "net/sockets.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/sockets.h"
 
-#include "base/power.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "override/reach.h"
 
 #include "base/cleanup.h"
-#include "base/scan.h"
+#include "base/files.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -3,7 +3,7 @@
 #include "placement/cores.h"
 
 #include "base/clock.h"
-#include "base/scan.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -12,24 +12,35 @@
 #include <stdio.h>
 #include <uv.h>
 
-#if defined __linux__
+#if defined __linux__ || defined __FreeBSD__
+#ifdef __FreeBSD__
+#include <sys/param.h>
+
+#include <sys/cpuset.h>
+#endif
+
 /* sched_getaffinity(2) rejects a mask with fewer bits than the kernel has possible CPUs: with a
  * cpu_set_t, that is more than 1024 (sched_getaffinity() in kernel/sched/core.c). */
-typedef struct {
+struct mask {
     cpu_set_t sets[CORES_CPUS_MAX / CPU_SETSIZE];
-} cpu_set;
+};
 
-#define HAS_CPU(cpu, set) CPU_ISSET_S(cpu, sizeof *(set), (set)->sets)
-#define ADD_CPU(cpu, set) CPU_SET_S(cpu, sizeof *(set), (set)->sets)
-
-static int get_allowed(cpu_set *set)
+static int get_allowed(struct mask *mask)
 {
-    return sched_getaffinity(0, sizeof *set, set->sets);
+#ifdef __linux__
+    return sched_getaffinity(0, sizeof *mask, mask->sets);
+#else
+    return cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *mask->sets, mask->sets);
+#endif
 }
 
-static int set_allowed(const cpu_set *set)
+static int set_allowed(const struct mask *mask)
 {
-    return sched_setaffinity(0, sizeof *set, set->sets);
+#ifdef __linux__
+    return sched_setaffinity(0, sizeof *mask, mask->sets);
+#else
+    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *mask->sets, mask->sets);
+#endif
 }
 
 /* The lowest CPU of the core of `cpu`; `cpu` itself where the system does not report it. */
@@ -43,45 +54,16 @@ static int core_of(int cpu)
     return first;
 }
 
-#elif defined __FreeBSD__
-#include <sys/param.h>
-
-#include <sys/cpuset.h>
-typedef cpuset_t cpu_set;
-
-#define HAS_CPU(cpu, set) ((cpu) < CPU_SETSIZE && CPU_ISSET(cpu, set))
-#define ADD_CPU(cpu, set) CPU_SET(cpu, set)
-
-static int get_allowed(cpu_set *set)
-{
-    return cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
-}
-
-static int set_allowed(const cpu_set *set)
-{
-    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *set, set);
-}
-
-/* There is no interface for SMT siblings: each CPU counts as a core. */
-static int core_of(int cpu)
-{
-    return cpu;
-}
-
-#endif
-
-#ifdef CPU_SETSIZE
-
 int cores_read(struct cores *cores)
 {
-    cpu_set allowed = {0};
+    struct mask allowed = {0};
     int core[CORES_CPUS_MAX];
 
     *cores = (struct cores){0};
     if (get_allowed(&allowed) < 0)
         return -errno;
     for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
-        core[cpu] = HAS_CPU(cpu, &allowed) ? core_of(cpu) : -1;
+        core[cpu] = CPU_ISSET_S(cpu, sizeof allowed, allowed.sets) ? core_of(cpu) : -1;
     for (int i = 0; i < CORES_CPUS_MAX; i++) {
         if (core[i] < 0)
             continue;
@@ -99,19 +81,11 @@ int cores_read(struct cores *cores)
 
 int cores_restrict(const struct place_list *cpus)
 {
-    cpu_set set = {0};
+    struct mask mask = {0};
 
     for (int i = 0; i < cpus->count; i++)
-        ADD_CPU(cpus->cpus[i], &set);
-    return set_allowed(&set) < 0 ? -errno : 0;
-}
-
-int cores_pin_thread(int cpu)
-{
-    struct place_list one = {.count = 1, .cpus = {(uint16_t)cpu}};
-    int result = cores_restrict(&one);
-
-    return result < 0 ? result : sched_getcpu() == cpu ? 0 : -EOPNOTSUPP;
+        CPU_SET_S(cpus->cpus[i], sizeof mask, mask.sets);
+    return set_allowed(&mask) < 0 ? -errno : 0;
 }
 
 int cores_current(void)
@@ -123,19 +97,11 @@ int cores_current(void)
 
 int cores_read(struct cores *cores)
 {
-    (void)cores;
     return -ENOSYS;
 }
 
 int cores_restrict(const struct place_list *cpus)
 {
-    (void)cpus;
-    return -ENOSYS;
-}
-
-int cores_pin_thread(int cpu)
-{
-    (void)cpu;
     return -ENOSYS;
 }
 
@@ -145,6 +111,14 @@ int cores_current(void)
 }
 
 #endif
+
+int cores_pin_thread(int cpu)
+{
+    struct place_list one = {.count = 1, .cpus = {(uint16_t)cpu}};
+    int result = cores_restrict(&one);
+
+    return result < 0 ? result : cores_current() == cpu ? 0 : -EOPNOTSUPP;
+}
 
 bool cores_allow(const struct cores *cores, int cpu)
 {
@@ -156,17 +130,12 @@ bool cores_allow(const struct cores *cores, int cpu)
 
 void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus)
 {
-    bool more = true;
-
     cpus->count = 0;
-    for (int sibling = 0; more; sibling++) {
-        more = false;
-        for (int core = from; core < to && cpus->count < PLACE_CPUS_MAX; core++) {
-            if (cores->first[core] + sibling >= cores->first[core + 1])
-                continue;
-            cpus->cpus[cpus->count++] = (uint16_t)cores->cpus[cores->first[core] + sibling];
-            more = true;
-        }
+    for (int sibling = 0, before = -1; before < cpus->count; sibling++) {
+        before = cpus->count;
+        for (int core = from; core < to && cpus->count < PLACE_CPUS_MAX; core++)
+            if (cores->first[core] + sibling < cores->first[core + 1])
+                cpus->cpus[cpus->count++] = cores->cpus[cores->first[core] + sibling];
     }
 }
 
@@ -178,24 +147,18 @@ void cores_take(const struct cores *cores, int from, int to, struct place_list *
 #define LEAF_TOPOLOGY 0xb
 #endif
 
-/* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. */
-static bool read_processor(uint32_t *number)
+/* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. -1: unknown. */
+static int64_t processor_number(void)
 {
 #if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
 
-    if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b) {
-        *number = d;
-        return true;
-    }
-    if (!__get_cpuid(1, &a, &b, &c, &d))
-        return false;
-    *number = b >> 24;
-    return true;
-#else
-    (void)number;
-    return false;
+    if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b)
+        return d;
+    if (__get_cpuid(1, &a, &b, &c, &d))
+        return b >> 24;
 #endif
+    return -1;
 }
 
 #define STEPS 16 /* so many that a thread moved by the scheduler does not match by chance */
@@ -209,17 +172,14 @@ struct walk {
 static void walk_thread(void *argument)
 {
     struct walk *walk = argument;
-    uint32_t seen[2] = {0}, now;
+    int64_t seen[2] = {0};
 
     for (int step = 0; step < STEPS; step++) {
         if (walk->pin(walk->cpus[step % 2]) < 0)
             return;
-        if (!read_processor(&now)) {
-            walk->trace = AFFINITY_UNKNOWN;
-            return;
-        }
-        if (step >= 2 && seen[step % 2] != now) {
-            walk->trace = AFFINITY_IGNORED;
+        int64_t now = processor_number();
+        if (now < 0 || (step >= 2 && seen[step % 2] != now)) {
+            walk->trace = now < 0 ? AFFINITY_UNKNOWN : AFFINITY_IGNORED;
             return;
         }
         seen[step % 2] = now;
@@ -240,82 +200,75 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 
 /* ---- whether pinning works: two threads at the same time ---- */
 
-/* Two threads pass a number to each other and spin while they wait. On one CPU each pass needs a
- * preemption, and a scheduler makes only a few of these in a millisecond. Between two CPUs a pass
- * takes 100 ns. So PASSES_IN_A_ROW passes within ROW_WITHIN_NS are impossible on one CPU, under any
- * load. */
-#define PASSES_IN_A_ROW 64
+/* One thread counts, the other watches the number. On one CPU the number changes for the second
+ * only while it is preempted, which a scheduler does a few times in a millisecond. Between two CPUs
+ * a change takes 100 ns. So on one CPU, CHANGES_IN_A_ROW within ROW_WITHIN_NS are impossible. */
+#define CHANGES_IN_A_ROW 64
 #define ROW_WITHIN_NS (100 * NS_PER_US)
 #define SPINS_BETWEEN_CLOCK_READS 256
 
-struct ping_pong {
+struct watch {
     pin_function *pin;
     int cpu;
     uint64_t patience_ns;
-    atomic_bool joined, over;
-    atomic_uint number; /* even: the first thread's turn */
+    atomic_bool over;
+    atomic_uint number;
     bool seen;
 };
 
-static void run_second(void *argument)
+static void count_thread(void *argument)
 {
-    struct ping_pong *ping_pong = argument;
+    struct watch *watch = argument;
 
-    if (ping_pong->pin(ping_pong->cpu) < 0)
-        atomic_store(&ping_pong->over, true);
-    atomic_store(&ping_pong->joined, true);
-    while (!atomic_load(&ping_pong->over))
-        if (atomic_load(&ping_pong->number) % 2)
-            atomic_fetch_add(&ping_pong->number, 1);
+    if (watch->pin(watch->cpu) < 0)
+        atomic_store(&watch->over, true);
+    while (!atomic_load(&watch->over))
+        atomic_fetch_add(&watch->number, 1);
 }
 
-/* Passes the number back and forth PASSES_IN_A_ROW times. False after `until_ns`. */
-static bool pass_in_a_row(struct ping_pong *ping_pong, uint64_t until_ns)
+static bool changes_in_a_row(struct watch *watch)
 {
-    for (int i = 0; i < PASSES_IN_A_ROW; i += 2) {
-        atomic_fetch_add(&ping_pong->number, 1);
-        for (unsigned spins = 1; atomic_load(&ping_pong->number) % 2; spins++)
-            if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
-                return false;
+    uint64_t until_ns = clock_now_ns() + ROW_WITHIN_NS;
+    unsigned last = atomic_load(&watch->number);
+
+    for (unsigned changes = 0, spins = 1; changes < CHANGES_IN_A_ROW; spins++) {
+        unsigned number = atomic_load(&watch->number);
+
+        changes += number != last;
+        last = number;
+        if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
+            return false;
     }
     return clock_now_ns() <= until_ns;
 }
 
-static void run_first(void *argument)
+static void watch_thread(void *argument)
 {
-    struct ping_pong *ping_pong = argument;
-    uint64_t now_ns, until_ns;
+    struct watch *watch = argument;
 
-    if (ping_pong->pin(ping_pong->cpu) < 0)
-        atomic_store(&ping_pong->over, true);
-    while (!atomic_load(&ping_pong->joined))
+    if (watch->pin(watch->cpu) < 0)
+        atomic_store(&watch->over, true);
+    while (!atomic_load(&watch->number) && !atomic_load(&watch->over))
         sched_yield();
-    now_ns = clock_now_ns();
-    until_ns = now_ns + ping_pong->patience_ns;
-    while (!ping_pong->seen && !atomic_load(&ping_pong->over)) {
-        uint64_t begun_ns = now_ns;
-
-        if (!pass_in_a_row(ping_pong, until_ns))
-            break;
-        now_ns = clock_now_ns();
-        ping_pong->seen = now_ns - begun_ns <= ROW_WITHIN_NS;
-    }
-    atomic_store(&ping_pong->over, true);
+    uint64_t end_ns = clock_now_ns() + watch->patience_ns;
+    while (!watch->seen && !atomic_load(&watch->over) && clock_now_ns() < end_ns)
+        watch->seen = changes_in_a_row(watch);
+    atomic_store(&watch->over, true);
 }
 
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 {
-    struct ping_pong ping_pong = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
-    uv_thread_t first, second;
+    struct watch watch = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
+    uv_thread_t counting, watching;
 
-    if (uv_thread_create(&second, run_second, &ping_pong) < 0)
+    if (uv_thread_create(&counting, count_thread, &watch) < 0)
         return false;
-    if (uv_thread_create(&first, run_first, &ping_pong) < 0)
-        atomic_store(&ping_pong.over, true);
+    if (uv_thread_create(&watching, watch_thread, &watch) < 0)
+        atomic_store(&watch.over, true);
     else
-        uv_thread_join(&first);
-    uv_thread_join(&second);
-    return ping_pong.seen;
+        uv_thread_join(&watching);
+    uv_thread_join(&counting);
+    return watch.seen;
 }
 
 /* ---- whether pinning works: the verdict ---- */

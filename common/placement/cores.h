@@ -34,21 +34,15 @@ int cores_pin_thread(int cpu);
 /* The CPU on which the calling thread runs, as the system reports it; -1 where it does not. */
 int cores_current(void);
 
-/*
- * ---- whether a thread that is pinned to a CPU runs there ----
- *
- * A system may accept the pinning and report that CPU, but run the thread anywhere. So a test
- * observes the effect. If the test is undecided, pinning counts as working: otherwise load on the
- * machine could make a pinning that works look useless.
- */
-
-/* Pins the calling thread. 0 or a negative errno value. */
-typedef int pin_function(int cpu);
-
-/* Whether pinning works; true if there is only one CPU. The first call runs the test, which takes
- * some thread switches, or up to a second if pinning looks useless. Do not make that call from a
- * thread that measures. */
+/* Whether a thread that is pinned to a CPU runs there; true if there is only one CPU. A system may
+ * accept the pinning and report that CPU, but run the thread anywhere. So a test observes the
+ * effect. If it is undecided, pinning counts as working: otherwise load on the machine could make a
+ * pinning that works look useless. The first call runs the test, which takes some thread switches,
+ * or up to a second if pinning looks useless. Do not make that call from a thread that measures. */
 bool affinity_works(void);
+
+/* Like cores_pin_thread(), which the two parts of that test call. */
+typedef int pin_function(int cpu);
 
 /* Pins a thread to `a`, `b`, `a` and so on. Each time reads the number of its CPU from the
  * processor itself, not from the system. */
@@ -60,6 +54,5 @@ enum affinity_trace {
 };
 enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 
-/* Pins two threads to `cpu`, and returns true if they run at the same time within `patience_ns`:
- * then pinning has no effect. */
+/* Pins two threads to `cpu`. True if they run at the same time within `patience_ns`. */
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);

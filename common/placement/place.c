@@ -11,29 +11,23 @@
 static const char *const kind_names[] = {
     [PLACE_TOGETHER] = "together", [PLACE_APART] = "apart", [PLACE_FREE] = "free"};
 
-static int parse_list(struct place_list *list, const char **text)
-{
-    list->count = 0;
-    do {
-        uint64_t cpu;
-
-        if (units_take_number(text, &cpu) < 0 || cpu > UINT16_MAX || list->count == PLACE_CPUS_MAX)
-            return -1;
-        list->cpus[list->count++] = (uint16_t)cpu;
-    } while (**text == '.' && ++*text);
-    return 0;
-}
-
 static int parse_lists(struct place *place, const char *at)
 {
-    for (int i = 0; i < PLACE_LISTS; i++) {
-        if (i && !*at) {
-            place->lists[i] = place->lists[i - 1];
-            continue;
-        }
-        if ((i && *at++ != '/') || parse_list(&place->lists[i], &at) < 0)
+    struct place_list *list = place->lists, *end = list + PLACE_LISTS;
+
+    for (;;) {
+        uint64_t cpu;
+
+        if (list == end || list->count == PLACE_CPUS_MAX || units_take_number(&at, &cpu) < 0 ||
+            cpu > UINT16_MAX)
             return -1;
+        list->cpus[list->count++] = (uint16_t)cpu;
+        if (*at != '.' && *at != '/')
+            break;
+        list += *at++ == '/';
     }
+    while (++list < end)
+        *list = list[-1];
     return *at ? -1 : 0;
 }
 
@@ -59,18 +53,16 @@ char *place_format(const struct place *place)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out;
 
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
-    out = needed(open_memstream(&text, &size));
-    for (int i = 0; i < PLACE_LISTS &&
-                    (i < 2 || memcmp(&place->lists[i], &place->lists[i - 1], sizeof *place->lists) != 0);
-         i++)
+    FILE *out = check_nonnull(open_memstream(&text, &size));
+    int lists = memcmp(&place->lists[2], &place->lists[1], sizeof *place->lists) ? 3 : 2;
+    for (int i = 0; i < lists; i++)
         for (int j = 0; j < place->lists[i].count; j++)
             fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
     fclose(out);
-    return needed(text);
+    return check_nonnull(text);
 }
 
 static int take_listed(const struct cores *cores, const struct place_list *wanted, struct place_list *cpus,
@@ -89,13 +81,12 @@ static int take_listed(const struct cores *cores, const struct place_list *wante
 static int take_half(const struct cores *cores, int which, bool remote, struct place_list *cpus,
                      struct problem *problem)
 {
-    int half = cores->count / 2;
-    bool lower = remote || which == 0, upper = remote || which != 0;
+    int middle = remote ? 0 : cores->count / 2;
 
-    if (!remote && half == 0)
+    if (!remote && middle == 0)
         return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one; "
                                             "write place=together");
-    cores_take(cores, lower ? 0 : half, upper ? cores->count : half, cpus);
+    cores_take(cores, which == 0 ? 0 : middle, which == 0 && !remote ? middle : cores->count, cpus);
     return 0;
 }
 
@@ -116,12 +107,12 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
 {
     bool works = affinity_works(); /* also for place=free: records need the answer */
     struct cores cores;
-    int result;
 
     cpus->count = 0;
     if (place->kind == PLACE_FREE)
         return 0;
-    if ((result = cores_read(&cores)) < 0)
+    int result = cores_read(&cores);
+    if (result < 0)
         return problem_unsupported(
             problem,
             "place: this system does not report which CPUs a process may use (%s); place=free runs anywhere",

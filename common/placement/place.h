@@ -29,7 +29,6 @@ char *place_format(const struct place *place);
 /* The CPUs for the data threads of end number `list` (0 client, 1 server, 2 proxy). Thread i takes
  * CPU number i % count. With place=apart, `half` is the half of the cores that this end gets (0:
  * the first). `remote`: the other ends are on other machines, so this end gets all cores. With
- * place=free, `count` is 0. 0, or -1 with an unsupported problem: a CPU that this process may not
- * use, or place=apart with one core. */
+ * place=free, `count` is 0. 0, or -1 with an unsupported problem. */
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem);

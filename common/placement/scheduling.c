@@ -3,8 +3,8 @@
 #include "placement/scheduling.h"
 
 #include "base/cleanup.h"
-#include "base/scan.h"
-#include "base/thread_failure.h"
+#include "base/files.h"
+#include "base/threads.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -13,23 +13,22 @@
 #include <uv.h>
 
 static const char *const class_names[SCHEDULING_CLASS_COUNT] = {
-    [SCHEDULING_OTHER] = "other", [SCHEDULING_RR] = "rr", [SCHEDULING_FIFO] = "fifo"};
+    [SCHEDULING_OTHER] = "other", [SCHEDULING_RR] = "rr:", [SCHEDULING_FIFO] = "fifo:"};
 
 /* ---- the word ---- */
 
 int scheduling_parse(struct scheduling *scheduling, const char *text, struct problem *problem)
 {
-    size_t name = strcspn(text, ":");
-    uint64_t priority = 0;
-
     for (int class = 0; class < SCHEDULING_CLASS_COUNT; class ++) {
-        bool realtime = class != SCHEDULING_OTHER;
+        size_t name = strlen(class_names[class]);
+        uint64_t priority = 0;
 
-        if (strlen(class_names[class]) != name || strncmp(class_names[class], text, name) != 0 ||
-            (text[name] == ':') != realtime)
+        if (strncmp(text, class_names[class], name) != 0)
             continue;
-        if (realtime && (units_parse(&units_count, text + name + 1, &priority) < 0 || !priority ||
-                         priority > SCHEDULING_PRIORITY_MAX))
+        if (class == SCHEDULING_OTHER && text[name])
+            break;
+        if (class != SCHEDULING_OTHER && (units_parse(&units_count, text + name, &priority) < 0 ||
+                                          !priority || priority > SCHEDULING_PRIORITY_MAX))
             break;
         *scheduling = (struct scheduling){(enum scheduling_class) class, (int)priority};
         return 0;
@@ -42,7 +41,7 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
 void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
 {
     if (scheduling_is_realtime(scheduling))
-        snprintf(text, SCHEDULING_TEXT_MAX, "%s:%d", class_names[scheduling->class],
+        snprintf(text, SCHEDULING_TEXT_MAX, "%s%d", class_names[scheduling->class],
                  scheduling->priority % (SCHEDULING_PRIORITY_MAX + 1));
     else
         snprintf(text, SCHEDULING_TEXT_MAX, "%s", class_names[scheduling->class]);
@@ -94,7 +93,7 @@ static bool has_class(const struct scheduling *wanted)
 
 static int set_thread(const struct scheduling *wanted)
 {
-    int policy = policies[wanted->class], result;
+    int policy = policies[wanted->class];
     struct sched_param parameters = {.sched_priority = wanted->priority};
 
     if (has_class(wanted))
@@ -104,7 +103,7 @@ static int set_thread(const struct scheduling *wanted)
     else if (wanted->priority < sched_get_priority_min(policy) ||
              wanted->priority > sched_get_priority_max(policy))
         return -ERANGE;
-    result = -pthread_setschedparam(pthread_self(), policy, &parameters);
+    int result = -pthread_setschedparam(pthread_self(), policy, &parameters);
     return result == 0 && !has_class(wanted) ? -EOPNOTSUPP : result;
 }
 
@@ -112,7 +111,6 @@ static int set_thread(const struct scheduling *wanted)
 
 int scheduling_read_thread(struct scheduling *scheduling)
 {
-    (void)scheduling;
     return -ENOSYS;
 }
 
@@ -134,42 +132,24 @@ static int set_thread(const struct scheduling *wanted)
 #define CAP_SYS_NICE_BIT 23
 #define GROUP_MAX 256 /* longest path that fits into a problem */
 
-/* The highest priority that this process may have; 0 where the system does not report it. */
-static long long priority_limit(void)
+/* Whether "cpu" is in a list of words between commas, which this function takes apart. */
+static bool has_cpu(char *list)
 {
-    long long limit = 0;
-
-    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
-    return limit;
-}
-
-static bool has_rights(int priority)
-{
-    unsigned long long capabilities = 0;
-
-    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
-    return capabilities >> CAP_SYS_NICE_BIT & 1 || priority_limit() >= priority;
-}
-
-static bool has_item(const char *list, const char *item)
-{
-    size_t length = strlen(item);
-
-    for (const char *at = list; (at = strstr(at, item)); at += length)
-        if ((at == list || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
+    for (const char *item; (item = strsep(&list, ","));)
+        if (!strcmp(item, "cpu"))
             return true;
     return false;
 }
 
 /* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
-static bool find_cpu(const char *path, const char *format, char *first, char *second, const char *list)
+static bool find_cpu(const char *path, const char *format, char *first, char *second, char *list)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
 
     while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, format, first, second) == 2 && has_item(list, "cpu");
+        found = sscanf(line, format, first, second) == 2 && has_cpu(list);
     return found;
 }
 
@@ -191,13 +171,17 @@ static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 static int explain_rejection(const char *word, int priority, struct problem *problem)
 {
     char path[2 * GROUP_MAX + 32];
+    unsigned long long capabilities = 0;
+    long long limit = 0; /* the highest priority that this process may have */
 
+    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
+    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
     if (find_empty_group(path))
         return problem_unsupported(
             problem,
             "sched=%s is not permitted: the control group has no real-time budget; as root: echo 500000 > %s",
             word, path);
-    if (has_rights(priority))
+    if (capabilities >> CAP_SYS_NICE_BIT & 1 || limit >= priority)
         return problem_unsupported(
             problem,
             "sched=%s is not permitted although this process has the right: the control group has "
@@ -207,7 +191,7 @@ static int explain_rejection(const char *word, int priority, struct problem *pro
         problem,
         "sched=%s is not permitted: no CAP_SYS_NICE, and the limit of real-time "
         "priorities is %lld; run first in the same shell: sudo prlimit --pid $$ --rtprio=%d",
-        word, priority_limit(), priority);
+        word, limit, priority);
 }
 
 /* ---- with the reason ---- */
@@ -268,7 +252,5 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
 
 void scheduling_reset(void)
 {
-    static const struct scheduling other = {SCHEDULING_OTHER, 0};
-
-    set_thread(&other);
+    set_thread(&(struct scheduling){SCHEDULING_OTHER, 0});
 }

@@ -26,8 +26,7 @@ static inline bool scheduling_is_realtime(const struct scheduling *scheduling)
     return scheduling->class != SCHEDULING_OTHER;
 }
 
-/* Sets the class of the calling thread and reads it back. 0, or -1 with an unsupported problem that
- * says what would permit it. */
+/* Sets the class of the calling thread and reads it back. 0, or -1 with an unsupported problem. */
 int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem);
 
 /* Calls scheduling_set_thread() in a new thread, which then ends. */

@@ -2,7 +2,7 @@
 #include "plan/message.h"
 
 #include "base/cleanup.h"
-#include "base/span.h"
+#include "base/memory.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -137,7 +137,7 @@ char *shape_format(const struct shape *shape)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = needed(open_memstream(&text, &size));
+    FILE *out = check_nonnull(open_memstream(&text, &size));
 
     for (uint32_t i = 0, next; i < shape->span_count; i = next) {
         const struct shape_span *spans = shape->spans;
@@ -155,5 +155,5 @@ char *shape_format(const struct shape *shape)
             fputc(spans[next - 1].marks & FRAGMENT_ENDS_GROUP ? '/' : '+', out);
     }
     fclose(out);
-    return needed(text);
+    return check_nonnull(text);
 }

@@ -92,7 +92,7 @@ char *operations_format(const struct operations *operations)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = needed(open_memstream(&text, &size));
+    FILE *out = check_nonnull(open_memstream(&text, &size));
 
     for (uint32_t i = 0; i < operations->count; i++) {
         const struct operation *operation = &operations->list[i];
@@ -106,5 +106,5 @@ char *operations_format(const struct operations *operations)
             fprintf(out, "*%" PRIu32, operation->weight);
     }
     fclose(out);
-    return needed(text);
+    return check_nonnull(text);
 }

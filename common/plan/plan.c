@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/plan.h"
 
-#include "base/power.h"
+#include "base/memory.h"
 
 #include <string.h>
 

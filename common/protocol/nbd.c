@@ -3,7 +3,7 @@
  * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
  * doc/proto.md. Its two variants differ only in their replies to a read: simple or structured.
  */
-#include "base/wire.h"
+#include "base/bytes.h"
 #include "connection/dialogue.h"
 #include "connection/protocol.h"
 

@@ -2,8 +2,8 @@
 #include "ring/check.h"
 
 #include "base/clock.h"
-#include "base/pool.h"
-#include "base/scan.h"
+#include "base/files.h"
+#include "base/memory.h"
 #include "ring/recv_buffers.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring/recv_buffers.h"
 
-#include "base/span.h"
+#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

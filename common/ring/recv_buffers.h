@@ -5,7 +5,7 @@
  * the first buffer that was filled. A bundle continues in the buffers that were added next. */
 #pragma once
 
-#include "base/pool.h"
+#include "base/memory.h"
 #include "ring/ring.h"
 
 #define RECV_GROUP 0u /* buffer group of the thread; the group of a slot is its number + 1 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "security/certificate.h"
 
-#include "base/secret.h"
+#include "base/bytes.h"
 
 #include <gnutls/x509.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  *
  * If the next record has no data, recv(2) fails with EIO. Only recvmsg(2) with a control buffer
  * takes the record and its type (Linux, Documentation/networking/tls.rst). */
-#include "base/secret.h"
+#include "base/bytes.h"
 #include "security/gnutls.h"
 #include "transport/transport.h"
 

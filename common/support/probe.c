@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support/probe.h"
 
-#include "base/memory_file.h"
+#include "base/memory.h"
 #include "connection/capability.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"

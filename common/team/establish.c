@@ -2,7 +2,7 @@
 /* How a worker establishes its connections in PHASE_START: connect, hello, handshake. */
 #include "team/team.h"
 
-#include "base/secret.h"
+#include "base/bytes.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
 #include "net/sockets.h"

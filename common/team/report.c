@@ -3,8 +3,8 @@
  * out. */
 #include "team/team.h"
 
+#include "base/bytes.h"
 #include "base/digest.h"
-#include "base/hex.h"
 #include "connection/reading.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

@@ -104,7 +104,7 @@ static int check_limit(const struct team *team, struct problem *problem)
 /* How long the watch has not run, in seconds; 0 unless the other ends have given up meanwhile. */
 static int suspended_s(const struct team *team)
 {
-    uint64_t ms = (clock_with_sleep_ns() - team->watched_ns) / NS_PER_MS;
+    uint64_t ms = (clock_read_ns(CLOCK_WITH_SLEEP) - team->watched_ns) / NS_PER_MS;
 
     return ms > CHANNEL_SILENCE_MS ? (int)(ms / 1000) : 0;
 }
@@ -137,7 +137,7 @@ static void on_watch(uv_timer_t *watch)
         team_cancel(team, team_phase(team), &problem);
         return;
     }
-    team->watched_ns = clock_with_sleep_ns();
+    team->watched_ns = clock_read_ns(CLOCK_WITH_SLEEP);
     if (check_handshakes(team, &problem) < 0)
         team_cancel(team, "handshake", &problem);
     else if (check_limit(team, &problem) < 0 ||
@@ -155,7 +155,7 @@ void stall_watch_start(struct team *team)
     sigaction(SIGURG, &(struct sigaction){.sa_handler = on_interrupt}, NULL); /* no SA_RESTART: EINTR */
     uv_update_time(team->watch.loop);
     team->started_ms = uv_now(team->watch.loop);
-    team->watched_ns = clock_with_sleep_ns();
+    team->watched_ns = clock_read_ns(CLOCK_WITH_SLEEP);
     uv_timer_start(&team->watch, on_watch, WATCH_MS, WATCH_MS);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/team.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/secret.h"
-#include "base/thread_failure.h"
+#include "base/threads.h"
 #include "connection/thread_shared.h"
 #include "connection/workload.h"
 

@@ -128,7 +128,7 @@ struct team {
     int open_handles;
     bool is_closing;
     uint64_t moved_before, unsent_before, moved_ms, started_ms;
-    uint64_t watched_ns; /* when the watch last ran: clock_with_sleep_ns() */
+    uint64_t watched_ns; /* when the watch last ran: clock_read_ns(CLOCK_WITH_SLEEP) */
     int passed;          /* all threads have reported the phases below this one, and control knows it */
     const struct team_events *events;
     void *owner;

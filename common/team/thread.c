@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "team/thread.h"
 
-#include "base/thread_failure.h"
+#include "base/threads.h"
 #include "placement/cores.h"
 
 #include <errno.h>

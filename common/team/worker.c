@@ -3,7 +3,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
-#include "base/descriptors.h"
+#include "base/threads.h"
 #include "connection/workload.h"
 #include "engine/pause.h"
 #include "transport/transport.h"

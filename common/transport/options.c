@@ -3,7 +3,7 @@
  * on the system. */
 
 #include "base/clock.h"
-#include "base/scan.h"
+#include "base/files.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 

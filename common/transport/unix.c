@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/transport.h"
 
-#include "base/folder.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
+#include "base/axis.h"
 #include "base/cleanup.h"
-#include "base/nearest.h"
 #include "base/units.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
@@ -302,7 +302,7 @@ static char *sysctl_complete(const char *previous, const char *item)
 
     if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
         return strdup(item);
-    completed = needed(malloc(size));
+    completed = xmalloc(size);
     snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
     return completed;
 }

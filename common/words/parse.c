@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/parse.h"
 
+#include "base/axis.h"
 #include "base/cleanup.h"
-#include "base/nearest.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
+#include "base/axis.h"
 #include "base/cleanup.h"
-#include "base/nearest.h"
 #include "words/target.h"
 
 #include <stdio.h>

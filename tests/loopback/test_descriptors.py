@@ -30,7 +30,7 @@ from programs import (
 )
 
 VERSION = client_json("--list=json")[0]["uncork"]
-TSAN = "tsan" in BIN.parts  # ThreadSanitizer does not know of tables: base/descriptors.c
+TSAN = "tsan" in BIN.parts  # ThreadSanitizer does not know of tables: base/threads.c
 CLOSE_RANGE = 436  # Linux 5.9; the same number on every processor but Alpha
 SHORT = ["messages=50", "warmup=0s", "place=free"]
 OWNING = ["workload=request", "engine=block", "server.engine=block"]

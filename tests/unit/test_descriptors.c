@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread with a table of descriptors of its own: base/descriptors.h. */
+/* A thread with a table of descriptors of its own: base/threads.h. */
 #include "unit.h"
 
-#include "base/descriptors.h"
+#include "base/threads.h"
 
 #include <fcntl.h>
 #include <signal.h>

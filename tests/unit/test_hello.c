@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/hex.h"
+#include "base/bytes.h"
 #include "control/hello.h"
 
 static const uint8_t token[TOKEN_SIZE] = "0123456789abcde";

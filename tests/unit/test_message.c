@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "base/span.h"
+#include "base/memory.h"
 #include "plan/message.h"
 
 static void parse(struct shape *shape, const char *text)

@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "base/axis.h"
-#include "base/nearest.h"
 
 static const char *nearest_of(const char *typed, const char *const *words)
 {

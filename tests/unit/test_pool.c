@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/pool.h"
+#include "base/memory.h"
 
 static struct pool pool;
 

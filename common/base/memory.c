@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/zerocopy.h"
+#include "base/memory.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -10,6 +11,44 @@
 size_t mapping_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+int memory_open(struct memory *memory, size_t size, bool as_file)
+{
+    void *bytes = NULL;
+
+    *memory = (struct memory){.size = size ? size : 1, .file = -1};
+    if (as_file) {
+#ifdef __linux__
+        int file = memfd_create("uncork", MFD_CLOEXEC);
+        if (file < 0)
+            return -errno;
+        if (ftruncate(file, (off_t)memory->size) == 0)
+            bytes = mmap(NULL, memory->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        if (!bytes || bytes == MAP_FAILED) {
+            close(file);
+            return -ENOMEM;
+        }
+        memory->file = file;
+#else /* other systems: sendfile(2) has other arguments, and macOS has no anonymous file */
+        return -ENOSYS;
+#endif
+    } else if (posix_memalign(&bytes, mapping_page(), memory->size) != 0) {
+        return -ENOMEM;
+    }
+    memory->bytes = bytes;
+    return 0;
+}
+
+void memory_close(struct memory *memory)
+{
+    if (memory->bytes && memory->file >= 0) {
+        munmap(memory->bytes, memory->size);
+        close(memory->file);
+    } else {
+        free(memory->bytes);
+    }
+    *memory = (struct memory){.file = -1};
 }
 
 #ifdef __linux__
@@ -37,11 +76,10 @@ int zerocopy_take_notification(int fd, struct zerocopy_notification *notificatio
     } control;
     struct msghdr message = {.msg_control = &control, .msg_controllen = sizeof control};
     struct sock_extended_err error;
-    struct cmsghdr *header;
 
     if (recvmsg(fd, &message, MSG_ERRQUEUE) < 0)
         return -1;
-    header = CMSG_FIRSTHDR(&message);
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     while (header && header->cmsg_len < CMSG_LEN(sizeof error))
         header = CMSG_NXTHDR(&message, header);
     if (header)
@@ -58,10 +96,9 @@ int zerocopy_take_notification(int fd, struct zerocopy_notification *notificatio
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
     size_t page = mapping_page();
-    void *pages;
 
     size = size < page ? page : size / page * page;
-    pages = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    void *pages = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (pages == MAP_FAILED)
         return -errno;
     *mapping = (struct mapping){.pages = pages, .size = size};
@@ -95,13 +132,11 @@ const int zerocopy_flag = 0;
 
 int zerocopy_enable(int fd)
 {
-    (void)fd;
     return -EOPNOTSUPP;
 }
 
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
-    (void)mapping, (void)fd, (void)size;
     return -ENOSYS;
 }
 
@@ -112,4 +147,32 @@ void mapping_close(struct mapping *mapping)
     if (mapping->pages)
         munmap(mapping->pages, mapping->size);
     *mapping = (struct mapping){0};
+}
+
+int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
+{
+    size_t stride = size + headroom;
+
+    *pool = (struct pool){.size = size, .headroom = headroom, .count = count};
+    pool->shift = stride && !(stride & (stride - 1)) ? (unsigned)__builtin_ctzll(stride) : 0;
+    pool->memory = calloc(count, stride);
+    pool->spare = calloc(count, sizeof *pool->spare);
+    pool->kept = calloc(count, sizeof *pool->kept);
+    if (!pool->memory || !pool->spare || !pool->kept)
+        return -ENOMEM;
+    /* A compiler merges malloc(3) and memset(3) to calloc(3), which leaves the pages absent. */
+    for (size_t at = 0, page = mapping_page(); at < stride * count; at += page)
+        ((volatile uint8_t *)pool->memory)[at] = 0;
+    for (uint32_t i = 0; i < count; i++)
+        pool->spare[i] = count - 1 - i; /* buffer 0 is used first */
+    pool->spare_count = count;
+    return 0;
+}
+
+void pool_close(struct pool *pool)
+{
+    free(pool->memory);
+    free(pool->spare);
+    free(pool->kept);
+    *pool = (struct pool){0};
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/hex.h"
+#include "base/bytes.h"
 
-#include <string.h>
+#include <ctype.h>
 
-static const char digits[] = "0123456789abcdefABCDEF";
+static const char digits[] = "0123456789abcdef";
 
 void hex_format(char *text, const uint8_t *bytes, size_t size)
 {
@@ -16,10 +16,9 @@ void hex_format(char *text, const uint8_t *bytes, size_t size)
 
 static int value_of(char digit)
 {
-    const char *found = memchr(digits, digit, sizeof digits - 1);
-    int value = found ? (int)(found - digits) : -1;
+    const char *found = memchr(digits, tolower((unsigned char)digit), 16);
 
-    return value < 16 ? value : value - 6;
+    return found ? (int)(found - digits) : -1;
 }
 
 int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length)

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Integers in network byte order, at any address. macOS has no endian.h, the BSDs have two. */
+/* Bytes: integers in network byte order, hexadecimal digits, secrets. */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Its own inverse. */
+/* Its own inverse. macOS has no endian.h, the BSDs have two. */
 #define WIRE_ORDER(bits, value)                                                                              \
     (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? (value) : __builtin_bswap##bits(value))
 
+/* wire_put16() and so on write an integer at any address, wire_get16() and so on read it. */
 #define WIRE_INTEGER(bits)                                                                                   \
     static inline void wire_put##bits(uint8_t *data, uint##bits##_t value)                                   \
     {                                                                                                        \
@@ -28,3 +30,22 @@ WIRE_INTEGER(32)
 WIRE_INTEGER(64)
 #undef WIRE_INTEGER
 #undef WIRE_ORDER
+
+/* Bytes as lower-case hexadecimal digits; `text` has 2 * size + 1 characters. A build may lack
+ * GnuTLS and OpenSSL, which have such functions; stdio would leave copies of keys in buffers. */
+void hex_format(char *text, const uint8_t *bytes, size_t size);
+
+/* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not
+ * pairs of digits or holds more than `room` bytes. */
+int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
+
+/* 0, or -1 if the text is not exactly 2 * size digits. */
+int hex_parse(uint8_t *bytes, size_t size, const char *text);
+
+/* Zeroes memory that the program does not read again. A compiler may remove such a memset(3); macOS
+ * and NetBSD have no explicit_bzero(3). */
+static inline void secret_wipe(void *memory, size_t size)
+{
+    for (volatile unsigned char *byte = memory; size; size--)
+        *byte++ = 0;
+}

@@ -1,5 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/descriptors.h"
+#include "base/threads.h"
+
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
+
+#ifndef RLIMIT_AS /* OpenBSD */
+#define RLIMIT_AS RLIMIT_DATA
+#endif
+
+/* The limit of this process; `otherwise` without one. */
+static uint64_t limit_of(int resource, uint64_t otherwise)
+{
+    struct rlimit limit;
+
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : otherwise;
+}
+
+int thread_failure(struct problem *problem, int error, const char *name)
+{
+    uint64_t size = limit_of(RLIMIT_STACK, STACK_BYTES), space = limit_of(RLIMIT_AS, 0);
+    char text[UNITS_TEXT_MAX];
+    void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    units_format(&units_size, text, size);
+    if (stack != MAP_FAILED && munmap(stack, size) == 0)
+        return problem_failure(
+            problem, "cannot start %s: %s; ulimit -u or pids.max of the control group may be too low", name,
+            strerror(-error));
+    if (space)
+        return problem_failure(
+            problem,
+            "cannot start %s: there is no room for its stack of %s (ulimit -s): ulimit -v is %" PRIu64, name,
+            text, space / 1024);
+    return problem_failure(problem, "cannot start %s: there is no memory for its stack of %s (ulimit -s)",
+                           name, text);
+}
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */
 #if defined __linux__ && !defined UNCORK_THREAD_SANITIZER
@@ -52,7 +93,6 @@ bool descriptors_own(int *kept, size_t count)
 #else
 bool descriptors_own(int *kept, size_t count)
 {
-    (void)kept, (void)count;
     return false;
 }
 #endif
