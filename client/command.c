@@ -10,8 +10,6 @@
 #include "supervisor.h"
 #include "measure/facts.h"
 #include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 #include "record.h"
 
 #include <errno.h>

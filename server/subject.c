@@ -8,8 +8,6 @@
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "words/definition.h"
-#include "override/reach.h"
-#include "override/report.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -21,21 +21,21 @@
 #define SHARED_FRAGMENTS 8 /* a shape has at most this number of fragments, the first of a group */
 #define SHARED_PROCESSES 64
 
-/* The changes; an override may have several. X(name, bit, takes a size, what it does) */
+/* The changes; an override may have several. X(name, bit, ":SIZE" if it takes one, what it does) */
 #define OVERRIDES(X)                                                                                         \
-    X("nodelay", CHANGE_NODELAY, 0, "sets TCP_NODELAY")                                                      \
-    X("nagle", CHANGE_NAGLE, 0, "forbids TCP_NODELAY")                                                       \
-    X("nomore", CHANGE_NOMORE, 0, "removes MSG_MORE")                                                        \
-    X("nocork", CHANGE_NOCORK, 0, "makes TCP_CORK and the cork of GnuTLS do nothing")                        \
-    X("more", CHANGE_MORE, 1, "adds MSG_MORE to sends of at most SIZE bytes, until the thread waits")        \
-    X("join", CHANGE_JOIN, 0, "adds MSG_MORE to every send, until the thread waits")                         \
-    X("sndbuf", CHANGE_SNDBUF, 1, "sets SO_SNDBUF")                                                          \
-    X("rcvbuf", CHANGE_RCVBUF, 1, "sets SO_RCVBUF")
+    X("nodelay", CHANGE_NODELAY, "", "sets TCP_NODELAY")                                                     \
+    X("nagle", CHANGE_NAGLE, "", "forbids TCP_NODELAY")                                                      \
+    X("nomore", CHANGE_NOMORE, "", "removes MSG_MORE")                                                       \
+    X("nocork", CHANGE_NOCORK, "", "makes TCP_CORK and the cork of GnuTLS do nothing")                       \
+    X("more", CHANGE_MORE, ":SIZE", "adds MSG_MORE to sends of at most SIZE bytes, until the thread waits")  \
+    X("join", CHANGE_JOIN, "", "adds MSG_MORE to every send, until the thread waits")                        \
+    X("sndbuf", CHANGE_SNDBUF, ":SIZE", "sets SO_SNDBUF")                                                    \
+    X("rcvbuf", CHANGE_RCVBUF, ":SIZE", "sets SO_RCVBUF")
 
-#define CHANGE_POSITION(name, bit, sized, means) bit##_POSITION,
+#define CHANGE_POSITION(name, bit, size, means) bit##_POSITION,
 enum change_position { OVERRIDES(CHANGE_POSITION) CHANGE_COUNT };
 #undef CHANGE_POSITION
-#define CHANGE_BIT(name, bit, sized, means) bit = 1 << bit##_POSITION,
+#define CHANGE_BIT(name, bit, size, means) bit = 1 << bit##_POSITION,
 enum change_bit { OVERRIDES(CHANGE_BIT) };
 #undef CHANGE_BIT
 
