@@ -74,11 +74,10 @@ static void shapes_count(struct shared_kind *kind, struct group *group)
 static void group_end(struct group *group)
 {
     struct shared_kind *kind = kind_of(group->slot);
-    uint32_t groups;
 
     if (group->held)
         options_push(group->fd, group->slot);
-    groups = ++group->slot->groups;
+    uint32_t groups = ++group->slot->groups;
     if (!(groups & (groups - 1))) /* after groups 1, 2, 4, 8, ...: a program may set options late */
         options_read(group->fd, group->slot);
     kind->groups++;
@@ -111,7 +110,7 @@ void groups_end(int fd)
     thread.busy = false;
 }
 
-void thread_waits(void)
+__attribute__((destructor)) void thread_waits(void)
 {
     groups_end(-1);
 }
@@ -141,20 +140,16 @@ static void thread_ends(void *unused)
     thread_waits();
 }
 
-__attribute__((destructor)) static void process_ends(void)
+static void forked_child(void)
 {
-    thread_waits();
+    thread.count = 0;
+    thread.busy = false;
 }
 
 void groups_start(void)
 {
+    pthread_atfork(thread_waits, NULL, forked_child);
     has_exit_key = pthread_key_create(&at_thread_exit, thread_ends) == 0;
-}
-
-void groups_forget(void)
-{
-    thread.count = 0;
-    thread.busy = false;
 }
 
 /* ---- sends and receives ---- */
@@ -191,11 +186,10 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
 {
     KEEPS_ERRNO;
     struct slot *slot = sending->slot;
-    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
-    struct group *group;
 
     if (!slot)
         return moved;
+    struct shared_kind *kind = kind_of(slot);
     kind->calls[sending->call]++;
     kind->changed += sending->flags != sending->made;
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -208,7 +202,7 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
         return moved;
     kind->sent_bytes += (uint64_t)moved;
     thread.busy = true;
-    group = group_of(sending->fd, slot);
+    struct group *group = group_of(sending->fd, slot);
     if (group->sends < SHARED_FRAGMENTS)
         group->fragments[group->sends] = (uint64_t)moved | (uint64_t)sending->call << FRAGMENT_CALL_SHIFT |
                                          (sending->flags & MSG_MORE ? FRAGMENT_MORE : 0) |
@@ -235,19 +229,18 @@ struct slot *receiving_begin(int fd)
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved)
 {
     KEEPS_ERRNO;
-    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
-    uint64_t sent_ns, waited_ms;
 
     if (!slot)
         return moved;
+    struct shared_kind *kind = kind_of(slot);
     kind->calls[call]++;
     if (moved <= 0)
         return moved;
     kind->received_bytes += (uint64_t)moved;
-    sent_ns = atomic_exchange(&slot->sent_ns, 0);
+    uint64_t sent_ns = atomic_exchange(&slot->sent_ns, 0);
     if (!sent_ns)
         return moved;
-    waited_ms = (clock_now_ns() - sent_ns) / NS_PER_MS;
+    uint64_t waited_ms = (clock_now_ns() - sent_ns) / NS_PER_MS;
     kind->turns++;
     kind->waits_40ms += waited_ms >= 35 && waited_ms <= 90;
     kind->waits_200ms += waited_ms >= 190 && waited_ms <= 290;

@@ -75,11 +75,9 @@ void options_read(int fd, const struct slot *slot)
 /* Setting TCP_NODELAY makes TCP send, even if it was set. Then restores the program's setting. */
 void options_push(int fd, const struct slot *slot)
 {
-    bool delays;
-
     if (slot->corked)
         return;
-    delays = option_get(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
+    bool delays = option_get(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
     option_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (delays)
         option_set(fd, IPPROTO_TCP, TCP_NODELAY, 0);
@@ -146,7 +144,6 @@ void slot_open(int fd, enum kind_role role, const struct sockaddr *address, sock
     struct slot *slot = slot_at(fd);
     struct sockaddr_storage named = {0};
     socklen_t named_size = address && size < sizeof named ? size : sizeof named;
-    struct kind_name name;
 
     if (!slot || slot->state == SLOT_STREAM)
         return;
@@ -157,7 +154,7 @@ void slot_open(int fd, enum kind_role role, const struct sockaddr *address, sock
         memcpy(&named, address, named_size);
     else if (getsockname(fd, (struct sockaddr *)&named, &named_size) != 0)
         return;
-    name = kind_name(role, &named, named_size);
+    struct kind_name name = kind_name(role, &named, named_size);
     slot->is_tcp = name.family != AF_UNIX;
     slot->kind = (uint8_t)kind_find(&name);
     kind_of(slot)->connections++;
@@ -173,10 +170,8 @@ void slot_accepted(int fd)
 
 struct slot *slot_of(int fd)
 {
-    struct slot *slot;
-
     next();
-    slot = slot_at(fd);
+    struct slot *slot = slot_at(fd);
     if (slot && slot->state == SLOT_UNKNOWN)
         slot_open(fd, ROLE_INHERITED, NULL, 0);
     return slot && slot->state == SLOT_STREAM ? slot : NULL;
