@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "segments.h"
 
-#include "capture/tally.h"
 #include "connection/workload.h"
 #include "placement/cores.h"
 #include "record.h"
@@ -82,28 +81,19 @@ static int set_beginnings(const struct team *team, struct tally *tally, struct p
     return 0;
 }
 
-static void add_all(struct tally *tally, const struct capture *capture, int link)
+static json_t *make_report(struct capture *capture, const struct capture_facts *facts, struct tally *tally,
+                           const struct team *team, struct problem *problem)
 {
-    struct captured captured;
     struct segment segment;
-    size_t at = 0;
-
-    while (capture_next(capture, &at, &captured))
-        if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes))
-            tally_add(tally, &segment);
-}
-
-static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
-                           struct tally *tally, const struct team *team, struct problem *problem)
-{
-    json_t *report;
 
     if (set_beginnings(team, tally, problem) < 0)
         return NULL;
-    add_all(tally, capture, facts->link);
-    report = json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts->device, "snap_bytes",
-                       CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
-                       (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path);
+    while (capture_next(capture, &segment))
+        tally_add(tally, &segment);
+    json_t *report =
+        json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts->device, "snap_bytes",
+                  CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
+                  (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path);
     for (int way = 0; way < WAY_COUNT; way++)
         json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
     return report;

@@ -7,7 +7,6 @@
 #include "base/atomic_file.h"
 #include "base/cleanup.h"
 #include "base/thread_failure.h"
-#include "capture/frame.h"
 #include "measure/device.h"
 #include "placement/cores.h"
 
@@ -20,14 +19,17 @@
 
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets */
 #define POLL_EVERY_MS 3
-/* Pages that are never touched take no memory. */
-#define BUFFER_BYTES (CAPTURE_PACKETS_MAX * (sizeof(struct pcap_pkthdr) + CAPTURE_SNAP_BYTES))
+/* A savefile with headers of 24 and 16 bytes. Pages that are never touched take no memory. */
+#define FILE_BYTES (24 + CAPTURE_PACKETS_MAX * (16 + CAPTURE_SNAP_BYTES))
 
 struct capture {
     pcap_t *pcap;
     struct capture_facts facts;
-    uint8_t *buffer; /* the stored packets; only the thread uses it while it runs */
-    size_t used_bytes;
+    FILE *file;             /* a savefile in memory; only the thread uses it while it runs */
+    char *bytes;            /* of the file */
+    size_t size;            /* of the file; known after the stop */
+    pcap_dumper_t *dumper;  /* writes the file, and has no memory of its own */
+    pcap_t *reader;         /* after the stop: reads the file, and owns it */
     struct problem problem; /* of the thread */
     int cpu;
 
@@ -38,28 +40,17 @@ struct capture {
 
 /* ---- the thread ---- */
 
-/* A header and `size` bytes of its packet, up to the alignment of the next header. */
-static size_t stored_bytes(uint32_t size)
-{
-    return sizeof(struct pcap_pkthdr) + (size + 7) / 8 * 8;
-}
-
 static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
 {
     struct capture *capture = (struct capture *)(void *)context;
-    size_t bytes_needed = stored_bytes(header->caplen);
-    struct pcap_pkthdr *stored;
 
-    if (capture->facts.packets == CAPTURE_PACKETS_MAX || bytes_needed > BUFFER_BYTES - capture->used_bytes) {
+    if (capture->facts.packets < CAPTURE_PACKETS_MAX) {
+        pcap_dump((u_char *)capture->dumper, header, bytes);
+        capture->facts.packets++;
+    } else {
         capture->facts.truncated = true;
         pcap_breakloop(capture->pcap);
-        return;
     }
-    stored = (struct pcap_pkthdr *)(void *)(capture->buffer + capture->used_bytes);
-    *stored = *header;
-    memcpy(stored + 1, bytes, header->caplen);
-    capture->used_bytes += bytes_needed;
-    capture->facts.packets++;
 }
 
 static void take_all(struct capture *capture)
@@ -120,7 +111,6 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
 {
     char why[PCAP_ERRBUF_SIZE];
     pcap_t *pcap = pcap_create(device, why);
-    int result;
 
     if (!pcap) {
         problem_failure(problem, "capture on %s: %s", device, why);
@@ -130,7 +120,7 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
     pcap_set_buffer_size(pcap, ring_bytes);
     pcap_set_immediate_mode(pcap, 1);
     pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO); /* where it cannot: microseconds */
-    result = pcap_activate(pcap);
+    int result = pcap_activate(pcap);
     if (result >= 0 && pcap_setnonblock(pcap, 1, why) == 0)
         return pcap;
     if (result == PCAP_ERROR_PERM_DENIED)
@@ -164,37 +154,59 @@ int capture_check(struct problem *problem)
 }
 
 /* Sets the filter: the kernel copies only packets of this endpoint. */
-static int set_filter(struct capture *capture, const struct endpoint *server, struct problem *problem)
+static int set_filter(pcap_t *pcap, const struct endpoint *server, struct problem *problem)
 {
     char host[INET6_ADDRSTRLEN], text[256];
     struct bpf_program program;
-    int result;
 
     inet_ntop(server->family, server->host, host, sizeof host);
     snprintf(text, sizeof text, "tcp and ((dst host %s and dst port %d) or (src host %s and src port %d))",
              host, server->port, host, server->port);
-    if (pcap_compile(capture->pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
+    if (pcap_compile(pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
         return problem_failure(problem, "capture: cannot compile the filter '%s': %s", text,
-                               pcap_geterr(capture->pcap));
-    result = pcap_setfilter(capture->pcap, &program);
+                               pcap_geterr(pcap));
+    int result = pcap_setfilter(pcap, &program);
     pcap_freecode(&program);
-    return result < 0 ? problem_failure(problem, "capture: cannot set the filter '%s': %s", text,
-                                        pcap_geterr(capture->pcap))
-                      : 0;
+    return result < 0
+               ? problem_failure(problem, "capture: cannot set the filter '%s': %s", text, pcap_geterr(pcap))
+               : 0;
 }
 
-static int open_towards(struct capture *capture, const struct address *server, struct problem *problem)
+static int start(struct capture *capture, const struct address *server, struct problem *problem)
 {
     struct endpoint endpoint;
 
+    if (capture->facts.path && atomic_file_write(capture->facts.path, NULL, NULL, problem) < 0)
+        return -1;
     if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->facts.device) < 0)
         return problem_failure(problem, "capture: no network device leads to the server");
     capture->pcap = open_device(capture->facts.device, RING_BYTES, problem);
-    if (!capture->pcap)
+    if (!capture->pcap || set_filter(capture->pcap, &endpoint, problem) < 0)
         return -1;
-    capture->facts.link = pcap_datalink(capture->pcap);
-    return set_filter(capture, &endpoint, problem);
+    capture->dumper = pcap_dump_fopen(capture->pcap, capture->file);
+    if (!capture->dumper)
+        return problem_failure(problem, "cannot store packets: %s", pcap_geterr(capture->pcap));
+    int result = uv_thread_create(&capture->thread, capture_main, capture);
+    capture->is_running = result == 0;
+    return result == 0 ? 0 : thread_failure(problem, result, "a thread for the capture");
 }
+
+struct capture *capture_start(const struct address *server, int cpu, const char *path,
+                              struct problem *problem)
+{
+    struct capture *capture = needed(calloc(1, sizeof *capture));
+
+    capture->bytes = needed(malloc(FILE_BYTES));
+    capture->file = needed(fmemopen(capture->bytes, FILE_BYTES, "w+"));
+    capture->facts.path = path;
+    capture->cpu = cpu;
+    if (start(capture, server, problem) == 0)
+        return capture;
+    capture_free(capture);
+    return NULL;
+}
+
+/* ---- stop ---- */
 
 static void join(struct capture *capture)
 {
@@ -205,72 +217,52 @@ static void join(struct capture *capture)
     capture->is_running = false;
 }
 
-void capture_free(struct capture *capture)
-{
-    join(capture);
-    if (capture->pcap)
-        pcap_close(capture->pcap);
-    free(capture->buffer);
-    free(capture);
-}
-
-struct capture *capture_start(const struct address *server, int cpu, const char *path,
-                              struct problem *problem)
-{
-    struct capture *capture = needed(calloc(1, sizeof *capture));
-    int result;
-
-    capture->buffer = needed(malloc(BUFFER_BYTES));
-    capture->cpu = cpu;
-    capture->facts.path = path;
-    if ((!path || atomic_file_write(path, NULL, NULL, problem) == 0) &&
-        open_towards(capture, server, problem) == 0) {
-        result = uv_thread_create(&capture->thread, capture_main, capture);
-        capture->is_running = result == 0;
-        if (capture->is_running)
-            return capture;
-        thread_failure(problem, result, "a thread for the capture");
-    }
-    capture_free(capture);
-    return NULL;
-}
-
-/* ---- stop ---- */
-
 const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
 {
+    char why[PCAP_ERRBUF_SIZE];
+
     join(capture);
+    capture->size = (size_t)ftell(capture->file);
+    rewind(capture->file);
+    capture->reader = pcap_fopen_offline(capture->file, why);
+    if (!capture->reader)
+        problem_failure(&capture->problem, "cannot read the captured packets: %s", why);
     if (capture->problem.kind == PROBLEM_NONE)
         return &capture->facts;
     *problem = capture->problem;
     return NULL;
 }
 
-bool capture_next(const struct capture *capture, size_t *at, struct captured *captured)
+void capture_free(struct capture *capture)
 {
-    const struct pcap_pkthdr *stored = (const struct pcap_pkthdr *)(const void *)(capture->buffer + *at);
-
-    if (*at >= capture->used_bytes)
-        return false;
-    *captured = (struct captured){(const uint8_t *)(stored + 1), stored->caplen, stored->len};
-    *at += stored_bytes(stored->caplen);
-    return true;
+    join(capture);
+    if (capture->reader)
+        pcap_close(capture->reader);
+    else
+        fclose(capture->file);
+    if (capture->pcap)
+        pcap_close(capture->pcap);
+    free(capture->bytes);
+    free(capture);
 }
 
-/* Without pcap_dump_close(), which would close `file` too: the dumper has no memory of its own. */
+bool capture_next(struct capture *capture, struct segment *segment)
+{
+    struct pcap_pkthdr *header;
+    const u_char *bytes;
+
+    while (pcap_next_ex(capture->reader, &header, &bytes) == 1)
+        if (frame_parse(segment, pcap_datalink(capture->pcap), bytes, header->caplen, header->len))
+            return true;
+    return false;
+}
+
 static int dump(FILE *file, void *context, struct problem *problem)
 {
-    struct capture *capture = context;
-    pcap_dumper_t *dumper = pcap_dump_fopen(capture->pcap, file);
-    struct captured captured;
-    size_t at = 0;
+    const struct capture *capture = context;
 
-    if (!dumper)
-        return problem_failure(problem, "cannot write %s: %s", capture->facts.path,
-                               pcap_geterr(capture->pcap));
-    for (size_t before = 0; capture_next(capture, &at, &captured); before = at)
-        pcap_dump((u_char *)dumper, (const void *)(capture->buffer + before), captured.bytes);
-    return pcap_dump_flush(dumper);
+    (void)problem;
+    return fwrite(capture->bytes, 1, capture->size, file) == capture->size ? 0 : -1;
 }
 
 int capture_write(struct capture *capture, struct problem *problem)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture/frame.h"
+#include "capture/capture.h"
 
 #include "base/wire.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture/tally.h"
+#include "capture/capture.h"
 
 #include "base/cleanup.h"
 
