@@ -53,63 +53,38 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
     }
 }
 
-static void take_all(struct capture *capture)
-{
-    int taken;
-
-    do
-        taken = pcap_dispatch(capture->pcap, -1, store, (u_char *)capture);
-    while (taken > 0 && !capture->facts.truncated);
-    if (taken == PCAP_ERROR)
-        problem_failure(&capture->problem, "the capture on %s failed: %s", capture->facts.device,
-                        pcap_geterr(capture->pcap));
-}
-
-/* Runs directly after the last poll: packets that come later do not count as dropped. */
-static void count_dropped(struct capture *capture)
-{
-    struct pcap_stat stat;
-
-    if (pcap_stats(capture->pcap, &stat) == 0)
-        capture->facts.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop;
-    else
-        problem_failure(&capture->problem, "cannot read how many packets the capture on %s dropped: %s",
-                        capture->facts.device, pcap_geterr(capture->pcap));
-}
-
 static void capture_main(void *context)
 {
     struct capture *capture = context;
-    bool continues = true;
+    struct pcap_stat stat = {0};
+    bool stops = false;
+    int taken = 0;
 
     if (capture->cpu >= 0)
         cores_pin_thread(capture->cpu);
-    while (continues && !capture->facts.truncated && capture->problem.kind == PROBLEM_NONE) {
-        continues = !atomic_load(&capture->stop_requested);
-        if (continues)
+    while (!stops && !capture->facts.truncated && taken != PCAP_ERROR) {
+        stops = atomic_load(&capture->stop_requested);
+        if (!stops)
             uv_sleep(POLL_EVERY_MS);
-        take_all(capture);
+        do
+            taken = pcap_dispatch(capture->pcap, -1, store, (u_char *)capture);
+        while (taken > 0 && !capture->facts.truncated);
     }
-    if (capture->problem.kind == PROBLEM_NONE)
-        count_dropped(capture);
+    if (taken == PCAP_ERROR)
+        problem_failure(&capture->problem, "the capture on %s failed: %s", capture->facts.device,
+                        pcap_geterr(capture->pcap));
+    else if (pcap_stats(capture->pcap, &stat) < 0)
+        problem_failure(&capture->problem, "cannot read how many packets the capture on %s dropped: %s",
+                        capture->facts.device, pcap_geterr(capture->pcap));
+    capture->facts.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop; /* up to the last poll */
 }
 
 /* ---- start ---- */
 
-static int reject_permission(struct problem *problem)
-{
-    char program[512];
-    size_t size = sizeof program;
-
-    return problem_unsupported(problem,
-                               "capture=on needs CAP_NET_RAW: sudo setcap cap_net_raw+ep %s, or run "
-                               "the command by sudo",
-                               uv_exepath(program, &size) == 0 ? program : "uncork-client");
-}
-
 static pcap_t *open_device(const char *device, int ring_bytes, struct problem *problem)
 {
-    char why[PCAP_ERRBUF_SIZE];
+    char why[PCAP_ERRBUF_SIZE], program[512];
+    size_t size = sizeof program;
     pcap_t *pcap = pcap_create(device, why);
 
     if (!pcap) {
@@ -124,7 +99,10 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
     if (result >= 0 && pcap_setnonblock(pcap, 1, why) == 0)
         return pcap;
     if (result == PCAP_ERROR_PERM_DENIED)
-        reject_permission(problem);
+        problem_unsupported(problem,
+                            "capture=on needs CAP_NET_RAW: sudo setcap cap_net_raw+ep %s, or run "
+                            "the command by sudo",
+                            uv_exepath(program, &size) == 0 ? program : "uncork-client");
     else if (result == PCAP_ERROR && strstr(pcap_geterr(pcap), "memory-mapped"))
         problem_unsupported(problem,
                             "capture=on needs memory-mapped capture (packet(7): PACKET_RX_RING), which "
