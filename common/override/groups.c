@@ -115,11 +115,6 @@ __attribute__((destructor)) void thread_waits(void)
     groups_end(-1);
 }
 
-bool thread_has_sent(void)
-{
-    return thread.count > 0;
-}
-
 /* The group of this thread on this descriptor; a new one if there is none. */
 static struct group *group_of(int fd, struct slot *slot)
 {

@@ -185,16 +185,14 @@ CHECKED(int, poll, __poll_chk, (struct pollfd * fds, nfds_t count, int ms, size_
 CHECKED(int, ppoll, __ppoll_chk, (struct pollfd * fds, nfds_t count, TIME time, MASK mask, size_t room),
         count <= room / sizeof *fds, (fds, count, time, mask))
 
-/* A thread that has sent first tries whether it must wait. */
+/* First tries whether the thread must wait. */
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    if (thread_has_sent()) {
-        int result = next()->pthread_mutex_trylock(mutex);
+    int result = next()->pthread_mutex_trylock(mutex);
 
-        if (result != EBUSY)
-            return result;
-        thread_waits();
-    }
+    if (result != EBUSY)
+        return result;
+    thread_waits();
     return next()->pthread_mutex_lock(mutex);
 }
 
@@ -225,9 +223,9 @@ long syscall(long number, ...)
     }
 
 MAKES(accept, waits(COUNTED_accept), (int fd, struct sockaddr *address, socklen_t *size), (fd, address, size),
-      slot_accepted(made))
+      slot_open(made, ROLE_ACCEPTED, NULL, 0))
 MAKES(accept4, waits(COUNTED_accept), (int fd, struct sockaddr *address, socklen_t *size, int flags),
-      (fd, address, size, flags), slot_accepted(made))
+      (fd, address, size, flags), slot_open(made, ROLE_ACCEPTED, NULL, 0))
 MAKES(socket, next(), (int family, int type, int protocol), (family, type, protocol), slot_forget(made))
 MAKES(dup, next(), (int fd), (fd), slot_copy(fd, made))
 MAKES(dup2, next(), (int fd, int copy), (fd, copy), slot_copy(fd, made))

@@ -93,9 +93,8 @@ static inline struct shared_kind *kind_of(const struct slot *slot)
 struct slot *slot_of(int fd);
 
 /* Tracks the descriptor if it is a stream connection, and changes its options. `address` decides
- * its kind; NULL: its own address. slot_accepted(): the same for a result of accept(2). */
+ * its kind; NULL: its own address. */
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
-void slot_accepted(int fd);
 
 /* slot_forget(): clears the state of a descriptor that is new or about to be closed; no effect on
  * -1. slot_copy(): `to` is a copy of `from` by dup(2). */
@@ -134,9 +133,6 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved);
  * `slot` may be NULL. */
 struct slot *receiving_begin(int fd);
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
-
-/* Whether this thread has sent since its last wait. */
-bool thread_has_sent(void);
 
 /* thread_waits(): this thread is about to wait. Sends the bytes that it holds and ends its groups.
  * groups_end(): the same for one descriptor (-1: all). */

@@ -4,7 +4,6 @@
 #include "base/units.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -22,23 +21,20 @@ static const char *const role_names[] = {
 
 /* ---- shapes ---- */
 
-static int by_groups(const void *a, const void *b)
-{
-    uint64_t one = (*(const struct shared_shape *const *)a)->groups;
-    uint64_t other = (*(const struct shared_shape *const *)b)->groups;
-
-    return (one < other) - (one > other);
-}
-
-/* Sorts the shapes of a kind, most frequent first. Returns their number. */
+/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the program
+ * may count groups at the same time. */
 static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < SHARED_SHAPES; i++)
-        if (kind->shapes[i].described)
-            sorted[count++] = &kind->shapes[i];
-    qsort(sorted, count, sizeof *sorted, by_groups);
+    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
+        if (!shape->described)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = shape;
+    }
     return count;
 }
 
@@ -164,7 +160,7 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
     enum finding found = classify(kind, shape);
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     bool sends_first = kind->name.role == ROLE_CONNECTED;
-    char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32], measure[256] = "";
+    char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32], measure[255] = "";
 
     if (shape->sends > 1)
         snprintf(sends, sizeof sends, "groups of %" PRIu32 " sends", shape->sends);

@@ -266,7 +266,7 @@ TEST(a_subject_is_measured_by_its_name)
                         "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
     memset(long_name, 'x', sizeof long_name - 1);
     CLEANUP_JSON json_t *cut = reported(long_name);
-    assert_int_equal(json_string_length(json_object_get(cut, "measure")), 255);
+    assert_int_equal(json_string_length(json_object_get(cut, "measure")), 254);
 }
 
 TEST(the_report_has_what_is_known_and_nothing_else)
