@@ -85,11 +85,14 @@ static void group_end(struct group *group)
         shapes_count(kind, group);
 }
 
-/* Ends the groups of this thread on this descriptor, or with -1 on all; `thread.busy` is set. */
-static void groups_end_busy(int fd)
+void groups_end(int fd)
 {
+    KEEPS_ERRNO;
     unsigned left = 0;
 
+    if (!thread.count || thread.busy)
+        return;
+    thread.busy = true;
     for (unsigned i = 0; i < thread.count; i++) {
         if (fd < 0 || thread.groups[i].fd == fd)
             group_end(&thread.groups[i]);
@@ -97,16 +100,6 @@ static void groups_end_busy(int fd)
             thread.groups[left++] = thread.groups[i];
     }
     thread.count = left;
-}
-
-void groups_end(int fd)
-{
-    KEEPS_ERRNO;
-
-    if (!thread.count || thread.busy)
-        return;
-    thread.busy = true;
-    groups_end_busy(fd);
     thread.busy = false;
 }
 
@@ -115,14 +108,17 @@ __attribute__((destructor)) void thread_waits(void)
     groups_end(-1);
 }
 
-/* The group of this thread on this descriptor; a new one if there is none. */
+/* The group of this thread on this descriptor; a new one if there is none. `thread.busy` is set. */
 static struct group *group_of(int fd, struct slot *slot)
 {
     for (unsigned i = 0; i < thread.count; i++)
         if (thread.groups[i].fd == fd)
             return &thread.groups[i];
-    if (thread.count == OPEN_GROUPS)
-        groups_end_busy(-1);
+    if (thread.count == OPEN_GROUPS) {
+        for (unsigned i = 0; i < OPEN_GROUPS; i++)
+            group_end(&thread.groups[i]);
+        thread.count = 0;
+    }
     if (!thread.has_exit_handler && has_exit_key)
         thread.has_exit_handler = pthread_setspecific(at_thread_exit, &thread) == 0;
     thread.groups[thread.count] = (struct group){.fd = fd, .slot = slot};
@@ -149,31 +145,28 @@ void groups_start(void)
 
 /* ---- sends and receives ---- */
 
-/* The flags of a send after the change. A Unix socket does not support MSG_MORE. */
-static int flags_change(const struct slot *slot, size_t size, int flags)
-{
-    size_t most = preload_shared->change.bytes[CHANGE_MORE_POSITION]; /* 0: no CHANGE_MORE */
-
-    if (!slot->is_tcp || flags & MSG_OOB || thread.busy || !size)
-        return flags;
-    if (changes(CHANGE_NOMORE))
-        flags &= ~MSG_MORE;
-    return changes(CHANGE_JOIN) || size <= most ? flags | MSG_MORE : flags;
-}
-
+/* A Unix socket does not support MSG_MORE. */
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags)
 {
     KEEPS_ERRNO;
     struct slot *slot = slot_of(fd);
-    struct sending sending = {slot, call, fd, flags, slot ? flags_change(slot, size, flags) : flags};
+    struct sending sending = {slot, call, fd, .flags = flags, .made = flags};
 
-    for (unsigned i = 0; slot && !thread.busy && i < thread.count; i++) {
+    if (!slot || thread.busy)
+        return sending;
+    for (unsigned i = 0; i < thread.count; i++) {
         struct group *group = &thread.groups[i];
 
         if (group->fd != fd && group->held)
             options_push(group->fd, group->slot);
         group->held &= group->fd == fd;
     }
+    if (!slot->is_tcp || flags & MSG_OOB || !size)
+        return sending;
+    if (changes(CHANGE_NOMORE))
+        sending.made &= ~MSG_MORE;
+    if (changes(CHANGE_JOIN) || size <= preload_shared->change.bytes[CHANGE_MORE_POSITION]) /* 0: not MORE */
+        sending.made |= MSG_MORE;
     return sending;
 }
 

@@ -66,14 +66,11 @@ static struct shared *attach(const char *where)
 /* Records the process id, once even if the process runs another program by execve(2). */
 static void note_process(void)
 {
-    uint32_t number = 0;
-
     preload_process = getpid();
-    while (number < SHARED_PROCESSES && preload_shared->processes[number] != preload_process)
-        number++;
-    if (number < SHARED_PROCESSES)
-        return;
-    number = preload_shared->process_count++;
+    for (size_t i = 0; i < SHARED_PROCESSES; i++)
+        if (preload_shared->processes[i] == preload_process)
+            return;
+    uint32_t number = preload_shared->process_count++;
     if (number < SHARED_PROCESSES)
         preload_shared->processes[number] = preload_process;
 }
