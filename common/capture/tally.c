@@ -125,14 +125,6 @@ static uint32_t mss_of(const struct stream *stream, const struct stream *back, c
     return back->largest_window > WINDOW_TO_BE_HALVED ? MIN(mss, back->largest_window / 2) : mss;
 }
 
-static void note_window(struct stream *stream, const struct segment *segment, const struct stream *back)
-{
-    bool is_scaled = !(segment->flags & SEGMENT_SYN) && stream->shift >= 0 && back->shift >= 0;
-    uint32_t window = (uint32_t)segment->window << (is_scaled ? stream->shift : 0);
-
-    stream->largest_window = MAX(window, stream->largest_window);
-}
-
 static void begin_stream(struct stream *stream, const struct segment *segment)
 {
     stream->known = true;
@@ -195,7 +187,9 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
 
     if (segment->flags & SEGMENT_SYN && !stream->known)
         begin_stream(stream, segment);
-    note_window(stream, segment, back);
+    bool is_scaled = !(segment->flags & SEGMENT_SYN) && stream->shift >= 0 && back->shift >= 0;
+    uint32_t window = (uint32_t)segment->window << (is_scaled ? stream->shift : 0);
+    stream->largest_window = MAX(window, stream->largest_window);
     /* Sequence numbers wrap every 4 GiB: `begin` is the offset nearest to the highest one. It is
      * negative before the first byte, as in a keep-alive probe. */
     int64_t begin = (int64_t)stream->highest +

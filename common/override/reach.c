@@ -83,19 +83,6 @@ static int check_elf(const struct image *image, const char *path, struct problem
     return 0;
 }
 
-static int check_rights(int fd, const struct stat *status, const char *path, struct problem *problem)
-{
-    if ((status->st_mode & S_ISUID && status->st_uid != geteuid()) ||
-        (status->st_mode & S_ISGID && status->st_gid != getegid()))
-        return problem_unsupported(
-            problem, "%s is setuid or setgid: the dynamic linker preloads nothing; run it as its own user",
-            path);
-    if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
-        return problem_unsupported(
-            problem, "%s has file capabilities: the dynamic linker preloads nothing; run it as root", path);
-    return 0;
-}
-
 static int check_file(const char *path, unsigned depth, struct problem *problem)
 {
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -104,8 +91,14 @@ static int check_file(const char *path, unsigned depth, struct problem *problem)
 
     if (fd < 0 || fstat(fd, &status) < 0 || pread(fd, line, sizeof line - 1, 0) < 0)
         return problem_unsupported(problem, "cannot read %s: %s", path, strerror(errno));
-    if (check_rights(fd, &status, path, problem) < 0)
-        return -1;
+    if ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+        (status.st_mode & S_ISGID && status.st_gid != getegid()))
+        return problem_unsupported(
+            problem, "%s is setuid or setgid: the dynamic linker preloads nothing; run it as its own user",
+            path);
+    if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        return problem_unsupported(
+            problem, "%s has file capabilities: the dynamic linker preloads nothing; run it as root", path);
     if (sscanf(line, "#! %[^ \t\n]", inner) == 1)
         return depth < SCRIPTS_MOST ? check_file(inner, depth + 1, problem)
                                     : problem_unsupported(problem, "%s: too many interpreters", path);
