@@ -41,13 +41,12 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
         shape++;
     if (shape == end)
         return false;
-    shape->groups++;
-    if (!shape->described) { /* two threads may be here at once: they store the same */
+    if (!shape->groups) { /* two threads may be here at once: they store the same */
         shape->sends = group->sends;
         shape->rounded = rounded;
         memcpy(shape->fragments, group->fragments, size);
-        shape->described = 1;
     }
+    shape->groups++;
     return true;
 }
 

@@ -281,10 +281,11 @@ void gnutls_record_cork(struct gnutls_session *session)
         preload_shared->tls_corks++;
         return;
     }
-    *(void **)&cork = cork ? (void *)cork : dlsym(RTLD_NEXT, "gnutls_record_cork");
-    void *library = cork ? NULL : dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
-    if (library)
-        *(void **)&cork = dlsym(library, "gnutls_record_cork");
+    if (!cork) {
+        void *library = dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
+
+        *(void **)&cork = dlsym(library ? library : RTLD_NEXT, "gnutls_record_cork");
+    }
     cork(session);
 }
 

@@ -28,7 +28,7 @@ static size_t shapes_sort(const struct shared_kind *kind, const struct shared_sh
     size_t count = 0;
 
     for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
-        if (!shape->described)
+        if (!shape->groups)
             continue;
         size_t at = count++;
         for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
@@ -250,7 +250,7 @@ json_t *report_make(const struct shared *shared, const char *subject, double cal
     char change[128];
 
     for (size_t i = 0; i < SHARED_KINDS; i++)
-        if (shared->kinds[i].described && shared->kinds[i].connections)
+        if (shared->kinds[i].connections)
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
     for (size_t call = 0; call < COUNTED_COUNT; call++) {
         calls += (json_int_t)shared->calls[call];

@@ -4,15 +4,15 @@
  *
  * The starter writes `change` and `records_groups` before the program starts. The library writes
  * all other fields, from many threads and processes at once. It takes no lock, because a signal
- * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0.
- * `described` is set after the other fields of the entry.
+ * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0. It
+ * has its name or its fragments before the first connection or group is counted.
  */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHARED_MAGIC UINT64_C(0x756e636f726b0002) /* its last digits are the version of this layout */
+#define SHARED_MAGIC UINT64_C(0x756e636f726b0003) /* its last digits are the version of this layout */
 #define SHARED_VARIABLE "UNCORK_OVERRIDE"         /* "FD:PATH": an inherited descriptor, else a path */
 #define SHARED_LIBRARY "libuncork-override.so"
 #define SHARED_KINDS 32
@@ -65,7 +65,6 @@ enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_
 /* Sends of a thread on one connection between two of its waits. */
 struct shared_shape {
     _Atomic uint64_t key, groups;
-    _Atomic uint32_t described;
     uint32_t sends;   /* of a group; may be more than SHARED_FRAGMENTS */
     uint32_t rounded; /* sizes are rounded up to powers of two */
     uint64_t fragments[SHARED_FRAGMENTS];
@@ -93,7 +92,6 @@ struct kind_name {
 #define KIND_COUNT(name) _Atomic uint64_t name;
 struct shared_kind {
     _Atomic uint64_t key;
-    _Atomic uint32_t described;
     struct kind_name name;
     KIND_COUNTS(KIND_COUNT)
     _Atomic uint64_t calls[COUNTED_COUNT];

@@ -124,9 +124,8 @@ static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *ad
     uint64_t key = preload_hash(&name, sizeof name);
     while (i + 1 < SHARED_KINDS && !preload_claim(&preload_shared->kinds[i].key, key))
         i++;
-    if (i + 1 < SHARED_KINDS && !preload_shared->kinds[i].described)
+    if (i + 1 < SHARED_KINDS && !preload_shared->kinds[i].connections)
         preload_shared->kinds[i].name = name;
-    preload_shared->kinds[i].described = 1;
     return i;
 }
 

@@ -81,7 +81,6 @@ static struct shared_kind *counts(const char *text, int family, int nodelay)
     shared.process_count = 1;
     shared.kinds[0] =
         (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
-                             .described = 1,
                              .connections = 1,
                              .read_back = 1,
                              .nodelay = nodelay,
@@ -138,9 +137,9 @@ static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends,
 {
     struct shared_shape *shape = kind->shapes;
 
-    while (shape->described)
+    while (shape->groups)
         shape++;
-    *shape = (struct shared_shape){.described = 1, .groups = groups, .sends = sends};
+    *shape = (struct shared_shape){.groups = groups, .sends = sends};
     for (uint32_t i = 0; i < sends && i < SHARED_FRAGMENTS; i++)
         shape->fragments[i] = fragments[i];
 }
