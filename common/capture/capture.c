@@ -84,7 +84,6 @@ static void capture_main(void *context)
 static pcap_t *open_device(const char *device, int ring_bytes, struct problem *problem)
 {
     char why[PCAP_ERRBUF_SIZE], program[512];
-    size_t size = sizeof program;
     pcap_t *pcap = pcap_create(device, why);
 
     if (!pcap) {
@@ -102,7 +101,7 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
         problem_unsupported(problem,
                             "capture=on needs CAP_NET_RAW: sudo setcap cap_net_raw+ep %s, or run "
                             "the command by sudo",
-                            uv_exepath(program, &size) == 0 ? program : "uncork-client");
+                            uv_exepath(program, &(size_t){sizeof program}) == 0 ? program : "uncork-client");
     else if (result == PCAP_ERROR && strstr(pcap_geterr(pcap), "memory-mapped"))
         problem_unsupported(problem,
                             "capture=on needs memory-mapped capture (packet(7): PACKET_RX_RING), which "

@@ -24,6 +24,7 @@ static size_t message_bytes(int fd, const struct msghdr *message)
     return sum;
 }
 
+/* `arguments` has `sending.made` in place of the flags. */
 #define SENDS(name, bytes, flags, parameters, arguments)                                                     \
     ssize_t name parameters                                                                                  \
     {                                                                                                        \
