@@ -17,20 +17,24 @@
 #include <string.h>
 #include <uv.h>
 
+#define SNAP_BYTES 96         /* stored of each packet: all headers, and little else */
 #define RING_BYTES (16 << 20) /* of the kernel: some hundred thousand packets */
 #define POLL_EVERY_MS 3
 /* A savefile with headers of 24 and 16 bytes. Pages that are never touched take no memory. */
-#define FILE_BYTES (24 + CAPTURE_PACKETS_MAX * (16 + CAPTURE_SNAP_BYTES))
+#define FILE_BYTES (24 + CAPTURE_PACKETS_MAX * (16 + SNAP_BYTES))
 
 struct capture {
     pcap_t *pcap;
-    struct capture_facts facts;
-    FILE *file;             /* a savefile in memory; only the thread uses it while it runs */
-    char *bytes;            /* of the file */
-    size_t size;            /* of the file; known after the stop */
-    pcap_dumper_t *dumper;  /* writes the file, and has no memory of its own */
-    pcap_t *reader;         /* after the stop: reads the file, and owns it */
-    struct problem problem; /* of the thread */
+    char device[IF_NAMESIZE];
+    const char *path;            /* of the file for the packets, owned by the caller; NULL: none */
+    json_int_t packets, dropped; /* stored; dropped by the kernel, because its buffer was full */
+    bool truncated;              /* there were more than CAPTURE_PACKETS_MAX */
+    FILE *file;                  /* a savefile in memory; only the thread uses it while it runs */
+    char *bytes;                 /* of the file */
+    size_t size;                 /* of the file; known after the stop */
+    pcap_dumper_t *dumper;       /* writes the file, and has no memory of its own */
+    pcap_t *reader;              /* after the stop: reads the file, and owns it */
+    struct problem problem;      /* of the thread */
     int cpu;
 
     uv_thread_t thread;
@@ -44,11 +48,11 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
 {
     struct capture *capture = (struct capture *)(void *)context;
 
-    if (capture->facts.packets < CAPTURE_PACKETS_MAX) {
+    if (capture->packets < CAPTURE_PACKETS_MAX) {
         pcap_dump((u_char *)capture->dumper, header, bytes);
-        capture->facts.packets++;
+        capture->packets++;
     } else {
-        capture->facts.truncated = true;
+        capture->truncated = true;
         pcap_breakloop(capture->pcap);
     }
 }
@@ -62,21 +66,21 @@ static void capture_main(void *context)
 
     if (capture->cpu >= 0)
         cores_pin_thread(capture->cpu);
-    while (!stops && !capture->facts.truncated && taken != PCAP_ERROR) {
+    while (!stops && !capture->truncated && taken != PCAP_ERROR) {
         stops = atomic_load(&capture->stop_requested);
         if (!stops)
             uv_sleep(POLL_EVERY_MS);
         do
             taken = pcap_dispatch(capture->pcap, -1, store, (u_char *)capture);
-        while (taken > 0 && !capture->facts.truncated);
+        while (taken > 0 && !capture->truncated);
     }
     if (taken == PCAP_ERROR)
-        problem_failure(&capture->problem, "the capture on %s failed: %s", capture->facts.device,
+        problem_failure(&capture->problem, "the capture on %s failed: %s", capture->device,
                         pcap_geterr(capture->pcap));
     else if (pcap_stats(capture->pcap, &stat) < 0)
         problem_failure(&capture->problem, "cannot read how many packets the capture on %s dropped: %s",
-                        capture->facts.device, pcap_geterr(capture->pcap));
-    capture->facts.dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop; /* up to the last poll */
+                        capture->device, pcap_geterr(capture->pcap));
+    capture->dropped = (json_int_t)stat.ps_drop + stat.ps_ifdrop; /* up to the last poll */
 }
 
 /* ---- start ---- */
@@ -90,7 +94,7 @@ static pcap_t *open_device(const char *device, int ring_bytes, struct problem *p
         problem_failure(problem, "capture on %s: %s", device, why);
         return NULL;
     }
-    pcap_set_snaplen(pcap, CAPTURE_SNAP_BYTES);
+    pcap_set_snaplen(pcap, SNAP_BYTES);
     pcap_set_buffer_size(pcap, ring_bytes);
     pcap_set_immediate_mode(pcap, 1);
     pcap_set_tstamp_precision(pcap, PCAP_TSTAMP_PRECISION_NANO); /* where it cannot: microseconds */
@@ -121,7 +125,7 @@ int capture_check(struct problem *problem)
     pcap_t *pcap;
 
     if (!is_checked && device_name_towards(NULL, device) == 0 &&
-        (pcap = open_device(device, CAPTURE_SNAP_BYTES * 64, &found)))
+        (pcap = open_device(device, SNAP_BYTES * 64, &found)))
         pcap_close(pcap);
     is_checked = true;
     if (found.kind != PROBLEM_UNSUPPORTED)
@@ -153,11 +157,11 @@ static int start(struct capture *capture, const struct address *server, struct p
 {
     struct endpoint endpoint;
 
-    if (capture->facts.path && atomic_file_write(capture->facts.path, NULL, NULL, problem) < 0)
+    if (capture->path && atomic_file_write(capture->path, NULL, NULL, problem) < 0)
         return -1;
-    if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->facts.device) < 0)
+    if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->device) < 0)
         return problem_failure(problem, "capture: no network device leads to the server");
-    capture->pcap = open_device(capture->facts.device, RING_BYTES, problem);
+    capture->pcap = open_device(capture->device, RING_BYTES, problem);
     if (!capture->pcap || set_filter(capture->pcap, &endpoint, problem) < 0)
         return -1;
     capture->dumper = pcap_dump_fopen(capture->pcap, capture->file);
@@ -175,7 +179,7 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
 
     capture->bytes = needed(malloc(FILE_BYTES));
     capture->file = needed(fmemopen(capture->bytes, FILE_BYTES, "w+"));
-    capture->facts.path = path;
+    capture->path = path;
     capture->cpu = cpu;
     if (start(capture, server, problem) == 0)
         return capture;
@@ -194,7 +198,7 @@ static void join(struct capture *capture)
     capture->is_running = false;
 }
 
-const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem)
+json_t *capture_stop(struct capture *capture, struct problem *problem)
 {
     char why[PCAP_ERRBUF_SIZE];
 
@@ -204,10 +208,13 @@ const struct capture_facts *capture_stop(struct capture *capture, struct problem
     capture->reader = pcap_fopen_offline(capture->file, why);
     if (!capture->reader)
         problem_failure(&capture->problem, "cannot read the captured packets: %s", why);
-    if (capture->problem.kind == PROBLEM_NONE)
-        return &capture->facts;
-    *problem = capture->problem;
-    return NULL;
+    if (capture->problem.kind != PROBLEM_NONE) {
+        *problem = capture->problem;
+        return NULL;
+    }
+    return json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", capture->device, "snap_bytes", SNAP_BYTES,
+                     "stored_packets", capture->packets, "dropped", capture->dropped, "truncated",
+                     capture->truncated, "file", capture->path);
 }
 
 void capture_free(struct capture *capture)
@@ -244,5 +251,5 @@ static int dump(FILE *file, void *context, struct problem *problem)
 
 int capture_write(struct capture *capture, struct problem *problem)
 {
-    return capture->facts.path ? atomic_file_write(capture->facts.path, dump, capture, problem) : 0;
+    return capture->path ? atomic_file_write(capture->path, dump, capture, problem) : 0;
 }

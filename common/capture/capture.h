@@ -7,7 +7,6 @@
 #include "net/address.h"
 
 #include <jansson.h>
-#include <net/if.h>
 
 /* ---- the TCP segment in a frame: frame.c ---- */
 
@@ -54,18 +53,9 @@ bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t
 
 /* ---- the packets of a run: capture.c ---- */
 
-#define CAPTURE_SNAP_BYTES 96       /* stored of each packet: all headers, and little else */
 #define CAPTURE_PACKETS_MAX 500000u /* packets to store: at most 60 MB of memory */
 
 struct capture;
-
-struct capture_facts {
-    char device[IF_NAMESIZE];
-    size_t packets;   /* stored */
-    uint64_t dropped; /* by the kernel, because its buffer was full */
-    bool truncated;   /* there were more than CAPTURE_PACKETS_MAX */
-    const char *path; /* of the file for the packets, owned by the caller; NULL: none */
-};
 
 /* Checks that this process may capture. 0, or -1 with an unsupported problem and its remedy. */
 int capture_check(struct problem *problem);
@@ -75,8 +65,9 @@ int capture_check(struct problem *problem);
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem);
 
-/* Stores all packets up to now and ends the thread. Returns facts, or NULL with its failure. */
-const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem);
+/* Stores all packets up to now and ends the thread. Returns what docs/record.md has of a capture
+ * without its two ways. New reference; NULL with the failure of the thread. */
+json_t *capture_stop(struct capture *capture, struct problem *problem);
 
 /* After capture_stop(): the next packet that is a TCP segment. False after the last. */
 bool capture_next(struct capture *capture, struct segment *segment);
