@@ -9,8 +9,6 @@
 #include "load.h"
 #include "measure/facts.h"
 #include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 #include "record.h"
 #include "supervisor.h"
 

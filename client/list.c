@@ -118,7 +118,7 @@ static json_t *list_options(const struct option_help *options)
 /* The changes of override= and of uncork-exec. */
 static json_t *list_changes(void)
 {
-#define CHANGE_ENTRY(name, bit, sized, means) {name, (sized) ? "SIZE" : NULL, means},
+#define CHANGE_ENTRY(name, bit, size, means) {name, sizeof(size) > 1 ? "SIZE" : NULL, means},
     static const struct {
         const char *name, *takes, *help;
     } changes[] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};

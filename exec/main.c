@@ -5,8 +5,6 @@
 #include "base/program.h"
 #include "base/version.h"
 #include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -33,9 +31,7 @@ static const char help[] = "Usage: uncork-exec [OPTIONS] [override=CHANGE] [--] 
                            "\n"
                            "CHANGE is one of these, or several joined by +:\n"
                            "  none\n                  changes nothing\n"
-#define HELP_ROW(name, bit, sized, means) "  " name HELP_SIZE_##sized "\n                  " means "\n"
-#define HELP_SIZE_0 ""
-#define HELP_SIZE_1 ":SIZE"
+#define HELP_ROW(name, bit, size, means) "  " name size "\n                  " means "\n"
     OVERRIDES(HELP_ROW)
 #undef HELP_ROW
         "\n"

@@ -7,8 +7,6 @@
 #include "base/program.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
-#include "override/reach.h"
-#include "override/report.h"
 #include "words/definition.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@ int capture_check(struct problem *problem)
 
 NEVER_CALLED(struct capture *capture_start(const struct address *server, int cpu, const char *path,
                                            struct problem *problem))
-NEVER_CALLED(const struct capture_facts *capture_stop(struct capture *capture, struct problem *problem))
-NEVER_CALLED(bool capture_next(const struct capture *capture, size_t *at, struct captured *captured))
+NEVER_CALLED(json_t *capture_stop(struct capture *capture, struct problem *problem))
+NEVER_CALLED(bool capture_next(struct capture *capture, struct segment *segment))
 NEVER_CALLED(int capture_write(struct capture *capture, struct problem *problem))
 NEVER_CALLED(void capture_free(struct capture *capture))

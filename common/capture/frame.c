@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture/frame.h"
+#include "capture/capture.h"
 
 #include "base/bytes.h"
 
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/param.h>
 
 /* The unread bytes: how many were captured, how many were on the wire. */
 struct cursor {
@@ -28,17 +29,6 @@ static const uint8_t *take(struct cursor *cursor, size_t size)
     cursor->left -= size;
     cursor->wire_left -= size;
     return taken;
-}
-
-/* Limits the cursor to `size` bytes, the length of the IP packet: the link may add padding. */
-static bool limit(struct cursor *cursor, size_t size)
-{
-    if (size > cursor->wire_left)
-        return false;
-    cursor->wire_left = size;
-    if (cursor->left > size)
-        cursor->left = size;
-    return true;
 }
 
 /* ---- link layer ---- */
@@ -72,40 +62,37 @@ static bool take_link(struct cursor *cursor, int link)
 
 /* ---- IP ---- */
 
-static void set_hosts(struct segment *segment, int family, const uint8_t *hosts, size_t size)
-{
-    segment->source.family = segment->destination.family = family;
-    memcpy(segment->source.host, hosts, size);
-    memcpy(segment->destination.host, hosts + size, size);
-}
+/* Where a header has its fields. */
+static const struct ip_layout {
+    int family;
+    size_t size, length_at, protocol_at, hosts_at, host_size;
+} ipv4 = {AF_INET, 20, 2, 9, 12, 4}, ipv6 = {AF_INET6, 40, 4, 6, 8, 16};
 
 /* Length 0 means that the packet is too big for the field, because the kernel has not segmented it
  * yet. Then all bytes of the frame belong to it. Fragments are ignored: only the first fragment of
- * a packet has a TCP header. */
-static bool take_ipv4(struct cursor *cursor, struct segment *segment)
+ * a packet has a TCP header. A packet of IPv6 with extension headers does not pass the filter of
+ * the capture: pcap-filter(7) compares the first header only. */
+static bool take_ip(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;
-    size_t size = cursor->left >= 20 ? (size_t)(header[0] & 15) * 4 : 0, whole;
+    unsigned version = cursor->left ? header[0] >> 4 : 0;
+    const struct ip_layout *ip = version == 4 ? &ipv4 : &ipv6;
 
-    if (size < 20 || header[9] != IPPROTO_TCP || (wire_get16(header + 6) & 0x3fff) != 0)
+    if ((version != 4 && version != 6) || cursor->left < ip->size || header[ip->protocol_at] != IPPROTO_TCP)
         return false;
-    whole = wire_get16(header + 2) ? wire_get16(header + 2) : cursor->wire_left;
-    if (whole < size || !limit(cursor, whole) || !take(cursor, size))
+    size_t size = version == 4 ? (size_t)(header[0] & 15) * 4 : ip->size;
+    size_t length = wire_get16(header + ip->length_at), before = version == 4 ? 0 : size;
+    size_t whole = length ? before + length : cursor->wire_left;
+    if (size < ip->size || whole < size || whole > cursor->wire_left ||
+        (version == 4 && wire_get16(header + 6) & 0x3fff))
         return false;
-    set_hosts(segment, AF_INET, header + 12, 4);
-    return true;
-}
-
-/* A packet with extension headers does not pass the filter of the capture: pcap-filter(7) compares
- * the first header only. */
-static bool take_ipv6(struct cursor *cursor, struct segment *segment)
-{
-    const uint8_t *header = take(cursor, 40);
-    size_t whole = header ? wire_get16(header + 4) : 0;
-
-    if (!header || header[6] != IPPROTO_TCP || !limit(cursor, whole ? whole : cursor->wire_left))
+    cursor->wire_left = whole; /* the link may add padding */
+    cursor->left = MIN(cursor->left, whole);
+    if (!take(cursor, size))
         return false;
-    set_hosts(segment, AF_INET6, header + 8, 16);
+    segment->source.family = segment->destination.family = ip->family;
+    memcpy(segment->source.host, header + ip->hosts_at, ip->host_size);
+    memcpy(segment->destination.host, header + ip->hosts_at + ip->host_size, ip->host_size);
     return true;
 }
 
@@ -142,8 +129,7 @@ static bool take_tcp(struct cursor *cursor, struct segment *segment)
     segment->window = wire_get16(header + 14);
     segment->option_bytes = (uint32_t)size - 20;
     segment->payload_bytes = (uint32_t)(cursor->wire_left - segment->option_bytes);
-    read_options(segment, cursor->at,
-                 cursor->left < segment->option_bytes ? cursor->left : segment->option_bytes);
+    read_options(segment, cursor->at, MIN(cursor->left, segment->option_bytes));
     return true;
 }
 
@@ -152,11 +138,8 @@ bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t
     struct cursor cursor = {bytes, size, wire_bytes};
 
     *segment = (struct segment){.shift = -1};
-    if (wire_bytes < size || wire_bytes > UINT32_MAX || !take_link(&cursor, link) || !cursor.left)
-        return false;
-    if (cursor.at[0] >> 4 == 4)
-        return take_ipv4(&cursor, segment) && take_tcp(&cursor, segment);
-    return cursor.at[0] >> 4 == 6 && take_ipv6(&cursor, segment) && take_tcp(&cursor, segment);
+    return wire_bytes >= size && wire_bytes <= UINT32_MAX && take_link(&cursor, link) &&
+           take_ip(&cursor, segment) && take_tcp(&cursor, segment);
 }
 
 /* ---- endpoints ---- */

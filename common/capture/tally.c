@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "capture/tally.h"
+#include "capture/capture.h"
 
 #include "base/cleanup.h"
 
 #include <string.h>
+#include <sys/param.h>
 
 #define PORTS 65536
 #define SIZES 65536             /* the MSS has 16 bits */
@@ -21,6 +22,7 @@ struct packet {
 
 struct stream {
     bool known;              /* its SYN was captured */
+    bool is_first;           /* the first stream with a packet: its packets are listed in order */
     uint32_t first_sequence; /* sequence number of byte 0 */
     uint64_t highest;        /* the byte after the last one captured */
     uint64_t from;           /* the interval begins at this byte */
@@ -38,23 +40,21 @@ struct flow {
 };
 
 struct size {
-    uint32_t bytes;
-    uint64_t count;
+    json_int_t bytes, count;
 };
 
 struct total {
-    uint64_t segments, packets, super_packets, payload_bytes;
-    uint64_t retransmitted_segments, retransmitted_bytes, shared_close_notify;
-    uint64_t sizes[SIZES]; /* segments, by bytes of payload */
+    json_int_t segments, packets, super_packets, payload_bytes;
+    json_int_t retransmitted_segments, retransmitted_bytes, shared_close_notifies;
+    json_int_t sizes[SIZES]; /* segments, by bytes of payload */
     uint32_t first[FIRST_MAX];
     size_t first_count;
-    const struct stream *first_stream; /* the first stream with a packet; `first` lists its packets */
 };
 
 struct tally {
     struct endpoint server;
     unsigned close_notify_ways; /* bits 1 << way */
-    bool reconnects, ended;
+    bool reconnects;
     uint64_t skipped;          /* with reconnects: connections to skip before the interval */
     struct flow *flows[PORTS]; /* by port of the client */
     struct total totals[WAY_COUNT];
@@ -65,18 +65,18 @@ struct tally {
 uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
-    size_t first = ranges->count, next;
     uint64_t added = end - begin;
+    size_t next = ranges->count;
 
-    while (first > 0 && ranges->list[first - 1].end >= begin) /* new ranges are usually last */
-        first--;
-    for (next = first; next < ranges->count && ranges->list[next].begin <= end; next++) {
-        const struct range *known = &ranges->list[next];
-        uint64_t from = known->begin > begin ? known->begin : begin, to = known->end < end ? known->end : end;
+    while (next > 0 && ranges->list[next - 1].begin > end) /* new ranges are usually last */
+        next--;
+    size_t first = next;
+    for (; first > 0 && ranges->list[first - 1].end >= begin; first--) {
+        const struct range *known = &ranges->list[first - 1];
 
-        added -= to - from;
-        joined.begin = known->begin < joined.begin ? known->begin : joined.begin;
-        joined.end = known->end > joined.end ? known->end : joined.end;
+        added -= MIN(known->end, end) - MAX(known->begin, begin);
+        joined.begin = MIN(known->begin, joined.begin);
+        joined.end = MAX(known->end, joined.end);
     }
     /* `joined` replaces the ranges `first` to `next` - 1; there may be none. */
     ranges->list = xrealloc(ranges->list, (ranges->count + 1) * sizeof *ranges->list);
@@ -92,58 +92,37 @@ void ranges_free(struct ranges *ranges)
     *ranges = (struct ranges){0};
 }
 
-/* ---- counts ---- */
+/* ---- a stream ---- */
 
-static void count_segments(struct total *total, uint32_t bytes, uint64_t count)
-{
-    total->segments += count;
-    total->sizes[bytes] += count;
-}
-
-/* A packet above the MSS is not segmented yet: the kernel or the device will do that. It counts as
- * the segments that it becomes, as in TCP_INFO. */
-static void count_packet(struct total *total, const struct stream *stream, const struct packet *packet)
-{
-    uint32_t whole = (packet->payload_bytes - 1) / packet->mss; /* full segments before the last one */
-
-    total->packets++;
-    total->payload_bytes += packet->new_bytes;
-    total->super_packets += whole > 0;
-    if (whole)
-        count_segments(total, packet->mss, whole);
-    count_segments(total, packet->payload_bytes - whole * packet->mss, 1);
-    if (!total->first_stream)
-        total->first_stream = stream;
-    if (total->first_stream == stream && total->first_count < FIRST_MAX)
-        total->first[total->first_count++] = packet->payload_bytes;
-}
-
+/* Counts the last packet, if there is one. A packet above the MSS is not segmented yet: the kernel
+ * or the device will do that. It counts as the segments that it becomes, as in TCP_INFO. */
 static void count_last(struct total *total, struct stream *stream)
 {
-    if (stream->last.payload_bytes)
-        count_packet(total, stream, &stream->last);
-    stream->last = (struct packet){0};
-}
+    struct packet last = stream->last;
 
-/* ---- a stream ---- */
+    if (!last.payload_bytes)
+        return;
+    stream->last = (struct packet){0};
+    stream->is_first |= total->packets == 0;
+    if (stream->is_first && total->first_count < FIRST_MAX)
+        total->first[total->first_count++] = last.payload_bytes;
+    uint32_t whole = (last.payload_bytes - 1) / last.mss; /* full segments before the last one */
+    total->packets++;
+    total->super_packets += whole > 0;
+    total->payload_bytes += (json_int_t)last.new_bytes;
+    total->segments += whole + 1;
+    total->sizes[last.mss] += whole;
+    total->sizes[last.payload_bytes - whole * last.mss]++;
+}
 
 /* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
  * half of the largest window that the receiver has advertised. */
 static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
 {
-    uint32_t mss = stream->mss < back->mss ? stream->mss : back->mss, half = back->largest_window / 2;
+    uint32_t mss = MIN(stream->mss, back->mss);
 
     mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
-    return back->largest_window > WINDOW_TO_BE_HALVED && mss > half ? half : mss;
-}
-
-static void note_window(struct stream *stream, const struct segment *segment, const struct stream *back)
-{
-    bool is_scaled = !(segment->flags & SEGMENT_SYN) && stream->shift >= 0 && back->shift >= 0;
-    uint32_t window = (uint32_t)segment->window << (is_scaled ? stream->shift : 0);
-
-    if (window > stream->largest_window)
-        stream->largest_window = window;
+    return back->largest_window > WINDOW_TO_BE_HALVED ? MIN(mss, back->largest_window / 2) : mss;
 }
 
 static void begin_stream(struct stream *stream, const struct segment *segment)
@@ -154,46 +133,23 @@ static void begin_stream(struct stream *stream, const struct segment *segment)
     stream->shift = segment->shift;
 }
 
-/* Counts a packet whose payload begins at byte `begin` of the stream. */
-static void add_packet(struct total *total, struct stream *stream, struct packet *packet, uint64_t begin)
-{
-    uint64_t end = begin + packet->payload_bytes;
-
-    packet->new_bytes = ranges_add(&stream->seen, begin, end);
-    if (end > stream->highest)
-        stream->highest = end;
-    if (begin < stream->from)
-        return;
-    if (packet->new_bytes) {
-        count_last(total, stream);
-        stream->last = *packet;
-    } else {
-        total->retransmitted_segments += (packet->payload_bytes - 1) / packet->mss + 1;
-        total->retransmitted_bytes += packet->payload_bytes;
-    }
-}
-
 /* ---- a connection ---- */
 
 /* Ends a connection: the next segment of its port belongs to another one. A close_notify that is
  * alone in its segment is not counted; one that shares a segment is. */
 static void end_flow(struct tally *tally, struct flow *flow)
 {
-    static const struct stream ended_stream;
-
     for (int way = 0; way < WAY_COUNT; way++) {
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
 
         if (tally->close_notify_ways & 1u << way) {
-            total->shared_close_notify += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
+            total->shared_close_notifies += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
             if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
                 stream->last = (struct packet){0};
         }
         count_last(total, stream);
         ranges_free(&stream->seen);
-        if (total->first_stream == stream)
-            total->first_stream = &ended_stream;
     }
 }
 
@@ -227,20 +183,33 @@ static void begin_flow(struct tally *tally, const struct segment *segment)
 static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, const struct segment *segment)
 {
     struct stream *stream = &flow->streams[way], *back = &flow->streams[WAY_COUNT - 1 - way];
-    struct packet packet = {.payload_bytes = segment->payload_bytes};
-    int64_t begin;
+    struct total *total = &tally->totals[way];
 
     if (segment->flags & SEGMENT_SYN && !stream->known)
         begin_stream(stream, segment);
-    note_window(stream, segment, back);
+    bool is_scaled = !(segment->flags & SEGMENT_SYN) && stream->shift >= 0 && back->shift >= 0;
+    uint32_t window = (uint32_t)segment->window << (is_scaled ? stream->shift : 0);
+    stream->largest_window = MAX(window, stream->largest_window);
     /* Sequence numbers wrap every 4 GiB: `begin` is the offset nearest to the highest one. It is
      * negative before the first byte, as in a keep-alive probe. */
-    begin = (int64_t)stream->highest +
-            (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
-    if (!packet.payload_bytes || !stream->known || !back->known || begin < 0)
+    int64_t begin = (int64_t)stream->highest +
+                    (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
+    if (!segment->payload_bytes || !stream->known || !back->known || begin < 0)
         return;
-    packet.mss = mss_of(stream, back, segment);
-    add_packet(&tally->totals[way], stream, &packet, (uint64_t)begin);
+    uint64_t end = (uint64_t)begin + segment->payload_bytes;
+    struct packet packet = {.payload_bytes = segment->payload_bytes,
+                            .mss = mss_of(stream, back, segment),
+                            .new_bytes = ranges_add(&stream->seen, (uint64_t)begin, end)};
+    stream->highest = MAX(end, stream->highest);
+    if ((uint64_t)begin < stream->from)
+        return;
+    if (packet.new_bytes) {
+        count_last(total, stream);
+        stream->last = packet;
+    } else {
+        total->retransmitted_segments += (packet.payload_bytes - 1) / packet.mss + 1;
+        total->retransmitted_bytes += packet.payload_bytes;
+    }
 }
 
 void tally_add(struct tally *tally, const struct segment *segment)
@@ -269,12 +238,12 @@ static size_t find_rarest(const struct size *sizes, size_t count)
     return rarest;
 }
 
-/* Lists the most frequent sizes, ordered by size. Of the others only the number of segments. */
-static void put_sizes(json_t *summary, const struct total *total)
+/* Adds the extreme sizes, and the most frequent ones ordered by size. Of the others only the number
+ * of segments. */
+static void add_sizes(json_t *summary, const struct total *total)
 {
     struct size sizes[SIZES_MAX + 1];
-    uint32_t smallest = 0, largest = 0;
-    uint64_t others = 0;
+    json_int_t smallest = 0, largest = 0, others = 0;
     json_t *list = json_array();
     size_t count = 0;
 
@@ -285,49 +254,43 @@ static void put_sizes(json_t *summary, const struct total *total)
         largest = bytes;
         sizes[count++] = (struct size){bytes, total->sizes[bytes]};
         if (count > SIZES_MAX) {
-            size_t rarest = find_rarest(sizes, count);
+            size_t rarest = find_rarest(sizes, count--);
 
             others += sizes[rarest].count;
-            count--;
             memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
         }
     }
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list,
-                              json_pack("[I, I]", (json_int_t)sizes[i].bytes, (json_int_t)sizes[i].count));
+        json_array_append_new(list, json_pack("[I, I]", sizes[i].bytes, sizes[i].count));
     json_object_set_new(summary, "smallest_bytes", json_integer(smallest));
     json_object_set_new(summary, "largest_bytes", json_integer(largest));
     json_object_set_new(summary, "sizes", list);
     if (others)
-        json_object_set_new(summary, "other_sizes", json_integer((json_int_t)others));
+        json_object_set_new(summary, "other_sizes", json_integer(others));
 }
 
 static void end_flows(struct tally *tally)
 {
-    for (size_t port = 0; port < PORTS && !tally->ended; port++)
+    for (size_t port = 0; port < PORTS; port++)
         if (tally->flows[port])
             end_flow(tally, tally->flows[port]);
-    tally->ended = true;
 }
 
 json_t *tally_to_json(struct tally *tally, enum way way)
 {
     const struct total *total = &tally->totals[way];
-    json_t *summary, *first;
 
     end_flows(tally);
-    summary = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "data_segments", (json_int_t)total->segments,
-                        "payload_bytes", (json_int_t)total->payload_bytes, "packets",
-                        (json_int_t)total->packets, "super_packets", (json_int_t)total->super_packets,
-                        "retransmitted_segments", (json_int_t)total->retransmitted_segments,
-                        "retransmitted_bytes", (json_int_t)total->retransmitted_bytes);
-    if (total->shared_close_notify)
-        json_object_set_new(summary, "shared_close_notifies",
-                            json_integer((json_int_t)total->shared_close_notify));
+    json_t *summary =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o*}", "data_segments", total->segments, "payload_bytes",
+                  total->payload_bytes, "packets", total->packets, "super_packets", total->super_packets,
+                  "retransmitted_segments", total->retransmitted_segments, "retransmitted_bytes",
+                  total->retransmitted_bytes, "shared_close_notifies",
+                  total->shared_close_notifies ? json_integer(total->shared_close_notifies) : NULL);
     if (!total->segments)
         return summary;
-    put_sizes(summary, total);
-    first = json_array();
+    add_sizes(summary, total);
+    json_t *first = json_array();
     for (size_t i = 0; i < total->first_count; i++)
         json_array_append_new(first, json_integer(total->first[i]));
     json_object_set_new(summary, "first", first);

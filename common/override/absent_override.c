@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/absent.h"
 #include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 
 int override_start(struct override *override, const char *text, const char *path, bool other_user,
                    struct problem *problem)

@@ -41,13 +41,12 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
         shape++;
     if (shape == end)
         return false;
-    shape->groups++;
-    if (!shape->described) { /* two threads may be here at once: they store the same */
+    if (!shape->groups) { /* two threads may be here at once: they store the same */
         shape->sends = group->sends;
         shape->rounded = rounded;
         memcpy(shape->fragments, group->fragments, size);
-        shape->described = 1;
     }
+    shape->groups++;
     return true;
 }
 
@@ -74,11 +73,10 @@ static void shapes_count(struct shared_kind *kind, struct group *group)
 static void group_end(struct group *group)
 {
     struct shared_kind *kind = kind_of(group->slot);
-    uint32_t groups;
 
     if (group->held)
         options_push(group->fd, group->slot);
-    groups = ++group->slot->groups;
+    uint32_t groups = ++group->slot->groups;
     if (!(groups & (groups - 1))) /* after groups 1, 2, 4, 8, ...: a program may set options late */
         options_read(group->fd, group->slot);
     kind->groups++;
@@ -86,11 +84,14 @@ static void group_end(struct group *group)
         shapes_count(kind, group);
 }
 
-/* Ends the groups of this thread on this descriptor, or with -1 on all; `thread.busy` is set. */
-static void groups_end_busy(int fd)
+void groups_end(int fd)
 {
+    KEEPS_ERRNO;
     unsigned left = 0;
 
+    if (!thread.count || thread.busy)
+        return;
+    thread.busy = true;
     for (unsigned i = 0; i < thread.count; i++) {
         if (fd < 0 || thread.groups[i].fd == fd)
             group_end(&thread.groups[i]);
@@ -98,37 +99,25 @@ static void groups_end_busy(int fd)
             thread.groups[left++] = thread.groups[i];
     }
     thread.count = left;
-}
-
-void groups_end(int fd)
-{
-    KEEPS_ERRNO;
-
-    if (!thread.count || thread.busy)
-        return;
-    thread.busy = true;
-    groups_end_busy(fd);
     thread.busy = false;
 }
 
-void thread_waits(void)
+__attribute__((destructor)) void thread_waits(void)
 {
     groups_end(-1);
 }
 
-bool thread_has_sent(void)
-{
-    return thread.count > 0;
-}
-
-/* The group of this thread on this descriptor; a new one if there is none. */
+/* The group of this thread on this descriptor; a new one if there is none. `thread.busy` is set. */
 static struct group *group_of(int fd, struct slot *slot)
 {
     for (unsigned i = 0; i < thread.count; i++)
         if (thread.groups[i].fd == fd)
             return &thread.groups[i];
-    if (thread.count == OPEN_GROUPS)
-        groups_end_busy(-1);
+    if (thread.count == OPEN_GROUPS) {
+        for (unsigned i = 0; i < OPEN_GROUPS; i++)
+            group_end(&thread.groups[i]);
+        thread.count = 0;
+    }
     if (!thread.has_exit_handler && has_exit_key)
         thread.has_exit_handler = pthread_setspecific(at_thread_exit, &thread) == 0;
     thread.groups[thread.count] = (struct group){.fd = fd, .slot = slot};
@@ -141,49 +130,42 @@ static void thread_ends(void *unused)
     thread_waits();
 }
 
-__attribute__((destructor)) static void process_ends(void)
-{
-    thread_waits();
-}
-
-void groups_start(void)
-{
-    has_exit_key = pthread_key_create(&at_thread_exit, thread_ends) == 0;
-}
-
-void groups_forget(void)
+static void forked_child(void)
 {
     thread.count = 0;
     thread.busy = false;
 }
 
-/* ---- sends and receives ---- */
-
-/* The flags of a send after the change. A Unix socket does not support MSG_MORE. */
-static int flags_change(const struct slot *slot, size_t size, int flags)
+void groups_start(void)
 {
-    size_t most = preload_shared->change.bytes[CHANGE_MORE_POSITION]; /* 0: no CHANGE_MORE */
-
-    if (!slot->is_tcp || flags & MSG_OOB || thread.busy || !size)
-        return flags;
-    if (changes(CHANGE_NOMORE))
-        flags &= ~MSG_MORE;
-    return changes(CHANGE_JOIN) || size <= most ? flags | MSG_MORE : flags;
+    pthread_atfork(thread_waits, NULL, forked_child);
+    has_exit_key = pthread_key_create(&at_thread_exit, thread_ends) == 0;
 }
 
+/* ---- sends and receives ---- */
+
+/* A Unix socket does not support MSG_MORE. */
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags)
 {
     KEEPS_ERRNO;
     struct slot *slot = slot_of(fd);
-    struct sending sending = {slot, call, fd, flags, slot ? flags_change(slot, size, flags) : flags};
+    struct sending sending = {slot, call, fd, .flags = flags, .made = flags};
 
-    for (unsigned i = 0; slot && !thread.busy && i < thread.count; i++) {
+    if (!slot || thread.busy)
+        return sending;
+    for (unsigned i = 0; i < thread.count; i++) {
         struct group *group = &thread.groups[i];
 
         if (group->fd != fd && group->held)
             options_push(group->fd, group->slot);
         group->held &= group->fd == fd;
     }
+    if (!slot->is_tcp || flags & MSG_OOB || !size)
+        return sending;
+    if (changes(CHANGE_NOMORE))
+        sending.made &= ~MSG_MORE;
+    if (changes(CHANGE_JOIN) || size <= preload_shared->change.bytes[CHANGE_MORE_POSITION]) /* 0: not MORE */
+        sending.made |= MSG_MORE;
     return sending;
 }
 
@@ -191,11 +173,10 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
 {
     KEEPS_ERRNO;
     struct slot *slot = sending->slot;
-    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
-    struct group *group;
 
     if (!slot)
         return moved;
+    struct shared_kind *kind = kind_of(slot);
     kind->calls[sending->call]++;
     kind->changed += sending->flags != sending->made;
     if (moved < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -208,7 +189,7 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved)
         return moved;
     kind->sent_bytes += (uint64_t)moved;
     thread.busy = true;
-    group = group_of(sending->fd, slot);
+    struct group *group = group_of(sending->fd, slot);
     if (group->sends < SHARED_FRAGMENTS)
         group->fragments[group->sends] = (uint64_t)moved | (uint64_t)sending->call << FRAGMENT_CALL_SHIFT |
                                          (sending->flags & MSG_MORE ? FRAGMENT_MORE : 0) |
@@ -235,19 +216,18 @@ struct slot *receiving_begin(int fd)
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved)
 {
     KEEPS_ERRNO;
-    struct shared_kind *kind = slot ? kind_of(slot) : NULL;
-    uint64_t sent_ns, waited_ms;
 
     if (!slot)
         return moved;
+    struct shared_kind *kind = kind_of(slot);
     kind->calls[call]++;
     if (moved <= 0)
         return moved;
     kind->received_bytes += (uint64_t)moved;
-    sent_ns = atomic_exchange(&slot->sent_ns, 0);
+    uint64_t sent_ns = atomic_exchange(&slot->sent_ns, 0);
     if (!sent_ns)
         return moved;
-    waited_ms = (clock_now_ns() - sent_ns) / NS_PER_MS;
+    uint64_t waited_ms = (clock_now_ns() - sent_ns) / NS_PER_MS;
     kind->turns++;
     kind->waits_40ms += waited_ms >= 35 && waited_ms <= 90;
     kind->waits_200ms += waited_ms >= 190 && waited_ms <= 290;

@@ -24,38 +24,42 @@ static size_t message_bytes(int fd, const struct msghdr *message)
     return sum;
 }
 
-ssize_t sendto(int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size)
-{
-    struct sending sending = sending_begin(fd, COUNTED_sendto, size, flags);
+/* `arguments` has `sending.made` in place of the flags. */
+#define SENDS(name, bytes, flags, parameters, arguments)                                                     \
+    ssize_t name parameters                                                                                  \
+    {                                                                                                        \
+        struct sending sending = sending_begin(fd, COUNTED_##name, bytes, flags);                            \
+                                                                                                             \
+        return sending_end(&sending, next()->name arguments);                                                \
+    }
 
-    return sending_end(&sending, next()->sendto(fd, data, size, sending.made, to, to_size));
-}
+SENDS(sendto, size, flags,
+      (int fd, const void *data, size_t size, int flags, const struct sockaddr *to, socklen_t to_size),
+      (fd, data, size, sending.made, to, to_size))
+SENDS(sendmsg, message_bytes(fd, message), flags, (int fd, const struct msghdr *message, int flags),
+      (fd, message, sending.made))
+SENDS(sendfile, 0, 0, (int fd, int file, off_t *offset, size_t size), (fd, file, offset, size))
+
+#ifdef __LP64__
+__attribute__((alias("sendfile"))) __typeof__(sendfile) sendfile64;
+#endif
 
 ssize_t send(int fd, const void *data, size_t size, int flags)
 {
     return sendto(fd, data, size, flags, NULL, 0); /* as in glibc: both are one system call */
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    struct sending sending = sending_begin(fd, COUNTED_sendmsg, message_bytes(fd, message), flags);
-
-    return sending_end(&sending, next()->sendmsg(fd, message, sending.made));
-}
-
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
-    struct sending sending;
     size_t most = 0;
-    int sent;
 
     for (unsigned i = 0; slot_of(fd) && i < count; i++) {
         size_t size = message_bytes(fd, &messages[i].msg_hdr);
 
         most = size > most ? size : most;
     }
-    sending = sending_begin(fd, COUNTED_sendmmsg, most, flags);
-    sent = next()->sendmmsg(fd, messages, count, sending.made);
+    struct sending sending = sending_begin(fd, COUNTED_sendmmsg, most, flags);
+    int sent = next()->sendmmsg(fd, messages, count, sending.made);
     for (int i = 0; i < sent; i++)
         sending_end(&sending, messages[i].msg_len);
     return sent < 0 ? (int)sending_end(&sending, sent) : sent;
@@ -66,11 +70,10 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 ssize_t write(int fd, const void *data, size_t size)
 {
     struct sending sending = sending_begin(fd, COUNTED_write, size, 0);
-    ssize_t moved;
 
     if (!sending.made)
         return sending_end(&sending, next()->write(fd, data, size));
-    moved = sending_end(&sending, next()->sendto(fd, data, size, sending.made, NULL, 0));
+    ssize_t moved = sending_end(&sending, next()->sendto(fd, data, size, sending.made, NULL, 0));
     return moved < 0 && errno == ENOTSOCK ? next()->write(fd, data, size) : moved;
 }
 
@@ -78,24 +81,12 @@ ssize_t writev(int fd, const struct iovec *vector, int count)
 {
     struct msghdr message = {.msg_iov = (struct iovec *)vector, .msg_iovlen = (size_t)count};
     struct sending sending = sending_begin(fd, COUNTED_writev, message_bytes(fd, &message), 0);
-    ssize_t moved;
 
     if (!sending.made)
         return sending_end(&sending, next()->writev(fd, vector, count));
-    moved = sending_end(&sending, next()->sendmsg(fd, &message, sending.made));
+    ssize_t moved = sending_end(&sending, next()->sendmsg(fd, &message, sending.made));
     return moved < 0 && errno == ENOTSOCK ? next()->writev(fd, vector, count) : moved;
 }
-
-ssize_t sendfile(int fd, int file, off_t *offset, size_t size)
-{
-    struct sending sending = sending_begin(fd, COUNTED_sendfile, 0, 0);
-
-    return sending_end(&sending, next()->sendfile(fd, file, offset, size));
-}
-
-#ifdef __LP64__
-__attribute__((alias("sendfile"))) __typeof__(sendfile) sendfile64;
-#endif
 
 /* ---- receives ---- */
 
@@ -120,13 +111,20 @@ RECEIVES(ssize_t, readv, readv, (int fd, const struct iovec *vector, int count),
 
 /* ---- waits ---- */
 
-static const struct next *waits(enum counted call)
+/* Counts a call that is not on a stream connection. Returns the functions to make it. */
+static const struct next *counts(enum counted call)
 {
     const struct next *functions = next();
 
-    count_call(call);
-    thread_waits();
+    if (preload_shared)
+        preload_shared->calls[call]++;
     return functions;
+}
+
+static const struct next *waits(enum counted call)
+{
+    thread_waits();
+    return counts(call);
 }
 
 /* A function that may wait: the thread first sends what it holds. */
@@ -188,16 +186,14 @@ CHECKED(int, poll, __poll_chk, (struct pollfd * fds, nfds_t count, int ms, size_
 CHECKED(int, ppoll, __ppoll_chk, (struct pollfd * fds, nfds_t count, TIME time, MASK mask, size_t room),
         count <= room / sizeof *fds, (fds, count, time, mask))
 
-/* A thread that has sent first tries whether it must wait. */
+/* First tries whether the thread must wait. */
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
-    if (thread_has_sent()) {
-        int result = next()->pthread_mutex_trylock(mutex);
+    int result = next()->pthread_mutex_trylock(mutex);
 
-        if (result != EBUSY)
-            return result;
-        thread_waits();
-    }
+    if (result != EBUSY)
+        return result;
+    thread_waits();
     return next()->pthread_mutex_lock(mutex);
 }
 
@@ -228,9 +224,9 @@ long syscall(long number, ...)
     }
 
 MAKES(accept, waits(COUNTED_accept), (int fd, struct sockaddr *address, socklen_t *size), (fd, address, size),
-      slot_accepted(made))
+      slot_open(made, ROLE_ACCEPTED, NULL, 0))
 MAKES(accept4, waits(COUNTED_accept), (int fd, struct sockaddr *address, socklen_t *size, int flags),
-      (fd, address, size, flags), slot_accepted(made))
+      (fd, address, size, flags), slot_open(made, ROLE_ACCEPTED, NULL, 0))
 MAKES(socket, next(), (int family, int type, int protocol), (family, type, protocol), slot_forget(made))
 MAKES(dup, next(), (int fd), (fd), slot_copy(fd, made))
 MAKES(dup2, next(), (int fd, int copy), (fd, copy), slot_copy(fd, made))
@@ -248,10 +244,9 @@ int socketpair(int family, int type, int protocol, int fds[2])
 int connect(int fd, const struct sockaddr *address, socklen_t size)
 {
     const struct next *functions = waits(COUNTED_connect);
-    int result;
 
     options_change(fd);
-    result = functions->connect(fd, address, size);
+    int result = functions->connect(fd, address, size);
     if (result == 0 || errno == EINPROGRESS)
         slot_open(fd, ROLE_CONNECTED, address, size);
     return result;
@@ -259,9 +254,8 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
-    const struct next *functions = next();
+    const struct next *functions = counts(COUNTED_setsockopt);
 
-    count_call(COUNTED_setsockopt);
     if (value && size >= sizeof(int) && !slot_set_option(fd, level, name, *(const int *)value))
         return 0;
     return functions->setsockopt(fd, level, name, value, size);
@@ -269,9 +263,8 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 
 int close(int fd)
 {
-    const struct next *functions = next();
+    const struct next *functions = counts(COUNTED_close);
 
-    count_call(COUNTED_close);
     slot_forget(fd);
     return functions->close(fd);
 }
@@ -283,17 +276,17 @@ int close(int fd)
 void gnutls_record_cork(struct gnutls_session *session)
 {
     static void (*cork)(struct gnutls_session * session);
-    void *library;
 
     next();
     if (changes(CHANGE_NOCORK)) {
         preload_shared->tls_corks++;
         return;
     }
-    *(void **)&cork = cork ? (void *)cork : dlsym(RTLD_NEXT, "gnutls_record_cork");
-    library = cork ? NULL : dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
-    if (library)
-        *(void **)&cork = dlsym(library, "gnutls_record_cork");
+    if (!cork) {
+        void *library = dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
+
+        *(void **)&cork = dlsym(library ? library : RTLD_NEXT, "gnutls_record_cork");
+    }
     cork(session);
 }
 

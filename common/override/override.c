@@ -3,28 +3,25 @@
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "override/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #define FILE_FROM 200 /* lowest descriptor: above those that programs expect (LISTEN_FDS) */
 
 /* ---- words ---- */
 
-#define CHANGE_ROW(name, bit, sized, means) {name, bit, sized},
+#define CHANGE_ROW(name, bit, size, means) {name, bit, size},
 static const struct {
     const char *name;
     uint64_t bit;
-    bool sized;
+    const char *size; /* ":SIZE" or "" */
 } known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
 
-#define NAMES "none, nodelay, nagle, nomore, nocork, more:SIZE, join, sndbuf:SIZE, rcvbuf:SIZE"
+#define CHANGE_NAME(name, bit, size, means) ", " name size
+#define NAMES "none" OVERRIDES(CHANGE_NAME)
 
 /* Parses one change. */
 static int parse_one(struct change *change, const char *one, struct problem *problem)
@@ -38,9 +35,9 @@ static int parse_one(struct change *change, const char *one, struct problem *pro
         i++;
     if (i == CHANGE_COUNT)
         return problem_usage(problem, "override=%.40s: write " NAMES, one);
-    if (!size != !known[i].sized)
+    if (!size != !*known[i].size)
         return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
-                             known[i].sized ? ":SIZE, like 64 or 256K" : " without a size");
+                             size ? " without a size" : ":SIZE, like 64 or 256K");
     if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
         return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
     if (change->bits & known[i].bit)
@@ -81,7 +78,7 @@ void override_format(const struct change *change, char *text, size_t size)
 
         if (!(change->bits & known[i].bit))
             continue;
-        if (known[i].sized)
+        if (*known[i].size)
             units_format(&units_size, bytes, change->bytes[i]);
         length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
                                    *bytes ? ":" : "", bytes);
@@ -196,7 +193,7 @@ int override_proof(const struct shared *shared, struct problem *problem)
         return problem_unsupported(problem,
                                    "the library saw no send on a stream connection: the program sends by "
                                    "other calls, or has sent nothing");
-    if (shared->change.bits && needs_tcp && !tcp)
+    if (needs_tcp && !tcp)
         return problem_unsupported(problem, "no TCP connection: a Unix socket does not have this option");
     if (shared->change.bits && !changed)
         return problem_unsupported(problem,

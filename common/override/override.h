@@ -6,9 +6,11 @@
 #include "base/problem.h"
 #include "override/shared.h"
 
+#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 /* Zero it before use. */
 struct override {
@@ -46,3 +48,27 @@ int override_proof(const struct shared *shared, struct problem *problem);
 
 /* Measures how many ns the library adds to a call on a socket. 0 if it cannot be measured. */
 double override_call_ns(void);
+
+/* ---- which programs the library reaches: reach.c ---- */
+
+/* Rejects a program that the library does not reach: a static one, one for another machine or
+ * another C library, a Go program, one that changes its user or capabilities. Of a script, the
+ * interpreter is checked. 0, or -1 with a problem. */
+int reach_check(const char *path, struct problem *problem);
+
+/* Rejects a running process whose sends the library may not see: it has an io_uring, or a seccomp
+ * filter of its own. 0, or -1 with a problem. A process that has ended is not rejected. */
+int reach_check_process(pid_t pid, struct problem *problem);
+
+/* Calls reach_check_process() for every process that loaded the library. */
+void reach_check_all(const struct shared *shared, struct problem *problem);
+
+/* ---- how the messages of a program leave, and which override would change that: report.c ---- */
+
+/* The whole report: docs/record.md has its keys. `subject`: the program as a value of subject=,
+ * other words may follow; NULL: no subject. `call_ns`: ns that the library adds to a call. `limit`:
+ * what the library cannot see or change in this program; "": nothing known. New reference. */
+json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit);
+
+/* Prints the report for people. Lines have at most 100 columns if the paths are short. */
+void report_print(FILE *file, const json_t *report);

@@ -33,12 +33,11 @@ bool preload_claim(_Atomic uint64_t *key, uint64_t wanted)
 /* Maps the file of a descriptor. NULL if it is not the shared memory. */
 static struct shared *map(int fd)
 {
-    struct shared *shared;
     struct stat status;
 
-    if (fstat(fd, &status) != 0 || status.st_size != (off_t)sizeof *shared)
+    if (fstat(fd, &status) != 0 || status.st_size != (off_t)sizeof(struct shared))
         return NULL;
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (shared == MAP_FAILED || shared->magic == SHARED_MAGIC)
         return shared == MAP_FAILED ? NULL : shared;
     munmap(shared, sizeof *shared);
@@ -67,38 +66,28 @@ static struct shared *attach(const char *where)
 /* Records the process id, once even if the process runs another program by execve(2). */
 static void note_process(void)
 {
-    uint32_t number = 0;
-
     preload_process = getpid();
-    while (number < SHARED_PROCESSES && preload_shared->processes[number] != preload_process)
-        number++;
-    if (number < SHARED_PROCESSES)
-        return;
-    number = preload_shared->process_count++;
+    for (size_t i = 0; i < SHARED_PROCESSES; i++)
+        if (preload_shared->processes[i] == preload_process)
+            return;
+    uint32_t number = preload_shared->process_count++;
     if (number < SHARED_PROCESSES)
         preload_shared->processes[number] = preload_process;
-}
-
-static void forked_child(void)
-{
-    groups_forget();
-    note_process();
 }
 
 __attribute__((constructor(101))) void preload_start(void)
 {
     static _Atomic bool started;
-    const char *where;
 
     if (atomic_exchange(&started, true))
         return;
 #define LOOK_UP(name) *(void **)&preload_next.name = dlsym(RTLD_NEXT, #name);
     INTERPOSED(LOOK_UP)
-    where = getenv(SHARED_VARIABLE);
+    const char *where = getenv(SHARED_VARIABLE);
     preload_shared = where ? attach(where) : NULL;
     if (!preload_shared)
         return;
     note_process();
-    pthread_atfork(thread_waits, NULL, forked_child);
     groups_start();
+    pthread_atfork(NULL, NULL, note_process);
 }

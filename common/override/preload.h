@@ -38,12 +38,9 @@
 /* clang-format on */
 
 #define NEXT_FIELD(name) __typeof__(name) *name;
-struct next {
+extern struct next {
     INTERPOSED(NEXT_FIELD)
-};
-#undef NEXT_FIELD
-
-extern struct next preload_next;
+} preload_next;
 extern struct shared *preload_shared; /* NULL: the library does nothing */
 extern pid_t preload_process;         /* its id, updated after fork(2) */
 
@@ -67,13 +64,6 @@ static inline bool changes(uint64_t bits)
 /* A key of an entry (FNV-1a). preload_claim(): the entry has this key, or was free and gets it. */
 uint64_t preload_hash(const void *data, size_t size);
 bool preload_claim(_Atomic uint64_t *key, uint64_t wanted);
-
-/* Counts a call that is not on a stream connection. */
-static inline void count_call(enum counted call)
-{
-    if (preload_shared)
-        preload_shared->calls[call]++;
-}
 
 static inline void restore_errno(const int *saved)
 {
@@ -103,9 +93,8 @@ static inline struct shared_kind *kind_of(const struct slot *slot)
 struct slot *slot_of(int fd);
 
 /* Tracks the descriptor if it is a stream connection, and changes its options. `address` decides
- * its kind; NULL: its own address. slot_accepted(): the same for a result of accept(2). */
+ * its kind; NULL: its own address. */
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size);
-void slot_accepted(int fd);
 
 /* slot_forget(): clears the state of a descriptor that is new or about to be closed; no effect on
  * -1. slot_copy(): `to` is a copy of `from` by dup(2). */
@@ -145,17 +134,11 @@ ssize_t sending_end(const struct sending *sending, ssize_t moved);
 struct slot *receiving_begin(int fd);
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
 
-/* Whether this thread has sent since its last wait. */
-bool thread_has_sent(void);
-
 /* thread_waits(): this thread is about to wait. Sends the bytes that it holds and ends its groups.
  * groups_end(): the same for one descriptor (-1: all). */
 void thread_waits(void);
 void groups_end(int fd);
 
-/* From now on the end of a thread ends its groups. At the end of the process, a destructor ends
- * those of its last thread. */
+/* From now on the end of a thread ends its groups, and the child of fork(2) begins without groups.
+ * At the end of the process, a destructor ends those of its last thread. */
 void groups_start(void);
-
-/* Call in the child of fork(2): it has no groups. */
-void groups_forget(void);

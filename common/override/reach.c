@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "override/reach.h"
+#include "override/override.h"
 
 #include "base/cleanup.h"
 #include "base/files.h"
@@ -8,10 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -67,7 +64,6 @@ static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
 static int check_elf(const struct image *image, const char *path, struct problem *problem)
 {
     const ElfW(Ehdr) *header = table(image, 0, sizeof *header);
-    const char *loader;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return problem_unsupported(problem, "%s is neither an ELF program nor a script", path);
@@ -77,7 +73,8 @@ static int check_elf(const struct image *image, const char *path, struct problem
     if (has_section(image, header, ".go.buildinfo"))
         return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
                                    path);
-    loader = linker(image, header);
+    const char *loader = linker(image, header);
+
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
@@ -86,40 +83,31 @@ static int check_elf(const struct image *image, const char *path, struct problem
     return 0;
 }
 
-static int check_rights(int fd, const struct stat *status, const char *path, struct problem *problem)
+static int check_file(const char *path, unsigned depth, struct problem *problem)
 {
-    if ((status->st_mode & S_ISUID && status->st_uid != geteuid()) ||
-        (status->st_mode & S_ISGID && status->st_gid != getegid()))
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char line[PATH_MAX] = "", inner[PATH_MAX];
+    struct stat status;
+
+    if (fd < 0 || fstat(fd, &status) < 0 || pread(fd, line, sizeof line - 1, 0) < 0)
+        return problem_unsupported(problem, "cannot read %s: %s", path, strerror(errno));
+    if ((status.st_mode & S_ISUID && status.st_uid != geteuid()) ||
+        (status.st_mode & S_ISGID && status.st_gid != getegid()))
         return problem_unsupported(
             problem, "%s is setuid or setgid: the dynamic linker preloads nothing; run it as its own user",
             path);
     if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
         return problem_unsupported(
             problem, "%s has file capabilities: the dynamic linker preloads nothing; run it as root", path);
-    return 0;
-}
-
-static int check_file(const char *path, unsigned depth, struct problem *problem)
-{
-    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char line[PATH_MAX] = "", inner[PATH_MAX] = "";
-    struct stat status;
-    struct image image;
-    int result = 0;
-
-    if (fd < 0 || fstat(fd, &status) < 0 || pread(fd, line, sizeof line - 1, 0) < 0)
-        return problem_unsupported(problem, "cannot read %s: %s", path, strerror(errno));
-    if (check_rights(fd, &status, path, problem) < 0)
-        return -1;
     if (sscanf(line, "#! %[^ \t\n]", inner) == 1)
         return depth < SCRIPTS_MOST ? check_file(inner, depth + 1, problem)
                                     : problem_unsupported(problem, "%s: too many interpreters", path);
-    image.size = (size_t)status.st_size;
-    image.bytes = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (image.bytes == MAP_FAILED) /* size 0 */
+    size_t size = (size_t)status.st_size;
+    void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED) /* size 0 */
         return problem_unsupported(problem, "%s is not a program: it is empty", path);
-    result = check_elf(&image, path, problem);
-    munmap((void *)(uintptr_t)image.bytes, image.size);
+    int result = check_elf(&(struct image){bytes, size}, path, problem);
+    munmap(bytes, size);
     return result;
 }
 
@@ -145,10 +133,9 @@ static bool has_ring(pid_t pid)
 {
     char path[64], target[64];
     bool found = false;
-    DIR *folder;
 
     snprintf(path, sizeof path, "/proc/%ld/fd", (long)pid);
-    folder = opendir(path);
+    DIR *folder = opendir(path);
     for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
         ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
 

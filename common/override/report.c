@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "override/report.h"
-
-#include "base/cleanup.h"
-#include "base/units.h"
 #include "override/override.h"
 
+#include "base/units.h"
+
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #define SHAPES_SHOWN 4
+#define SHAPE_TEXT_MAX 512
 #define MORE_LEAST 64
 #define MORE_MOST 4096 /* a larger first part is no header: `join` is the advice */
 #define LINE_MOST 100
@@ -24,23 +21,20 @@ static const char *const role_names[] = {
 
 /* ---- shapes ---- */
 
-static int by_groups(const void *a, const void *b)
-{
-    uint64_t one = (*(const struct shared_shape *const *)a)->groups;
-    uint64_t other = (*(const struct shared_shape *const *)b)->groups;
-
-    return one < other ? 1 : one > other ? -1 : 0;
-}
-
-/* Sorts the shapes of a kind, most frequent first. Returns their number. */
+/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the program
+ * may count groups at the same time. */
 static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < SHARED_SHAPES; i++)
-        if (kind->shapes[i].described)
-            sorted[count++] = &kind->shapes[i];
-    qsort(sorted, count, sizeof *sorted, by_groups);
+    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
+        if (!shape->groups)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = shape;
+    }
     return count;
 }
 
@@ -61,11 +55,15 @@ static bool all_alike(const struct shared_shape *shape)
  * for people, "16 MSG_MORE, 4096" or "16 x 1100". AS_CALLS: the same with the calls. */
 enum form { AS_WORD, AS_SIZES, AS_CALLS };
 
-static void print_shape(FILE *file, const struct shared_shape *shape, enum form form)
+/* Writes a shape to `text` and returns it. */
+static const char *shape_text(char text[SHAPE_TEXT_MAX], const struct shared_shape *shape, enum form form)
 {
+    FILE *file = fmemopen(text, SHAPE_TEXT_MAX, "w");
     bool alike = all_alike(shape);
     uint32_t count = alike ? 1 : known_fragments(shape);
 
+    if (!file)
+        return "";
     if (alike)
         fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " x ");
     for (uint32_t i = 0; i < count; i++) {
@@ -82,11 +80,14 @@ static void print_shape(FILE *file, const struct shared_shape *shape, enum form 
     }
     if (form != AS_WORD && !alike && count < shape->sends)
         fprintf(file, ", ... (%" PRIu32 " in all)", shape->sends);
+    fclose(file);
+    return text;
 }
 
 /* ---- advice ---- */
 
-/* The sentence of a finding: sizes, `how`, a stall, `before`, the override, `after`. */
+/* The sentence of a finding: sizes, `how`, a stall, `before`, the override, `after`. `writes`: the
+ * values of write= that measure it without the program. */
 enum finding { SINGLE, SINGLE_NAGLE, UNIX_SOCKET, JOINED_BY_MORE, JOINED_BY_CORK, SEPARATE, SEPARATE_NAGLE };
 static const struct {
     const char *how, *before, *override, *after, *writes;
@@ -137,10 +138,8 @@ static uint64_t more_bytes(const struct shared_shape *shape)
     for (uint32_t i = 0; i < last; i++)
         while (most < FRAGMENT_BYTES(shape->fragments[i]))
             most *= 2;
-    return shape->sends > SHARED_FRAGMENTS || most > MORE_MOST ||
-                   FRAGMENT_BYTES(shape->fragments[last]) <= most
-               ? 0
-               : most;
+    bool joins = shape->sends <= SHARED_FRAGMENTS && most < FRAGMENT_BYTES(shape->fragments[last]);
+    return joins && most <= MORE_MOST ? most : 0;
 }
 
 /* A text about the waits after sends; "" if there were none. */
@@ -153,49 +152,38 @@ static const char *stall_text(const struct shared_kind *kind)
     return kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms" : "";
 }
 
-/* Prints the command that measures the advice: on the subject, else on messages of this shape. */
-static void print_measure(FILE *file, const struct shared_kind *kind, const struct shared_shape *shape,
-                          const char *subject, const char *override, const char *writes)
+/* Adds what the most frequent shape means, the override to try, and the command that measures it:
+ * on the subject, else on messages of this shape. */
+static void add_advice(json_t *report, const struct shared_kind *kind, const struct shared_shape *shape,
+                       const char *subject)
 {
-    bool sends_first = kind->name.role == ROLE_CONNECTED;
-
-    if (subject && *override) {
-        fprintf(file, "uncork run subject=%s override=none,%s", subject, override);
-        return;
-    }
-    fputs(sends_first ? "uncork run message=" : "uncork run workload=request message=64 reply=", file);
-    print_shape(file, shape, AS_WORD);
-    fprintf(file, "%s%s%s", sends_first ? " reply=64 write=" : " reply_write=", writes,
-            kind->name.family == AF_UNIX ? " transport=unix" : "");
-}
-
-void report_advise(const struct shared_kind *kind, const char *subject, struct advice *advice)
-{
-    const struct shared_shape *sorted[SHARED_SHAPES];
-    const struct shared_shape *shape = shapes_sort(kind, sorted) ? sorted[0] : NULL;
-    enum finding found = shape ? classify(kind, shape) : SINGLE;
+    enum finding found = classify(kind, shape);
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
-    FILE *says, *measure;
+    bool sends_first = kind->name.role == ROLE_CONNECTED;
+    char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32], measure[255] = "";
 
-    *advice = (struct advice){.says = "The library saw no send."};
-    if (!shape)
-        return;
-    snprintf(advice->override, sizeof advice->override, "%s", findings[found].override);
+    if (shape->sends > 1)
+        snprintf(sends, sizeof sends, "groups of %" PRIu32 " sends", shape->sends);
+    snprintf(override, sizeof override, "%s", findings[found].override);
     if (most)
-        snprintf(advice->override, sizeof advice->override, "more:%" PRIu64, most);
-    if (!(says = fmemopen(advice->says, sizeof advice->says - 1, "w")))
-        return;
-    fprintf(says,
-            shape->sends == 1 ? "Messages are single sends (" : "Messages are groups of %" PRIu32 " sends (",
-            shape->sends);
-    print_shape(says, shape, AS_SIZES);
-    fprintf(says, ")%s%s: %s%s%s.", findings[found].how, found == SINGLE ? "" : stall_text(kind),
-            findings[found].before, advice->override, findings[found].after);
-    fclose(says);
-    if (!*findings[found].writes || !(measure = fmemopen(advice->measure, sizeof advice->measure - 1, "w")))
-        return;
-    print_measure(measure, kind, shape, subject, advice->override, findings[found].writes);
-    fclose(measure);
+        snprintf(override, sizeof override, "more:%" PRIu64, most);
+    if (subject && *override)
+        snprintf(measure, sizeof measure, "uncork run subject=%s override=none,%s", subject, override);
+    else if (*findings[found].writes)
+        snprintf(
+            measure, sizeof measure, "uncork run %s%s%s%s%s",
+            sends_first ? "message=" : "workload=request message=64 reply=", shape_text(text, shape, AS_WORD),
+            sends_first ? " reply=64 write=" : " reply_write=", findings[found].writes,
+            kind->name.family == AF_UNIX ? " transport=unix" : "");
+    json_object_set_new(report, "says",
+                        json_sprintf("Messages are %s (%s)%s%s: %s%s%s.", sends,
+                                     shape_text(text, shape, AS_SIZES), findings[found].how,
+                                     found == SINGLE ? "" : stall_text(kind), findings[found].before,
+                                     override, findings[found].after));
+    if (*override)
+        json_object_set_new(report, "try", json_string(override));
+    if (*measure)
+        json_object_set_new(report, "measure", json_string(measure));
 }
 
 /* ---- JSON ---- */
@@ -213,8 +201,7 @@ static json_t *calls_json(const _Atomic uint64_t calls[COUNTED_COUNT])
 static json_t *shape_json(const struct shared_shape *shape)
 {
     json_t *fragments = json_array();
-    char text[512] = "";
-    FILE *file = fmemopen(text, sizeof text - 1, "w");
+    char text[SHAPE_TEXT_MAX];
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];
@@ -224,13 +211,9 @@ static json_t *shape_json(const struct shared_shape *shape)
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
                                         !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
-    if (file) {
-        print_shape(file, shape, AS_CALLS);
-        fclose(file);
-    }
     return json_pack("{s:I, s:I, s:b, s:s, s:o}", "groups", (json_int_t)shape->groups, "sends",
-                     (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text", text, "fragments",
-                     fragments);
+                     (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text",
+                     shape_text(text, shape, AS_CALLS), "fragments", fragments);
 }
 
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
@@ -238,28 +221,26 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
     const struct shared_shape *sorted[SHARED_SHAPES];
     size_t count = shapes_sort(kind, sorted), path_size = strnlen(kind->name.path, sizeof kind->name.path);
     uint16_t family = kind->name.family, port = kind->name.port;
-    json_t *shapes = json_array(), *made;
+    const char *family_name = family == AF_UNIX ? "unix" : family ? "tcp" : "other";
+    json_t *shapes = json_array();
     bool is_read = kind->read_back;
-    struct advice advice;
 
-    report_advise(kind, subject, &advice);
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
-    made = json_pack("{s:s, s:s, s:o*, s:o*, s:o, s:o*, s:o*, s:o*, s:o, s:s, s:s*, s:s*}", "family",
-                     family == AF_UNIX ? "unix"
-                     : family          ? "tcp"
-                                       : "other",
-                     "role", role_names[kind->name.role % 3], "path",
-                     path_size ? json_stringn(kind->name.path, path_size) : NULL, "port",
-                     port ? json_integer(port) : NULL, "calls", calls_json(kind->calls), "nodelay",
-                     is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
-                     is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
-                     is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes, "says", advice.says,
-                     "try", *advice.override ? advice.override : NULL, "measure",
-                     *advice.measure ? advice.measure : NULL);
-#define SET_COUNT(name) json_object_set_new(made, #name, json_integer((json_int_t)kind->name));
+    json_t *report = json_pack(
+        "{s:s, s:s, s:o*, s:o*, s:o, s:o*, s:o*, s:o*, s:o}", "family", family_name, "role",
+        role_names[kind->name.role % 3], "path", path_size ? json_stringn(kind->name.path, path_size) : NULL,
+        "port", port ? json_integer(port) : NULL, "calls", calls_json(kind->calls), "nodelay",
+        is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
+        is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
+        is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes);
+    if (count)
+        add_advice(report, kind, sorted[0], subject);
+    else
+        json_object_set_new(report, "says", json_string("The library saw no send."));
+#define SET_COUNT(name) json_object_set_new(report, #name, json_integer((json_int_t)kind->name));
     KIND_COUNTS(SET_COUNT)
-    return made;
+    return report;
 }
 
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit)
@@ -269,7 +250,7 @@ json_t *report_make(const struct shared *shared, const char *subject, double cal
     char change[128];
 
     for (size_t i = 0; i < SHARED_KINDS; i++)
-        if (shared->kinds[i].described && shared->kinds[i].connections)
+        if (shared->kinds[i].connections)
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
     for (size_t call = 0; call < COUNTED_COUNT; call++) {
         calls += (json_int_t)shared->calls[call];
@@ -312,29 +293,30 @@ static void print_wrapped(FILE *file, const char *text)
 /* Prints which connections they are, and their options. */
 static void print_heading(FILE *file, const json_t *kind)
 {
-    const char *family = text_of(kind, "family"), *role = text_of(kind, "role"),
-               *path = text_of(kind, "path");
+    const char *family = text_of(kind, "family"), *role = text_of(kind, "role");
     const json_t *nodelay = json_object_get(kind, "nodelay");
-    int64_t connections = count_of(kind, "connections"), changed = count_of(kind, "changed");
-    char sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
+    int64_t connections = count_of(kind, "connections"), sndbuf_bytes = count_of(kind, "sndbuf_bytes");
 
     if (!strcmp(family, "unix"))
-        fprintf(file, "%s at %s (Unix)", role, path ? path : "no path");
+        fprintf(file, "%s at %s (Unix)", role,
+                json_object_get(kind, "path") ? text_of(kind, "path") : "no path");
     else if (!strcmp(family, "tcp"))
         fprintf(file, "%s %s port %" PRId64 " (TCP)", role, strcmp(role, "connected") ? "at" : "to",
                 count_of(kind, "port"));
     else
-        fprintf(file, "other connections");
+        fputs("other connections", file);
     fprintf(file, ": %" PRId64 " connection%s", connections, connections == 1 ? "" : "s");
     if (nodelay)
         fprintf(file, ", %sTCP_NODELAY", json_is_true(nodelay) ? "" : "no ");
-    if (count_of(kind, "sndbuf_bytes")) {
-        units_format(&units_size, sndbuf, (uint64_t)count_of(kind, "sndbuf_bytes"));
+    if (sndbuf_bytes) {
+        char sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
+
+        units_format(&units_size, sndbuf, (uint64_t)sndbuf_bytes);
         units_format(&units_size, rcvbuf, (uint64_t)count_of(kind, "rcvbuf_bytes"));
         fprintf(file, ", SO_SNDBUF %s, SO_RCVBUF %s", sndbuf, rcvbuf);
     }
-    if (changed)
-        fprintf(file, ", %" PRId64 " changed", changed);
+    if (count_of(kind, "changed"))
+        fprintf(file, ", %" PRId64 " changed", count_of(kind, "changed"));
     fputc('\n', file);
 }
 

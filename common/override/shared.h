@@ -4,15 +4,15 @@
  *
  * The starter writes `change` and `records_groups` before the program starts. The library writes
  * all other fields, from many threads and processes at once. It takes no lock, because a signal
- * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0.
- * `described` is set after the other fields of the entry.
+ * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0. It
+ * has its name or its fragments before the first connection or group is counted.
  */
 #pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define SHARED_MAGIC UINT64_C(0x756e636f726b0002) /* its last digits are the version of this layout */
+#define SHARED_MAGIC UINT64_C(0x756e636f726b0003) /* its last digits are the version of this layout */
 #define SHARED_VARIABLE "UNCORK_OVERRIDE"         /* "FD:PATH": an inherited descriptor, else a path */
 #define SHARED_LIBRARY "libuncork-override.so"
 #define SHARED_KINDS 32
@@ -21,21 +21,21 @@
 #define SHARED_FRAGMENTS 8 /* a shape has at most this number of fragments, the first of a group */
 #define SHARED_PROCESSES 64
 
-/* The changes; an override may have several. X(name, bit, takes a size, what it does) */
+/* The changes; an override may have several. X(name, bit, ":SIZE" if it takes one, what it does) */
 #define OVERRIDES(X)                                                                                         \
-    X("nodelay", CHANGE_NODELAY, 0, "sets TCP_NODELAY")                                                      \
-    X("nagle", CHANGE_NAGLE, 0, "forbids TCP_NODELAY")                                                       \
-    X("nomore", CHANGE_NOMORE, 0, "removes MSG_MORE")                                                        \
-    X("nocork", CHANGE_NOCORK, 0, "makes TCP_CORK and the cork of GnuTLS do nothing")                        \
-    X("more", CHANGE_MORE, 1, "adds MSG_MORE to sends of at most SIZE bytes, until the thread waits")        \
-    X("join", CHANGE_JOIN, 0, "adds MSG_MORE to every send, until the thread waits")                         \
-    X("sndbuf", CHANGE_SNDBUF, 1, "sets SO_SNDBUF")                                                          \
-    X("rcvbuf", CHANGE_RCVBUF, 1, "sets SO_RCVBUF")
+    X("nodelay", CHANGE_NODELAY, "", "sets TCP_NODELAY")                                                     \
+    X("nagle", CHANGE_NAGLE, "", "forbids TCP_NODELAY")                                                      \
+    X("nomore", CHANGE_NOMORE, "", "removes MSG_MORE")                                                       \
+    X("nocork", CHANGE_NOCORK, "", "makes TCP_CORK and the cork of GnuTLS do nothing")                       \
+    X("more", CHANGE_MORE, ":SIZE", "adds MSG_MORE to sends of at most SIZE bytes, until the thread waits")  \
+    X("join", CHANGE_JOIN, "", "adds MSG_MORE to every send, until the thread waits")                        \
+    X("sndbuf", CHANGE_SNDBUF, ":SIZE", "sets SO_SNDBUF")                                                    \
+    X("rcvbuf", CHANGE_RCVBUF, ":SIZE", "sets SO_RCVBUF")
 
-#define CHANGE_POSITION(name, bit, sized, means) bit##_POSITION,
+#define CHANGE_POSITION(name, bit, size, means) bit##_POSITION,
 enum change_position { OVERRIDES(CHANGE_POSITION) CHANGE_COUNT };
 #undef CHANGE_POSITION
-#define CHANGE_BIT(name, bit, sized, means) bit = 1 << bit##_POSITION,
+#define CHANGE_BIT(name, bit, size, means) bit = 1 << bit##_POSITION,
 enum change_bit { OVERRIDES(CHANGE_BIT) };
 #undef CHANGE_BIT
 
@@ -65,7 +65,6 @@ enum counted { SHARED_CALLS(SHARED_CALL) COUNTED_COUNT, COUNTED_SENDS = COUNTED_
 /* Sends of a thread on one connection between two of its waits. */
 struct shared_shape {
     _Atomic uint64_t key, groups;
-    _Atomic uint32_t described;
     uint32_t sends;   /* of a group; may be more than SHARED_FRAGMENTS */
     uint32_t rounded; /* sizes are rounded up to powers of two */
     uint64_t fragments[SHARED_FRAGMENTS];
@@ -93,7 +92,6 @@ struct kind_name {
 #define KIND_COUNT(name) _Atomic uint64_t name;
 struct shared_kind {
     _Atomic uint64_t key;
-    _Atomic uint32_t described;
     struct kind_name name;
     KIND_COUNTS(KIND_COUNT)
     _Atomic uint64_t calls[COUNTED_COUNT];

@@ -75,11 +75,9 @@ void options_read(int fd, const struct slot *slot)
 /* Setting TCP_NODELAY makes TCP send, even if it was set. Then restores the program's setting. */
 void options_push(int fd, const struct slot *slot)
 {
-    bool delays;
-
     if (slot->corked)
         return;
-    delays = option_get(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
+    bool delays = option_get(fd, IPPROTO_TCP, TCP_NODELAY) == 0;
     option_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (delays)
         option_set(fd, IPPROTO_TCP, TCP_NODELAY, 0);
@@ -107,12 +105,14 @@ bool slot_set_option(int fd, int level, int name, int value)
 
 /* ---- kinds ---- */
 
-/* The name of a kind of connections, which identifies it. */
-static struct kind_name kind_name(enum kind_role role, const struct sockaddr_storage *address, size_t size)
+/* The kind of connections with this role at this address. If the table is full, the last kind, which
+ * has no name. */
+static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *address, size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;
     struct kind_name name = {.family = address->ss_family, .role = (uint16_t)role};
     size_t before = offsetof(struct sockaddr_un, sun_path);
+    unsigned i = 0;
 
     if (name.family != AF_UNIX) { /* IPv6 has the port where IPv4 has it */
         name.port = ntohs(((const struct sockaddr_in *)address)->sin_port);
@@ -121,20 +121,11 @@ static struct kind_name kind_name(enum kind_role role, const struct sockaddr_sto
         name.path[0] = name.path[0] ? name.path[0] : '@';
         name.path[sizeof name.path - 1] = '\0';
     }
-    return name;
-}
-
-/* The kind of this name. If the table is full, the last kind, which has no name. */
-static unsigned kind_find(const struct kind_name *name)
-{
-    uint64_t key = preload_hash(name, sizeof *name);
-    unsigned i = 0;
-
+    uint64_t key = preload_hash(&name, sizeof name);
     while (i + 1 < SHARED_KINDS && !preload_claim(&preload_shared->kinds[i].key, key))
         i++;
-    if (i + 1 < SHARED_KINDS && !preload_shared->kinds[i].described)
-        preload_shared->kinds[i].name = *name;
-    preload_shared->kinds[i].described = 1;
+    if (i + 1 < SHARED_KINDS && !preload_shared->kinds[i].connections)
+        preload_shared->kinds[i].name = name;
     return i;
 }
 
@@ -146,8 +137,9 @@ void slot_open(int fd, enum kind_role role, const struct sockaddr *address, sock
     struct slot *slot = slot_at(fd);
     struct sockaddr_storage named = {0};
     socklen_t named_size = address && size < sizeof named ? size : sizeof named;
-    struct kind_name name;
 
+    if (role == ROLE_ACCEPTED)
+        slot_forget(fd);
     if (!slot || slot->state == SLOT_STREAM)
         return;
     slot->state = SLOT_OTHER;
@@ -157,26 +149,17 @@ void slot_open(int fd, enum kind_role role, const struct sockaddr *address, sock
         memcpy(&named, address, named_size);
     else if (getsockname(fd, (struct sockaddr *)&named, &named_size) != 0)
         return;
-    name = kind_name(role, &named, named_size);
-    slot->is_tcp = name.family != AF_UNIX;
-    slot->kind = (uint8_t)kind_find(&name);
+    slot->is_tcp = named.ss_family != AF_UNIX;
+    slot->kind = (uint8_t)kind_find(role, &named, named_size);
     kind_of(slot)->connections++;
     kind_of(slot)->changed += options_change(fd);
     slot->state = SLOT_STREAM;
 }
 
-void slot_accepted(int fd)
-{
-    slot_forget(fd);
-    slot_open(fd, ROLE_ACCEPTED, NULL, 0);
-}
-
 struct slot *slot_of(int fd)
 {
-    struct slot *slot;
-
     next();
-    slot = slot_at(fd);
+    struct slot *slot = slot_at(fd);
     if (slot && slot->state == SLOT_UNKNOWN)
         slot_open(fd, ROLE_INHERITED, NULL, 0);
     return slot && slot->state == SLOT_STREAM ? slot : NULL;

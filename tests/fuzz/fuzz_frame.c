@@ -3,8 +3,7 @@
  * up: each byte of a stream is counted once, in some segment. */
 #include "fuzz.h"
 
-#include "capture/frame.h"
-#include "capture/tally.h"
+#include "capture/capture.h"
 
 #include <netinet/in.h>
 

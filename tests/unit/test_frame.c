@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "capture/frame.h"
+#include "capture/capture.h"
 
 #include <netinet/in.h>
 

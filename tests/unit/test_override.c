@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include "base/cleanup.h"
 #include "base/program.h"
 #include "override/override.h"
-#include "override/reach.h"
-#include "override/report.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -82,7 +81,6 @@ static struct shared_kind *counts(const char *text, int family, int nodelay)
     shared.process_count = 1;
     shared.kinds[0] =
         (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
-                             .described = 1,
                              .connections = 1,
                              .read_back = 1,
                              .nodelay = nodelay,
@@ -139,9 +137,9 @@ static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends,
 {
     struct shared_shape *shape = kind->shapes;
 
-    while (shape->described)
+    while (shape->groups)
         shape++;
-    *shape = (struct shared_shape){.described = 1, .groups = groups, .sends = sends};
+    *shape = (struct shared_shape){.groups = groups, .sends = sends};
     for (uint32_t i = 0; i < sends && i < SHARED_FRAGMENTS; i++)
         shape->fragments[i] = fragments[i];
 }
@@ -149,28 +147,35 @@ static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends,
 #define SHAPE(kind, groups, ...)                                                                             \
     shape_add(kind, groups, COUNT_OF(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__})
 
-static void assert_advice(const struct shared_kind *kind, const char *says, const char *override,
-                          const char *measure)
+/* What the report says about the connections. New reference. */
+static json_t *reported(const char *subject)
 {
-    struct advice advice;
+    CLEANUP_JSON json_t *report = report_make(&shared, subject, 0, "");
 
-    report_advise(kind, NULL, &advice);
-    assert_string_equal(advice.says, says);
-    assert_string_equal(advice.override, override);
-    assert_string_equal(advice.measure, measure);
+    return json_incref(json_array_get(json_object_get(report, "connections"), 0));
+}
+
+static void assert_advice(const char *says, const char *override, const char *measure)
+{
+    CLEANUP_JSON json_t *kind = reported(NULL);
+    const char *said, *tried = "", *measured = "";
+
+    json_unpack(kind, "{s:s, s?s, s?s}", "says", &said, "try", &tried, "measure", &measured);
+    assert_string_equal(said, says);
+    assert_string_equal(tried, override);
+    assert_string_equal(measured, measure);
 }
 
 TEST(the_report_is_about_the_most_frequent_shape)
 {
     struct shared_kind *kind = counts("none", AF_INET, 0);
-    struct advice advice;
 
-    assert_advice(kind, "The library saw no send.", "", "");
+    assert_advice("The library saw no send.", "", "");
     SHAPE(kind, 2, 18);
     SHAPE(kind, 100, 38, 4118);
     SHAPE(kind, 3, 20);
-    report_advise(kind, NULL, &advice);
-    assert_non_null(strstr(advice.says, "(38, 4118)"));
+    CLEANUP_JSON json_t *report = reported(NULL);
+    assert_non_null(strstr(json_string_value(json_object_get(report, "says")), "(38, 4118)"));
 }
 
 TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
@@ -180,15 +185,13 @@ TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
     SHAPE(kind, 100, 38, 4118);
     kind->waits_40ms = 99;
     assert_advice(
-        kind,
         "Messages are groups of 2 sends (38, 4118), no TCP_NODELAY, and a wait of about 40 ms after "
         "each: they would join; try override=more:64.",
         "more:64", "uncork run workload=request message=64 reply=38+4118 reply_write=nagle,more");
     kind = counts("none", AF_INET, 1);
     SHAPE(kind, 100, 65, 10, 4118);
     kind->name.role = ROLE_CONNECTED;
-    assert_advice(kind,
-                  "Messages are groups of 3 sends (65, 10, 4118): they would join; try override=more:128.",
+    assert_advice("Messages are groups of 3 sends (65, 10, 4118): they would join; try override=more:128.",
                   "more:128", "uncork run message=65+10+4118 reply=64 write=nodelay,more");
 }
 
@@ -198,12 +201,12 @@ TEST(sends_of_one_size_and_long_headers_want_join)
     struct shared_kind *kind = counts("none", AF_INET6, 1);
 
     shape_add(kind, 10, 16, alike);
-    assert_advice(kind, "Messages are groups of 16 sends (16 x 100): they would join; try override=join.",
-                  "join", "uncork run workload=request message=64 reply=16x100 reply_write=nodelay,more");
+    assert_advice("Messages are groups of 16 sends (16 x 100): they would join; try override=join.", "join",
+                  "uncork run workload=request message=64 reply=16x100 reply_write=nodelay,more");
     kind = counts("none", AF_INET, 1);
     SHAPE(kind, 10, 8000, 9000);
-    assert_advice(kind, "Messages are groups of 2 sends (8000, 9000): they would join; try override=join.",
-                  "join", "uncork run workload=request message=64 reply=8000+9000 reply_write=nodelay,more");
+    assert_advice("Messages are groups of 2 sends (8000, 9000): they would join; try override=join.", "join",
+                  "uncork run workload=request message=64 reply=8000+9000 reply_write=nodelay,more");
 }
 
 TEST(messages_that_are_joined_already_are_compared_with_separate_ones)
@@ -212,14 +215,12 @@ TEST(messages_that_are_joined_already_are_compared_with_separate_ones)
 
     SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
     assert_advice(
-        kind,
         "Messages are groups of 2 sends (16 MSG_MORE, 4096), joined by MSG_MORE: override=nomore shows "
         "what that saves.",
         "nomore", "uncork run workload=request message=64 reply=16+4096 reply_write=nodelay,more");
     kind = counts("none", AF_INET, 1);
     SHAPE(kind, 100, 234 | FRAGMENT_CORKED, 4096 | FRAGMENT_CORKED);
     assert_advice(
-        kind,
         "Messages are groups of 2 sends (234 corked, 4096 corked), joined by TCP_CORK: override=nocork "
         "shows what that saves.",
         "nocork", "uncork run workload=request message=64 reply=234+4096 reply_write=nodelay,cork");
@@ -230,16 +231,15 @@ TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
     struct shared_kind *kind = counts("none", AF_INET, 0);
 
     SHAPE(kind, 100, 4112);
-    assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
+    assert_advice("Messages are single sends (4112): nothing to join.", "", "");
     kind->waits_200ms = 90;
     assert_advice(
-        kind,
         "Messages are single sends (4112), no TCP_NODELAY, and a wait of about 200 ms after each: nothing "
         "to join; try override=nodelay.",
         "nodelay", "uncork run workload=request message=64 reply=4112 reply_write=nagle,nodelay");
     kind->waits_200ms = 0;
     kind->waits_40ms = 3; /* now and then: no reason for an advice */
-    assert_advice(kind, "Messages are single sends (4112): nothing to join.", "", "");
+    assert_advice("Messages are single sends (4112): nothing to join.", "", "");
 }
 
 TEST(on_a_unix_socket_no_override_is_offered)
@@ -248,7 +248,6 @@ TEST(on_a_unix_socket_no_override_is_offered)
 
     SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
     assert_advice(
-        kind,
         "Messages are groups of 2 sends (16 MSG_MORE, 4096): on a Unix socket no override joins them; one "
         "writev(2) would.",
         "",
@@ -259,15 +258,14 @@ TEST(on_a_unix_socket_no_override_is_offered)
 TEST(a_subject_is_measured_by_its_name)
 {
     char long_name[400] = "";
-    struct shared_kind *kind = counts("none", AF_INET, 0);
-    struct advice advice;
 
-    SHAPE(kind, 100, 38, 4118);
-    report_advise(kind, "qemu-nbd protocol=nbd", &advice);
-    assert_string_equal(advice.measure, "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
+    SHAPE(counts("none", AF_INET, 0), 100, 38, 4118);
+    CLEANUP_JSON json_t *whole = reported("qemu-nbd protocol=nbd");
+    assert_string_equal(json_string_value(json_object_get(whole, "measure")),
+                        "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
     memset(long_name, 'x', sizeof long_name - 1);
-    report_advise(kind, long_name, &advice);
-    assert_in_range(strlen(advice.measure), 200, sizeof advice.measure - 1); /* cut */
+    CLEANUP_JSON json_t *cut = reported(long_name);
+    assert_int_equal(json_string_length(json_object_get(cut, "measure")), 254);
 }
 
 TEST(the_report_has_what_is_known_and_nothing_else)

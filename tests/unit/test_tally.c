@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "capture/tally.h"
+#include "capture/capture.h"
 
 #include <netinet/in.h>
 
