@@ -160,7 +160,8 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
     enum finding found = classify(kind, shape);
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     bool sends_first = kind->name.role == ROLE_CONNECTED;
-    char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32], measure[255] = "";
+    char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32];
+    json_t *measure = NULL;
 
     if (shape->sends > 1)
         snprintf(sends, sizeof sends, "groups of %" PRIu32 " sends", shape->sends);
@@ -168,10 +169,10 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
     if (most)
         snprintf(override, sizeof override, "more:%" PRIu64, most);
     if (subject && *override)
-        snprintf(measure, sizeof measure, "uncork run subject=%s override=none,%s", subject, override);
+        measure = json_sprintf("uncork run subject=%s override=none,%s", subject, override);
     else if (*findings[found].writes)
-        snprintf(
-            measure, sizeof measure, "uncork run %s%s%s%s%s",
+        measure = json_sprintf(
+            "uncork run %s%s%s%s%s",
             sends_first ? "message=" : "workload=request message=64 reply=", shape_text(text, shape, AS_WORD),
             sends_first ? " reply=64 write=" : " reply_write=", findings[found].writes,
             kind->name.family == AF_UNIX ? " transport=unix" : "");
@@ -182,8 +183,8 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
                                      override, findings[found].after));
     if (*override)
         json_object_set_new(report, "try", json_string(override));
-    if (*measure)
-        json_object_set_new(report, "measure", json_string(measure));
+    if (measure) /* a subject that is not UTF-8 has none */
+        json_object_set_new(report, "measure", measure);
 }
 
 /* ---- JSON ---- */
