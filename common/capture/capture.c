@@ -11,10 +11,12 @@
 #include "placement/cores.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 #include <uv.h>
 
 #define SNAP_BYTES 96         /* stored of each packet: all headers, and little else */
@@ -48,8 +50,11 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
 {
     struct capture *capture = (struct capture *)(void *)context;
 
+    struct pcap_pkthdr stored = *header;
+
+    stored.caplen = MIN(stored.caplen, SNAP_BYTES); /* the file has no room for more */
     if (capture->packets < CAPTURE_PACKETS_MAX) {
-        pcap_dump((u_char *)capture->dumper, header, bytes);
+        pcap_dump((u_char *)capture->dumper, &stored, bytes);
         capture->packets++;
     } else {
         capture->truncated = true;
@@ -203,6 +208,8 @@ json_t *capture_stop(struct capture *capture, struct problem *problem)
     char why[PCAP_ERRBUF_SIZE];
 
     join(capture);
+    if (fflush(capture->file) != 0)
+        problem_failure(&capture->problem, "cannot store packets: %s", strerror(errno));
     capture->size = (size_t)ftell(capture->file);
     rewind(capture->file);
     capture->reader = pcap_fopen_offline(capture->file, why);

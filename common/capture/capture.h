@@ -66,7 +66,7 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
                               struct problem *problem);
 
 /* Stores all packets up to now and ends the thread. Returns what docs/record.md has of a capture
- * without its two ways. New reference; NULL with the failure of the thread. */
+ * without its two ways. New reference; NULL with a failure. */
 json_t *capture_stop(struct capture *capture, struct problem *problem);
 
 /* After capture_stop(): the next packet that is a TCP segment. False after the last. */

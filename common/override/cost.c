@@ -41,10 +41,10 @@ double override_call_ns(void)
     void *library = dlopen(override.library, RTLD_NOW | RTLD_LOCAL);
     unsetenv(SHARED_VARIABLE);
     override.file = 0; /* the library has closed it */
-    if (!library || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
+    *(void **)&sends = library ? dlsym(library, "send") : NULL;
+    *(void **)&receives = library ? dlsym(library, "recv") : NULL;
+    if (!sends || !receives || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0)
         return 0;
-    *(void **)&sends = dlsym(library, "send");
-    *(void **)&receives = dlsym(library, "recv");
     for (int round = 0; round < ROUNDS; round++) {
         with = fmin(with, pairs_ns(pair, sends, receives));
         without = fmin(without, pairs_ns(pair, send, recv));

@@ -283,9 +283,10 @@ void gnutls_record_cork(struct gnutls_session *session)
         return;
     }
     if (!cork) {
-        void *library = dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
+        void *found = dlsym(RTLD_NEXT, "gnutls_record_cork");
+        void *library = found ? NULL : dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
 
-        *(void **)&cork = dlsym(library ? library : RTLD_NEXT, "gnutls_record_cork");
+        *(void **)&cork = library ? dlsym(library, "gnutls_record_cork") : found;
     }
     cork(session);
 }
