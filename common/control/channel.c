@@ -68,8 +68,12 @@ static void write_output(struct channel *channel)
     *output = (struct tls_bytes){0};
 }
 
-static void write_encrypted(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
+static void write_message(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
 {
+    if (!channel->tls) {
+        write_bytes(channel, bytes, size);
+        return;
+    }
     channel_tls_send(channel->tls, bytes, size, problem);
     write_output(channel);
     free(bytes);
@@ -86,10 +90,8 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && !channel->tls)
-        write_bytes(channel, bytes, size);
-    else if (problem.kind == PROBLEM_NONE)
-        write_encrypted(channel, bytes, size, &problem);
+    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0)
+        write_message(channel, bytes, size, &problem);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }
@@ -101,24 +103,27 @@ void channel_send_long(struct channel *channel, enum control_type type, json_t *
 
 /* ---- closing ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void on_timer_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
 
-    if (--channel->open_handles > 0)
-        return;
     if (channel->tls)
         channel_tls_free(channel->tls);
     free(channel->codec.buffer);
     channel->events->closed(channel->owner);
 }
 
+static void on_stream_closed(uv_handle_t *handle)
+{
+    struct channel *channel = handle->data;
+
+    uv_close((uv_handle_t *)&channel->timer, on_timer_closed);
+}
+
 static void close_handles(struct channel *channel)
 {
     if (!uv_is_closing(&channel->handle))
-        uv_close(&channel->handle, on_closed);
-    if (!uv_is_closing((uv_handle_t *)&channel->timer))
-        uv_close((uv_handle_t *)&channel->timer, on_closed);
+        uv_close(&channel->handle, on_stream_closed);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status)
@@ -189,17 +194,18 @@ static int take_plain(struct channel *channel, const uint8_t *bytes, size_t size
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool closes = channel->closing; /* messages wait for the end of the handshake */
-    struct tls_bytes *plain = &channel->tls->plain;
-    int result = channel_tls_receive(channel->tls, bytes, size, problem);
+    struct channel_tls *tls = channel->tls;
+    uint8_t plain[TLS_PLAIN_MAX];
+    ssize_t part = channel_tls_arrived(tls, bytes, size, problem);
+    int taken = 0;
 
+    while (part >= 0 && taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
+        taken = take_plain(channel, plain, (size_t)part, problem);
     write_output(channel);
-    channel->is_identified = channel->tls->is_established;
-    if (plain->size && take_plain(channel, plain->data, plain->size, problem) < 0)
-        result = -1;
-    plain->size = 0;
+    channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)
         shut_down(channel);
-    return result;
+    return part < 0 || taken < 0 ? -1 : 0;
 }
 
 /* Why a read returned `result`, as the reason for the end of the channel. */
@@ -220,18 +226,11 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct channel *channel = stream->data;
     const uint8_t *bytes = (const uint8_t *)buffer->base;
     struct problem problem = {0};
-    int result;
 
-    if (size == 0)
-        return;
-    if (size < 0) {
+    if (size < 0)
         report_end(channel, read_error_text(channel, (int)size));
-        return;
-    }
-    channel->has_received = true;
-    result = channel->tls ? take_tls(channel, bytes, (size_t)size, &problem)
-                          : take_plain(channel, bytes, (size_t)size, &problem);
-    if (result < 0)
+    channel->has_received |= size > 0;
+    if (size > 0 && (channel->tls ? take_tls : take_plain)(channel, bytes, (size_t)size, &problem) < 0)
         report_end(channel, problem.text);
 }
 
@@ -256,20 +255,15 @@ static void on_timer(uv_timer_t *timer)
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem)
 {
-    int result;
-
-    memset(channel, 0, sizeof *channel);
-    channel->events = events;
-    channel->owner = owner;
-    channel->codec.takes_long = !events->is_server;
+    *channel = (struct channel){.events = events, .owner = owner, .codec.takes_long = !events->is_server};
     uv_tcp_init(loop, &channel->tcp);
-    channel->handle.data = channel;
-    if ((result = uv_tcp_open(&channel->tcp, fd)) < 0) /* takes any stream socket, also a Unix one */
+    uv_timer_init(loop, &channel->timer);
+    channel->handle.data = channel->timer.data = channel;
+    int result = uv_tcp_open(&channel->tcp, fd); /* takes any stream socket, also a Unix one */
+
+    if (result < 0)
         close(fd);
     uv_tcp_nodelay(&channel->tcp, 1);
-    uv_timer_init(loop, &channel->timer);
-    channel->timer.data = channel;
-    channel->open_handles = 2;
     uv_update_time(loop);
     channel->received_ms = uv_now(loop);
     channel->turned_ns = clock_with_sleep_ns();
@@ -305,8 +299,7 @@ bool channel_is_private(const struct channel *channel)
     struct address own, peer;
     uv_os_fd_t fd;
 
-    if (channel->tls)
-        return true;
-    return uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
-           address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer);
+    return channel->tls ||
+           (uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
+            address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer));
 }

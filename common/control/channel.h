@@ -37,9 +37,8 @@ struct channel {
     void *owner;
     uint64_t received_ms; /* when the last bytes arrived; with TLS, those of a message */
     uint64_t turned_ns;   /* when the timer last ran: clock_with_sleep_ns() */
-    int open_handles;
-    bool has_received;  /* bytes have arrived */
-    bool is_identified; /* a valid message has arrived; with TLS: the other end has the key */
+    bool has_received;    /* bytes have arrived */
+    bool is_identified;   /* a valid message has arrived; with TLS: the other end has the key */
     bool ended, closing;
 };
 

@@ -11,7 +11,6 @@
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
 #define RECORD_ALERT 21
-#define RECORD_MAX 16384 /* bytes of plain text in a record */
 
 /* TLS 1.3 with PSK as the only key exchange: an end without a key is never accepted. GnuTLS
  * requires a signature in every list, although nothing is signed here. */
@@ -22,11 +21,11 @@
 /* 0 or -ENOMEM. */
 static int append(struct tls_bytes *bytes, const void *data, size_t size)
 {
-    size_t room = 2 * (bytes->size + size);
-    uint8_t *grown = bytes->data;
-
     if (size > bytes->room - bytes->size) {
-        if (!(grown = realloc(bytes->data, room)))
+        size_t room = 2 * (bytes->size + size);
+        uint8_t *grown = realloc(bytes->data, room);
+
+        if (!grown)
             return -ENOMEM;
         bytes->data = grown;
         bytes->room = room;
@@ -56,8 +55,7 @@ static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
         gnutls_transport_set_errno(tls->session, EAGAIN);
         return -1;
     }
-    if (size > tls->arrived_size)
-        size = tls->arrived_size;
+    size = size < tls->arrived_size ? size : tls->arrived_size;
     memcpy(data, tls->arrived, size);
     tls->arrived += size;
     tls->arrived_size -= size;
@@ -84,20 +82,16 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
  * control channel. */
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
-    struct problem ignored = {0};
-    uint8_t *bytes;
-    json_t *body;
+    CLEANUP_JSON json_t *body =
+        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+                  "this server takes only clients with a key: give --psk FILE, with a key that it knows");
+    CLEANUP_FREE uint8_t *bytes = NULL;
     size_t size;
 
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
-    body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
-                     "this server takes only clients with a key: give --psk FILE, with a key that it knows");
-    if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
+    if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &(struct problem){0}) == 0)
         (void)append(&tls->output, bytes, size); /* without memory the client learns no reason */
-        free(bytes);
-    }
-    json_decref(body);
     return problem_failure(problem, "speaks no TLS, so it has no key");
 }
 
@@ -150,18 +144,6 @@ static int send_records(struct channel_tls *tls, const uint8_t *bytes, size_t si
     return 0;
 }
 
-static int finish_handshake(struct channel_tls *tls, struct problem *problem)
-{
-    int result;
-
-    if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
-        return problem_failure(problem, "has not used the key in its TLS handshake");
-    tls->is_established = true;
-    result = send_records(tls, tls->unsent.data, tls->unsent.size, problem);
-    tls->unsent.size = 0;
-    return result;
-}
-
 static int continue_handshake(struct channel_tls *tls, struct problem *problem)
 {
     int result;
@@ -171,27 +153,17 @@ static int continue_handshake(struct channel_tls *tls, struct problem *problem)
     while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
     if (result == GNUTLS_E_AGAIN)
         return 0;
-    return result < 0 ? fail(tls, result, problem) : finish_handshake(tls, problem);
+    if (result < 0)
+        return fail(tls, result, problem);
+    if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
+        return problem_failure(problem, "has not used the key in its TLS handshake");
+    tls->is_established = true;
+    result = send_records(tls, tls->unsent.data, tls->unsent.size, problem);
+    tls->unsent.size = 0;
+    return result;
 }
 
-static int receive_records(struct channel_tls *tls, struct problem *problem)
-{
-    for (;;) {
-        uint8_t plain[RECORD_MAX];
-        ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
-
-        if (size > 0 && append(&tls->plain, plain, (size_t)size) < 0)
-            return problem_failure(problem, "sent more control messages than there is memory for");
-        if (size > 0)
-            continue;
-        if (size == 0 || size == GNUTLS_E_AGAIN)
-            return 0; /* 0 is the close_notify: the end of the stream follows */
-        if (gnutls_error_is_fatal((int)size))
-            return fail(tls, (int)size, problem);
-    }
-}
-
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool is_first = !tls->has_received;
 
@@ -200,9 +172,21 @@ int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t si
         return refuse_plain(tls, problem);
     tls->arrived = bytes;
     tls->arrived_size = size;
-    if (!tls->is_established && continue_handshake(tls, problem) < 0)
-        return -1;
-    return tls->is_established ? receive_records(tls, problem) : 0;
+    return tls->is_established ? 0 : continue_handshake(tls, problem);
+}
+
+/* A size of 0 is the close_notify: the end of the stream follows. */
+ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem)
+{
+    ssize_t size = GNUTLS_E_AGAIN;
+
+    if (tls->is_established)
+        do
+            size = gnutls_record_recv(tls->session, plain, TLS_PLAIN_MAX);
+        while (size < 0 && size != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)size));
+    if (size == GNUTLS_E_AGAIN)
+        return 0;
+    return size < 0 ? fail(tls, (int)size, problem) : size;
 }
 
 int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
@@ -254,29 +238,27 @@ static int open_session(struct channel_tls *tls)
 
 void channel_tls_free(struct channel_tls *tls)
 {
-    if (tls->session)
-        gnutls_deinit(tls->session);
+    gnutls_deinit(tls->session);
     if (tls->server)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
     free(tls->unsent.data);
     free(tls->output.data);
-    free(tls->plain.data);
     free(tls);
 }
 
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
 {
     struct channel_tls *tls = malloc(sizeof *tls);
-    int result;
 
     if (!tls) {
         problem_failure(problem, "no memory for TLS");
         return NULL;
     }
     *tls = (struct channel_tls){.keys = keys, .is_server = is_server};
-    result = open_session(tls);
+    int result = open_session(tls);
+
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
     else if (is_server || continue_handshake(tls, problem) == 0)

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#define TLS_PLAIN_MAX 16384 /* bytes of plain text in a record */
 
 struct tls_bytes {
     size_t size, room;
@@ -19,7 +22,6 @@ struct channel_tls {
     bool is_established;     /* the handshake is done: the other end has the key */
     struct tls_bytes unsent; /* plain bytes to send after the handshake */
     struct tls_bytes output; /* for the stream; the caller writes and frees it */
-    struct tls_bytes plain;  /* received and decrypted; the caller takes and empties it */
 
     /* Only channel_tls.c uses these. */
     const uint8_t *arrived; /* borrowed: GnuTLS has not read these bytes yet */
@@ -41,11 +43,13 @@ int channel_tls_check(const char *option, struct problem *problem);
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem);
 void channel_tls_free(struct channel_tls *tls);
 
-/* All of these append to `output`, also when they fail: an alert. 0, or -1 with a failure whose
- * text follows the name of the other end, like "speaks no TLS".
+/* All of these append to `output`, also when they fail: an alert. -1 with a failure whose text
+ * follows the name of the other end, like "speaks no TLS".
  *
- * channel_tls_receive() decrypts received bytes and appends them to `plain`. channel_tls_send()
- * encrypts bytes; before the end of the handshake it keeps them in `unsent`. */
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+ * Received bytes go to channel_tls_arrived(), and stay until channel_tls_read() has given all that
+ * it decrypts: it returns how many bytes it wrote to `plain`; 0: there are no more.
+ * channel_tls_send() encrypts bytes; before the end of the handshake it keeps them in `unsent`. */
+int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem);
 int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
 void channel_tls_close_notify(struct channel_tls *tls);
