@@ -82,38 +82,34 @@ static int find_type(const json_t *body, enum control_type *type, struct problem
 {
     const char *name = json_string_value(json_object_get(body, "type"));
 
-    for (int i = 0; name && i < CONTROL_TYPE_COUNT; i++) {
-        if (!strcmp(name, schemas[i].name)) {
-            *type = (enum control_type)i;
+    for (*type = 0; name && *type < CONTROL_TYPE_COUNT; ++*type)
+        if (!strcmp(name, schemas[*type].name))
             return 0;
-        }
-    }
     return problem_failure(problem, "sent a control message of unknown type '%.40s'", name ? name : "(none)");
 }
 
 /* ---- text from other ends ---- */
 
-static bool is_printable(char c)
+/* The number of printable characters with which the text begins. */
+static size_t printable(const char *text)
 {
-    return (c >= ' ' && c <= '~') || c == '\t';
-}
+    size_t count = 0;
 
-static bool all_printable(const char *text)
-{
-    while (is_printable(*text))
-        text++;
-    return !*text;
+    while ((text[count] >= ' ' && text[count] <= '~') || text[count] == '\t')
+        count++;
+    return count;
 }
 
 static int clean_string(json_t *string, struct problem *problem)
 {
-    CLEANUP_FREE char *text = NULL;
+    const char *value = json_string_value(string);
 
-    if (all_printable(json_string_value(string)))
+    if (!value[printable(value)])
         return 0;
-    text = strdup(json_string_value(string));
-    for (char *at = text; at && *at; at++)
-        *at = is_printable(*at) ? *at : '?';
+    CLEANUP_FREE char *text = strdup(value);
+
+    for (char *at = text; at && *(at += printable(at));)
+        *at = '?';
     return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
 }
 
@@ -129,7 +125,7 @@ int control_clean(json_t *value, struct problem *problem)
         if (control_clean(item, problem) < 0)
             return -1;
     json_object_foreach(value, key, item) {
-        if (!all_printable(key))
+        if (key[printable(key)])
             return problem_failure(problem, "sent the name '%.40s', which is not printable", key);
         if (control_clean(item, problem) < 0)
             return -1;
@@ -143,20 +139,18 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
                    struct problem *problem)
 {
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
-    CLEANUP_FREE char *text = NULL;
-    size_t length, limit;
+    size_t limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
         return -1;
-    text = json_dumps(whole, JSON_COMPACT);
-    length = text ? strlen(text) : 0;
-    limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
+    size_t length = text ? strlen(text) : 0;
+
     if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);
-    *bytes = malloc(CONTROL_HEADER_SIZE + length);
-    if (!*bytes)
+    if (!(*bytes = malloc(CONTROL_HEADER_SIZE + length)))
         return refuse_memory(problem);
     wire_put32(*bytes, (uint32_t)length);
     memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
@@ -172,7 +166,7 @@ static size_t body_length(const struct codec *codec)
 static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,
                         struct problem *problem)
 {
-    enum control_type type = CONTROL_TYPE_COUNT;
+    enum control_type type;
     CLEANUP_JSON json_t *body =
         json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, NULL);
 

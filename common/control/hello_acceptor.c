@@ -26,11 +26,11 @@ static void reject(struct hello_acceptor *acceptor, int fd)
  * stream. */
 static int read_hello(struct late_hello *late)
 {
-    struct hello_acceptor *acceptor = late->acceptor;
-    ssize_t size;
+    const struct hello_acceptor *acceptor = late->acceptor;
 
     acceptor->counts->made[CALL_RECVFROM]++;
-    size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
+    ssize_t size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
+
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size <= 0)
@@ -110,14 +110,14 @@ bool hello_acceptor_accept(struct hello_acceptor *acceptor, size_t most)
     bool is_late = false;
 
     for (size_t i = 0; i < most && acceptor->listener >= 0; i++) {
-        struct late_hello accepted = {.acceptor = acceptor};
-        int result;
+        struct late_hello accepted = {.acceptor = acceptor,
+                                      .fd = sockets_accept(acceptor->listener, acceptor->blocking)};
 
         acceptor->counts->made[CALL_ACCEPT]++;
-        accepted.fd = sockets_accept(acceptor->listener, acceptor->blocking);
         if (accepted.fd < 0)
             break;
-        result = read_hello(&accepted);
+        int result = read_hello(&accepted);
+
         is_late |= result == 0;
         if (result == 0)
             watch(acceptor, &accepted);

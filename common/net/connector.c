@@ -104,21 +104,20 @@ static void on_timeout(uv_timer_t *timer)
 static void attempt(struct connector *connector)
 {
     const struct address *address = &connector->addresses[connector->at];
-    uint64_t now = uv_now(connector->timer.loop);
-    int error;
+    uv_loop_t *loop = connector->timer.loop;
 
     if (connector->check && connector->check(connector->owner, address, &connector->problem) < 0) {
         finish(connector, -1);
         return;
     }
     connector->fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
-    error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
-    if (error == EAGAIN && now < connector->until_ms) {
+    int error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
+
+    if (error == EAGAIN && uv_now(loop) < connector->until_ms) {
         close(connector->fd);
         connector->fd = -1;
         try_again(connector);
-    } else if (error == EINPROGRESS &&
-               uv_poll_init(connector->timer.loop, &connector->poll, connector->fd) == 0) {
+    } else if (error == EINPROGRESS && uv_poll_init(loop, &connector->poll, connector->fd) == 0) {
         connector->poll.data = connector;
         connector->open_parts++;
         uv_timer_start(&connector->timer, on_timeout, connector->within_ms, 0);
