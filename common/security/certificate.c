@@ -81,8 +81,7 @@ char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
         memcpy(made, key_text.data, key_text.size);
         memcpy(made + key_text.size, text.data, text.size);
     }
-    if (key_text.data)
-        secret_wipe(key_text.data, key_text.size);
+    secret_wipe(key_text.data, key_text.size);
     gnutls_free(key_text.data);
     gnutls_free(text.data);
     gnutls_x509_privkey_deinit(private);

@@ -261,25 +261,19 @@ static const char *probe(const int fds[2])
     return NULL;
 }
 
-static const char *probe_pair(void)
-{
-    int fds[2];
-
-    if (tcp_make_pair(0, fds) < 0)
-        return "no pair of sockets could be made to test it";
-    const char *reason = probe(fds);
-
-    close(fds[0]);
-    close(fds[1]);
-    return reason;
-}
-
 static int check(struct problem *problem)
 {
     static const char *reason;
     static bool is_known;
+    int fds[2];
 
-    reason = is_known ? reason : probe_pair();
+    if (!is_known && tcp_make_pair(0, fds) < 0) {
+        reason = "no pair of sockets could be made to test it";
+    } else if (!is_known) {
+        reason = probe(fds);
+        close(fds[0]);
+        close(fds[1]);
+    }
     is_known = true;
     return reason ? problem_unsupported(problem, "security=ktls does not work here: %s", reason) : 0;
 }

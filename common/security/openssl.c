@@ -231,35 +231,27 @@ static int open_context(void *opaque)
 
 /* ---- session ---- */
 
-/* Uses a copy: OpenSSL marks a session as used, and another connection may need the ticket before
- * the next one arrives. */
-static int use_ticket(SSL *openssl, SSL_SESSION *ticket)
-{
-    SSL_SESSION *copy = SSL_SESSION_dup(ticket);
-    int result = copy && SSL_set_session(openssl, copy) ? 0 : -ENOMEM;
-
-    SSL_SESSION_free(copy);
-    return result;
-}
-
+/* Uses a copy of the ticket: OpenSSL marks a session as used, and another connection may need the
+ * ticket before the next one arrives. */
 static int open_session(struct connection *connection)
 {
     const struct context *context = context_of(connection);
     SSL *openssl = SSL_new(context->openssl);
     BIO *bio = openssl ? BIO_new(context->calls) : NULL;
+    SSL_SESSION *ticket = context->ticket ? SSL_SESSION_dup(context->ticket) : NULL;
 
     session_of(connection)->openssl = openssl;
-    if (!bio)
-        return -ENOMEM;
-    BIO_set_data(bio, connection);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(openssl, bio, bio);
-    SSL_set_app_data(openssl, connection);
-    if (context->terms.serves)
-        SSL_set_accept_state(openssl);
-    else
-        SSL_set_connect_state(openssl);
-    return context->ticket ? use_ticket(openssl, context->ticket) : 0;
+    if (bio) {
+        BIO_set_data(bio, connection);
+        BIO_set_init(bio, 1);
+        SSL_set_bio(openssl, bio, bio);
+        SSL_set_app_data(openssl, connection);
+        (context->terms.serves ? SSL_set_accept_state : SSL_set_connect_state)(openssl);
+    }
+    bool is_set_up = bio && (!context->ticket || (ticket && SSL_set_session(openssl, ticket)));
+
+    SSL_SESSION_free(ticket);
+    return is_set_up ? 0 : -ENOMEM;
 }
 
 /* Marks the session as shut down. Otherwise OpenSSL neither resumes it nor uses its ticket. */
