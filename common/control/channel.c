@@ -61,11 +61,11 @@ static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
 /* Call after each function of the TLS below the channel. */
 static void write_output(struct channel *channel)
 {
-    struct tls_bytes *output = &channel->tls->output;
+    struct bytes *output = &channel->tls->output;
 
     if (output->size)
         write_bytes(channel, output->data, output->size);
-    *output = (struct tls_bytes){0};
+    *output = (struct bytes){0};
 }
 
 static void write_message(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
@@ -109,7 +109,7 @@ static void on_timer_closed(uv_handle_t *handle)
 
     if (channel->tls)
         channel_tls_free(channel->tls);
-    free(channel->codec.buffer);
+    free(channel->codec.received.data);
     channel->events->closed(channel->owner);
 }
 

@@ -5,9 +5,7 @@
 #pragma once
 
 #include "control/channel_tls.h"
-#include "control/codec.h"
 
-#include <stdbool.h>
 #include <uv.h>
 
 #define CHANNEL_PING_MS 1000

@@ -2,7 +2,6 @@
 #include "control/channel_tls.h"
 
 #include "base/cleanup.h"
-#include "control/codec.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -18,30 +17,13 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-/* 0 or -ENOMEM. */
-static int append(struct tls_bytes *bytes, const void *data, size_t size)
-{
-    if (size > bytes->room - bytes->size) {
-        size_t room = 2 * (bytes->size + size);
-        uint8_t *grown = realloc(bytes->data, room);
-
-        if (!grown)
-            return -ENOMEM;
-        bytes->data = grown;
-        bytes->room = room;
-    }
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size += size;
-    return 0;
-}
-
 /* ---- callbacks of GnuTLS ---- */
 
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
 
-    if (append(&tls->output, data, size) == 0)
+    if (bytes_append(&tls->output, data, size) == 0)
         return (ssize_t)size;
     gnutls_transport_set_errno(tls->session, ENOMEM);
     return -1;
@@ -91,7 +73,7 @@ static int refuse_plain(struct channel_tls *tls, struct problem *problem)
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
     if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &(struct problem){0}) == 0)
-        (void)append(&tls->output, bytes, size); /* without memory the client learns no reason */
+        (void)bytes_append(&tls->output, bytes, size); /* without memory the client learns no reason */
     return problem_failure(problem, "speaks no TLS, so it has no key");
 }
 
@@ -193,7 +175,7 @@ int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size,
 {
     if (tls->is_established)
         return send_records(tls, bytes, size, problem);
-    if (append(&tls->unsent, bytes, size) < 0)
+    if (bytes_append(&tls->unsent, bytes, size) < 0)
         return problem_failure(problem, "has no memory left for control messages");
     return 0;
 }

@@ -3,25 +3,17 @@
  * the socket and the timers. Only channel_tls.c uses GnuTLS for the control channel. */
 #pragma once
 
-#include "base/problem.h"
+#include "control/codec.h"
 #include "control/psk.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #define TLS_PLAIN_MAX 16384 /* bytes of plain text in a record */
 
-struct tls_bytes {
-    size_t size, room;
-    uint8_t *data;
-};
-
 struct channel_tls {
-    bool is_established;     /* the handshake is done: the other end has the key */
-    struct tls_bytes unsent; /* plain bytes to send after the handshake */
-    struct tls_bytes output; /* for the stream; the caller writes and frees it */
+    bool is_established; /* the handshake is done: the other end has the key */
+    struct bytes unsent; /* plain bytes to send after the handshake */
+    struct bytes output; /* for the stream; the caller writes and frees it */
 
     /* Only channel_tls.c uses these. */
     const uint8_t *arrived; /* borrowed: GnuTLS has not read these bytes yet */

@@ -158,17 +158,27 @@ int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, 
     return 0;
 }
 
-static size_t body_length(const struct codec *codec)
+int bytes_append(struct bytes *bytes, const void *data, size_t size)
 {
-    return wire_get32(codec->buffer);
+    if (size > bytes->room - bytes->size) {
+        size_t room = 2 * (bytes->size + size);
+        uint8_t *grown = realloc(bytes->data, room);
+
+        if (!grown)
+            return -1;
+        bytes->data = grown;
+        bytes->room = room;
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+    return 0;
 }
 
-static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,
+static int take_message(const uint8_t *text, size_t length, codec_take *take, void *owner,
                         struct problem *problem)
 {
+    CLEANUP_JSON json_t *body = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, NULL);
     enum control_type type;
-    CLEANUP_JSON json_t *body =
-        json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, NULL);
 
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is not a JSON object");
@@ -178,24 +188,15 @@ static int take_message(struct codec *codec, size_t length, codec_take *take, vo
     return take(owner, type, body);
 }
 
-/* The number of bytes that are missing to complete the header, then the body. */
-static size_t missing(const struct codec *codec)
-{
-    if (codec->used < CONTROL_HEADER_SIZE)
-        return CONTROL_HEADER_SIZE - codec->used;
-    return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
-}
-
 /* The first TLS record is a handshake or an alert (RFC 8446, 5.1). Read as a length, its header
  * exceeds that of any message. */
-static int check_header(const struct codec *codec, struct problem *problem)
+static int check_header(const struct codec *codec, const uint8_t *header, struct problem *problem)
 {
-    const uint8_t *header = codec->buffer;
+    size_t length = wire_get32(header);
 
     if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
         return problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
-    if (body_length(codec) == 0 ||
-        body_length(codec) > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
+    if (length == 0 || length > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
         return problem_failure(
             problem, "sent a control message of a length that no message has: this is not uncork's channel");
     return 0;
@@ -204,33 +205,26 @@ static int check_header(const struct codec *codec, struct problem *problem)
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem)
 {
+    struct bytes *received = &codec->received;
+    size_t done = 0;
     int result = 0;
 
     if (codec->broken)
         return problem_failure(problem, "sent a control message after an invalid one");
-    while (size && result == 0) {
-        size_t part = missing(codec) < size ? missing(codec) : size;
+    if (bytes_append(received, bytes, size) < 0)
+        return refuse_memory(problem);
+    while (result == 0 && received->size - done >= CONTROL_HEADER_SIZE) {
+        const uint8_t *header = received->data + done;
+        size_t length = wire_get32(header);
 
-        if (codec->used + part > codec->room) {
-            uint8_t *buffer = realloc(codec->buffer, 2 * (codec->used + part));
-
-            if (!buffer)
-                return refuse_memory(problem);
-            codec->room = 2 * (codec->used + part);
-            codec->buffer = buffer;
-        }
-        memcpy(codec->buffer + codec->used, bytes, part);
-        codec->used += part;
-        bytes += part;
-        size -= part;
-        if (codec->used < CONTROL_HEADER_SIZE)
-            continue;
-        result = check_header(codec, problem);
-        if (result == 0 && !missing(codec)) {
-            codec->used = 0;
-            result = take_message(codec, body_length(codec), take, owner, problem);
-        }
+        result = check_header(codec, header, problem);
+        if (result < 0 || received->size - done - CONTROL_HEADER_SIZE < length)
+            break;
+        done += CONTROL_HEADER_SIZE + length;
+        result = take_message(header + CONTROL_HEADER_SIZE, length, take, owner, problem);
     }
+    received->size -= done;
+    memmove(received->data, received->data + done, received->size);
     codec->broken = result < 0;
     return result;
 }

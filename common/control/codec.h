@@ -53,13 +53,20 @@ static inline const char *control_text(const json_t *body, const char *key)
  * that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
 
-/* A decoder of a byte stream, which may be cut anywhere. Zero it before use; free its buffer
- * after. */
+/* Bytes in memory that grows. Zero it before use; free `data` after. */
+struct bytes {
+    size_t size, room;
+    uint8_t *data;
+};
+
+/* 0, or -1: there is no memory. */
+int bytes_append(struct bytes *bytes, const void *data, size_t size);
+
+/* A decoder of a byte stream, which may be cut anywhere. Zero it before use. */
 struct codec {
-    bool takes_long; /* bodies of up to CONTROL_LONG_MAX */
-    bool broken;     /* an invalid message has arrived */
-    size_t used, room;
-    uint8_t *buffer; /* grows with what arrives */
+    bool takes_long;       /* bodies of up to CONTROL_LONG_MAX */
+    bool broken;           /* an invalid message has arrived */
+    struct bytes received; /* not decoded yet */
 };
 
 typedef int codec_take(void *owner, enum control_type type, const json_t *body);

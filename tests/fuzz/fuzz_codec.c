@@ -24,7 +24,7 @@ static void check_encoding(enum control_type type, const json_t *body)
     /* a message of 256 KiB may become longer when it is encoded again, and is then refused */
     if (control_encode(type, body, &bytes, &size, &problem) < 0)
         return;
-    codec.used = 0;
+    codec.received.size = 0;
     codec.broken = false;
     if (codec_feed(&codec, bytes, size, compare, (void *)(uintptr_t)body, &problem) != 1)
         abort();
@@ -86,7 +86,7 @@ static int feed(const uint8_t *data, size_t size, size_t step, size_t *messages)
         abort();
     if (result != 0 && codec_feed(codec, data, size, take, messages, &again) != -1)
         abort();
-    free(codec->buffer);
+    free(codec->received.data);
     free(codec);
     return result;
 }

@@ -54,7 +54,7 @@ static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 /* Returns how many bytes were passed on; -1: the other end refused them. */
 static int pass_on(struct end *from, struct end *to, size_t piece)
 {
-    struct tls_bytes *output = &from->tls->output;
+    struct bytes *output = &from->tls->output;
     size_t size = output->size;
     int result = feed(to, output->data, size, piece);
 

@@ -53,7 +53,7 @@ static void restart(void)
 {
     for (size_t i = 0; i < taken.count; i++)
         json_decref(taken.bodies[i]);
-    free(codec.buffer);
+    free(codec.received.data);
     codec = (struct codec){0};
     problem = (struct problem){0};
     taken = (struct taken){0};

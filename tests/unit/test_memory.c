@@ -94,7 +94,7 @@ static int exchange(const void *text)
     if (result < 0)
         assert_problem(&problem, PROBLEM_FAILURE, "no memory");
     json_decref(body);
-    free(codec.buffer);
+    free(codec.received.data);
     free(bytes);
     return result;
 }
