@@ -42,56 +42,44 @@ static void on_written(uv_write_t *request, int status)
         report_end(channel, uv_strerror(status));
 }
 
-/* Writes bytes, which it frees afterwards. */
-static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
+/* Writes the bytes, and takes their memory. Call it with `output` after each function of the TLS
+ * below the channel. */
+static void write_bytes(struct channel *channel, struct bytes *bytes)
 {
+    uv_buf_t buffer = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
+
+    *bytes = (struct bytes){0};
+    if (!buffer.len)
+        return;
     uv_write_t *request = malloc(sizeof *request);
-    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
 
     if (request) {
-        request->data = bytes;
+        request->data = buffer.base;
         if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
             return;
     }
     report_end(channel, request ? "broke the control channel" : "has no memory left for control messages");
-    free(bytes);
+    free(buffer.base);
     free(request);
-}
-
-/* Call after each function of the TLS below the channel. */
-static void write_output(struct channel *channel)
-{
-    struct bytes *output = &channel->tls->output;
-
-    if (output->size)
-        write_bytes(channel, output->data, output->size);
-    *output = (struct bytes){0};
-}
-
-static void write_message(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
-{
-    if (!channel->tls) {
-        write_bytes(channel, bytes, size);
-        return;
-    }
-    channel_tls_send(channel->tls, bytes, size, problem);
-    write_output(channel);
-    free(bytes);
 }
 
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
     struct problem problem = {0};
-    uint8_t *bytes;
-    size_t size;
+    struct bytes message = {0};
 
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0)
-        write_message(channel, bytes, size, &problem);
+    else if (control_encode(type, stolen, &message, &problem) == 0 && channel->tls)
+        channel_tls_send(channel->tls, message.data, message.size, &problem);
+    else if (problem.kind == PROBLEM_NONE)
+        write_bytes(channel, &message);
+    if (channel->tls)
+        write_bytes(channel, &channel->tls->output);
+    free(message.data);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }
@@ -142,7 +130,7 @@ static void shut_down(struct channel *channel)
     uv_read_stop(&channel->stream);
     if (channel->tls) {
         channel_tls_close_notify(channel->tls);
-        write_output(channel);
+        write_bytes(channel, &channel->tls->output);
     }
     if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
         close_handles(channel);
@@ -201,7 +189,7 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
 
     while (part >= 0 && taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
         taken = take_plain(channel, plain, (size_t)part, problem);
-    write_output(channel);
+    write_bytes(channel, &channel->tls->output);
     channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)
         shut_down(channel);
@@ -272,7 +260,7 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
         return -1; /* the channel must not read without the TLS that is required */
     if (channel->tls)
-        write_output(channel);
+        write_bytes(channel, &channel->tls->output);
     uv_read_start(&channel->stream, on_alloc, on_read);
     uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
     return 0;

@@ -61,19 +61,16 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
 /* ---- errors ---- */
 
 /* A client without TLS does not understand an alert. So the server sends it a plain message of the
- * control channel. */
+ * control channel. Without memory the client learns no reason. */
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
     CLEANUP_JSON json_t *body =
         json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
                   "this server takes only clients with a key: give --psk FILE, with a key that it knows");
-    CLEANUP_FREE uint8_t *bytes = NULL;
-    size_t size;
 
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
-    if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &(struct problem){0}) == 0)
-        (void)bytes_append(&tls->output, bytes, size); /* without memory the client learns no reason */
+    (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
     return problem_failure(problem, "speaks no TLS, so it has no key");
 }
 

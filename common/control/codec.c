@@ -135,29 +135,6 @@ int control_clean(json_t *value, struct problem *problem)
 
 /* ---- bytes ---- */
 
-int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
-                   struct problem *problem)
-{
-    CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
-    size_t limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
-
-    json_object_set_new(whole, "type", json_string(schemas[type].name));
-    if (check_fields(type, whole, problem) < 0)
-        return -1;
-    CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
-    size_t length = text ? strlen(text) : 0;
-
-    if (!length || length > limit)
-        return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
-                               limit >> 10);
-    if (!(*bytes = malloc(CONTROL_HEADER_SIZE + length)))
-        return refuse_memory(problem);
-    wire_put32(*bytes, (uint32_t)length);
-    memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
-    *size = CONTROL_HEADER_SIZE + length;
-    return 0;
-}
-
 int bytes_append(struct bytes *bytes, const void *data, size_t size)
 {
     if (size > bytes->room - bytes->size) {
@@ -172,6 +149,29 @@ int bytes_append(struct bytes *bytes, const void *data, size_t size)
     memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
     return 0;
+}
+
+int control_encode(enum control_type type, const json_t *body, struct bytes *bytes, struct problem *problem)
+{
+    CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
+    size_t limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    size_t before = bytes->size;
+    uint8_t header[CONTROL_HEADER_SIZE];
+
+    json_object_set_new(whole, "type", json_string(schemas[type].name));
+    if (check_fields(type, whole, problem) < 0)
+        return -1;
+    CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
+    size_t length = text ? strlen(text) : 0;
+
+    if (!length || length > limit)
+        return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
+                               limit >> 10);
+    wire_put32(header, (uint32_t)length);
+    if (bytes_append(bytes, header, sizeof header) == 0 && bytes_append(bytes, text, length) == 0)
+        return 0;
+    bytes->size = before;
+    return refuse_memory(problem);
 }
 
 static int take_message(const uint8_t *text, size_t length, codec_take *take, void *owner,

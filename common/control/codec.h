@@ -37,10 +37,18 @@ enum control_type {
     CONTROL_TYPE_COUNT,
 };
 
-/* Encodes a message with `body` (an object, or NULL; not stolen) into memory that the caller frees.
- * Returns 0, or -1 with a failure if the body is too long or has not the fields of its type. */
-int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
-                   struct problem *problem);
+/* Bytes in memory that grows. Zero it before use; free `data` after. */
+struct bytes {
+    size_t size, room;
+    uint8_t *data;
+};
+
+/* 0, or -1: there is no memory. */
+int bytes_append(struct bytes *bytes, const void *data, size_t size);
+
+/* Appends a message with `body` (an object, or NULL; not stolen). Returns 0, or -1 with a failure
+ * if the body is too long or has not the fields of its type. */
+int control_encode(enum control_type type, const json_t *body, struct bytes *bytes, struct problem *problem);
 
 /* The text of a field of a body that the decoder has checked. */
 static inline const char *control_text(const json_t *body, const char *key)
@@ -52,15 +60,6 @@ static inline const char *control_text(const json_t *body, const char *key)
  * any byte that is neither printable ASCII nor a tab. Returns 0, or -1 with a failure for a key
  * that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
-
-/* Bytes in memory that grows. Zero it before use; free `data` after. */
-struct bytes {
-    size_t size, room;
-    uint8_t *data;
-};
-
-/* 0, or -1: there is no memory. */
-int bytes_append(struct bytes *bytes, const void *data, size_t size);
 
 /* A decoder of a byte stream, which may be cut anywhere. Zero it before use. */
 struct codec {
