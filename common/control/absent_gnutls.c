@@ -14,6 +14,5 @@ NEVER_CALLED(int channel_tls_arrived(struct channel_tls *tls, const uint8_t *byt
                                      struct problem *problem))
 NEVER_CALLED(ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX],
                                       struct problem *problem))
-NEVER_CALLED(int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size,
-                                  struct problem *problem))
+NEVER_CALLED(int channel_tls_flush(struct channel_tls *tls, struct problem *problem))
 NEVER_CALLED(void channel_tls_close_notify(struct channel_tls *tls))

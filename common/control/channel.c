@@ -47,18 +47,17 @@ static void on_written(uv_write_t *request, int status)
 static void write_bytes(struct channel *channel, struct bytes *bytes)
 {
     uv_buf_t buffer = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
+    uv_write_t *request = buffer.len ? malloc(sizeof *request) : NULL;
 
     *bytes = (struct bytes){0};
-    if (!buffer.len)
-        return;
-    uv_write_t *request = malloc(sizeof *request);
-
     if (request) {
         request->data = buffer.base;
         if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
             return;
     }
-    report_end(channel, request ? "broke the control channel" : "has no memory left for control messages");
+    if (buffer.len)
+        report_end(channel,
+                   request ? "broke the control channel" : "has no memory left for control messages");
     free(buffer.base);
     free(request);
 }
@@ -66,20 +65,17 @@ static void write_bytes(struct channel *channel, struct bytes *bytes)
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
+    struct channel_tls *tls = channel->tls;
     struct problem problem = {0};
-    struct bytes message = {0};
+    struct bytes plain = {0};
 
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    else if (control_encode(type, stolen, &message, &problem) == 0 && channel->tls)
-        channel_tls_send(channel->tls, message.data, message.size, &problem);
-    else if (problem.kind == PROBLEM_NONE)
-        write_bytes(channel, &message);
-    if (channel->tls)
-        write_bytes(channel, &channel->tls->output);
-    free(message.data);
+    else if (control_encode(type, stolen, tls ? &tls->unsent : &plain, &problem) == 0 && tls)
+        channel_tls_flush(tls, &problem);
+    write_bytes(channel, tls ? &tls->output : &plain);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }

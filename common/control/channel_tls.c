@@ -110,16 +110,20 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
 
 /* ---- sending and receiving ---- */
 
-static int send_records(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
 {
-    while (size) {
-        ssize_t part = gnutls_record_send(tls->session, bytes, size);
+    size_t sent = 0;
+
+    if (!tls->is_established)
+        return 0;
+    while (sent < tls->unsent.size) {
+        ssize_t part = gnutls_record_send(tls->session, tls->unsent.data + sent, tls->unsent.size - sent);
 
         if (part < 0)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
-        bytes += part;
-        size -= (size_t)part;
+        sent += (size_t)part;
     }
+    tls->unsent.size = 0;
     return 0;
 }
 
@@ -137,9 +141,7 @@ static int continue_handshake(struct channel_tls *tls, struct problem *problem)
     if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
         return problem_failure(problem, "has not used the key in its TLS handshake");
     tls->is_established = true;
-    result = send_records(tls, tls->unsent.data, tls->unsent.size, problem);
-    tls->unsent.size = 0;
-    return result;
+    return channel_tls_flush(tls, problem);
 }
 
 int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
@@ -166,15 +168,6 @@ ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], 
     if (size == GNUTLS_E_AGAIN)
         return 0;
     return size < 0 ? fail(tls, (int)size, problem) : size;
-}
-
-int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
-{
-    if (tls->is_established)
-        return send_records(tls, bytes, size, problem);
-    if (bytes_append(&tls->unsent, bytes, size) < 0)
-        return problem_failure(problem, "has no memory left for control messages");
-    return 0;
 }
 
 void channel_tls_close_notify(struct channel_tls *tls)

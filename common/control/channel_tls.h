@@ -12,7 +12,7 @@
 
 struct channel_tls {
     bool is_established; /* the handshake is done: the other end has the key */
-    struct bytes unsent; /* plain bytes to send after the handshake */
+    struct bytes unsent; /* plain bytes to send; the caller appends them */
     struct bytes output; /* for the stream; the caller writes and frees it */
 
     /* Only channel_tls.c uses these. */
@@ -40,8 +40,9 @@ void channel_tls_free(struct channel_tls *tls);
  *
  * Received bytes go to channel_tls_arrived(), and stay until channel_tls_read() has given all that
  * it decrypts: it returns how many bytes it wrote to `plain`; 0: there are no more.
- * channel_tls_send() encrypts bytes; before the end of the handshake it keeps them in `unsent`. */
+ * channel_tls_flush() encrypts what was appended to `unsent`; no effect before the end of the
+ * handshake, which calls it. */
 int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
 ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem);
-int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+int channel_tls_flush(struct channel_tls *tls, struct problem *problem);
 void channel_tls_close_notify(struct channel_tls *tls);

@@ -35,6 +35,12 @@ static void open_both(const char *keys_of_client, const char *keys_of_server)
     end_open(&server, keys_of_server, true);
 }
 
+static int send_plain(struct end *end, const void *data, size_t size)
+{
+    assert_int_equal(bytes_append(&end->tls->unsent, data, size), 0);
+    return channel_tls_flush(end->tls, &end->problem);
+}
+
 /* Passes the bytes in pieces of this size, because a stream may cut them anywhere. */
 static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 {
@@ -84,7 +90,7 @@ TEST(a_message_before_the_handshake_arrives_after_it)
 {
     for (size_t piece = 1; piece <= 65536; piece *= 4) {
         open_both("alice:" KEY "\n", "bob:" ANOTHER_KEY "\nalice:" KEY "\n");
-        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        assert_int_equal(send_plain(&client, "plan", 4), 0);
         assert_true(client.tls->unsent.size > 0);
         exchange(piece);
         assert_true(client.tls->is_established && server.tls->is_established);
@@ -102,7 +108,7 @@ TEST(much_data_arrives_whole_and_is_never_plain)
     memset(much, 'x', sizeof much);
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
     exchange(65536);
-    assert_int_equal(channel_tls_send(server.tls, much, sizeof much, &server.problem), 0);
+    assert_int_equal(send_plain(&server, much, sizeof much), 0);
     size = server.tls->output.size;
     assert_true(size > sizeof much);
     assert_null(memmem(server.tls->output.data, server.tls->output.size, "xxxxxxxx", 8));
@@ -167,7 +173,7 @@ TEST(a_handshake_with_a_wrong_byte_is_refused)
         size_t size;
 
         open_both("alice:" KEY "\n", "alice:" KEY "\n");
-        channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+        assert_int_equal(send_plain(&client, "plan", 4), 0);
         size = client.tls->output.size;
         if (at < size)
             client.tls->output.data[at] ^= 0x20;
@@ -181,7 +187,7 @@ TEST(a_wrong_byte_after_the_handshake_is_refused)
 {
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
     exchange(65536);
-    channel_tls_send(client.tls, (const uint8_t *)"plan", 4, &client.problem);
+    assert_int_equal(send_plain(&client, "plan", 4), 0);
     client.tls->output.data[client.tls->output.size - 1] ^= 1;
     assert_int_equal(pass_on(&client, &server, 65536), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "sent no valid TLS");
