@@ -5,10 +5,6 @@
 #include "base/clock.h"
 #include "net/address.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
 /* How long the loop has not run. More than CHANNEL_SILENCE_MS: this process was suspended. */

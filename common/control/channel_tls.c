@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <stdio.h>
 #include <string.h>
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */

@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define CONTROL_BODY_MAX (256u << 10) /* 10000 connections have a number of 20 digits each */

@@ -13,7 +13,6 @@
 #include <netdb.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>

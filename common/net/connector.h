@@ -3,11 +3,8 @@
  * tried in the order of getaddrinfo(3) until one accepts. */
 #pragma once
 
-#include "base/problem.h"
 #include "net/address.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <uv.h>
 
 #define CONNECTOR_ADDRESSES_MAX 16
