@@ -36,41 +36,32 @@ static const char *parse_identity(struct psk *psk, const char *text, size_t size
     return length ? NULL : "no identity before the colon";
 }
 
-static const char *parse_line(struct psk *psk, const char *line, size_t size)
-{
-    const char *colon = memchr(line, ':', size);
-
-    if (!colon)
-        return "no colon; write IDENTITY:KEY, with the key in hexadecimal digits";
-    size_t before = (size_t)(colon - line);
-    const char *wrong = parse_identity(psk, line, before);
-
-    if (wrong)
-        return wrong;
-    int length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
-
-    psk->key_size = (size_t)length;
-    return length >= (int)PSK_KEY_MIN
-               ? NULL
-               : "a key has 32 to 128 hexadecimal digits (16 to 64 bytes) and nothing after them";
-}
-
-/* ---- all lines ---- */
-
 /* Appends the entry of a line. Returns what is wrong with it, or NULL. */
 static const char *add_line(struct psk_list *list, const char *line, size_t size)
 {
     struct psk *psk = &list->entries[list->count];
+    const char *colon = memchr(line, ':', size);
 
     if (list->count == PSK_IDENTITIES_MAX)
         return "a file has at most 256 identities";
-    const char *wrong = parse_line(psk, line, size);
+    if (!colon)
+        return "no colon; write IDENTITY:KEY, with the key in hexadecimal digits";
+    size_t before = (size_t)(colon - line);
+    const char *wrong = parse_identity(psk, line, before);
+    int length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
 
-    if (!wrong && psk_find(list, psk->identity, psk->identity_size))
-        wrong = "an earlier line has the same identity";
-    list->count += !wrong;
-    return wrong;
+    if (wrong)
+        return wrong;
+    if (length < (int)PSK_KEY_MIN)
+        return "a key has 32 to 128 hexadecimal digits (16 to 64 bytes) and nothing after them";
+    if (psk_find(list, psk->identity, psk->identity_size))
+        return "an earlier line has the same identity";
+    psk->key_size = (size_t)length;
+    list->count++;
+    return NULL;
 }
+
+/* ---- all lines ---- */
 
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
 {

@@ -113,10 +113,9 @@ static void attempt(uv_timer_t *timer)
 static void look_up(uv_work_t *work)
 {
     struct connector *connector = work->data;
-    int count =
-        address_find(connector->addresses, CONNECTOR_ADDRESSES_MAX, connector->name, &connector->problem);
 
-    connector->count = count < 0 ? 0 : (size_t)count;
+    connector->count =
+        address_find(connector->addresses, CONNECTOR_ADDRESSES_MAX, connector->name, &connector->problem);
 }
 
 static void on_looked_up(uv_work_t *work, int status)
@@ -124,7 +123,7 @@ static void on_looked_up(uv_work_t *work, int status)
     struct connector *connector = work->data;
 
     (void)status;
-    if (!connector->is_closing && connector->count)
+    if (!connector->is_closing && connector->count > 0)
         begin(connector);
     else if (!connector->is_closing)
         finish(connector, -1);

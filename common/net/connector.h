@@ -11,7 +11,7 @@
 
 struct connector {
     struct address addresses[CONNECTOR_ADDRESSES_MAX];
-    size_t count, at; /* number of addresses; the one that is tried */
+    int count, at;    /* number of addresses, or -1; the one that is tried */
     uv_work_t lookup; /* in a thread: getaddrinfo(3) blocks */
     const char *name; /* its argument */
     uv_poll_t poll;   /* writable: connect(2) has ended */

@@ -182,20 +182,6 @@ static int take_control_record(struct connection *connection)
 
 /* ---- data ---- */
 
-/* The meaning of an error that only the kernel's TLS gives to a receive; NULL for all others. */
-static const char *receive_error(ssize_t result)
-{
-    switch (-result) {
-    case EBADMSG:
-        return "a record cannot be decrypted";
-    case EMSGSIZE:
-    case EINVAL:
-        return "the received bytes are not a TLS 1.3 record";
-    default:
-        return NULL;
-    }
-}
-
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     struct tls_wire *wire = connection->filter_state;
@@ -212,7 +198,11 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
         tls_restore_counts(connection);
         return 0;
     }
-    const char *why = receive_error(received);
+    /* errors that only the kernel's TLS gives to a receive */
+    const char *why = received == -EBADMSG ? "a record cannot be decrypted"
+                      : received == -EMSGSIZE || received == -EINVAL
+                          ? "the received bytes are not a TLS 1.3 record"
+                          : NULL;
 
     wire->ended = received == 0;
     return wire->ended || why ? tls_fail(connection, "receive from", why) : received;

@@ -33,8 +33,8 @@ static int check(struct problem *problem)
     if (fd >= 0)
         return 0;
     return problem_unsupported(problem,
-                               "transport=mptcp is not available here: %s (a Linux kernel with MPTCP, and "
-                               "sysctl net.mptcp.enabled=1)",
+                               "transport=mptcp is not available here: %s (a Linux kernel with "
+                               "MPTCP, and sysctl net.mptcp.enabled=1)",
                                strerror(errno));
 }
 

@@ -181,8 +181,8 @@ static int check_option(const struct socket_option *option, int value, int resul
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (option->name == SO_BUSY_POLL && result == -EPERM)
         return problem_unsupported(problem,
-                                   "busy_poll=%dus: a value above sysctl net.core.busy_read needs "
-                                   "CAP_NET_ADMIN; run it as root",
+                                   "busy_poll=%dus: a value above sysctl net.core.busy_read "
+                                   "needs CAP_NET_ADMIN; run it as root",
                                    value);
     if (result < 0)
         return problem_unsupported(problem, "%s: the system refuses %s %d: %s", option->word, option->spelled,
@@ -241,11 +241,10 @@ static int check_inherited(const struct plan *plan, enum end end, int listener, 
     }
     if (!names_algorithm(word) || (read_congestion(accepted, congestion) && !strcmp(congestion, word)))
         return 0;
-    return problem_unsupported(
-        problem,
-        "congestion=%s: an accepted connection does not have the congestion control of its "
-        "listener here, but %s",
-        word, congestion);
+    return problem_unsupported(problem,
+                               "congestion=%s: an accepted connection does not have the congestion "
+                               "control of its listener here, but %s",
+                               word, congestion);
 }
 
 /* An end that accepts sets the options on its listener. Some systems do not inherit them. */
@@ -317,10 +316,9 @@ int transport_check_connection(const struct plan *plan, enum end end, int fd, st
     if (!plan->transport->is_tcp || !plan->ends[end].busy_poll_ns ||
         (read_option(fd, SOL_SOCKET, SO_INCOMING_NAPI_ID, &queue) && queue))
         return 0;
-    return problem_unsupported(problem,
-                               "busy_poll has no effect here: packets of this connection do not come "
-                               "through a device queue that the kernel can poll "
-                               "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
+    return problem_unsupported(problem, "busy_poll has no effect here: packets of this connection do not "
+                                        "come through a device queue that the kernel can poll "
+                                        "(SO_INCOMING_NAPI_ID is 0, as it always is on loopback)");
 }
 
 int transport_check(const struct plan *plan, enum end end, struct problem *problem)
