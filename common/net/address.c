@@ -86,11 +86,6 @@ int address_find(struct address *addresses, size_t room, const char *text, struc
     return find(addresses, room, text, 0, problem);
 }
 
-int address_parse(struct address *address, const char *text, struct problem *problem)
-{
-    return find(address, 1, text, 0, problem) < 0 ? -1 : 0;
-}
-
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem)
 {
     return find(address, 1, text, AI_NUMERICHOST | AI_NUMERICSERV, problem) < 0 ? -1 : 0;

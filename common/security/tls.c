@@ -8,18 +8,16 @@ uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size)
     uint64_t records = 0;
 
     for (size_t part; size; data += part, size -= part) {
-        if (scan->left) {
+        if (scan->known < TLS_HEADER_SIZE) {
+            part = 1;
+            scan->left = (scan->left << 8 | *data) & 0xffff; /* the length is at the end of a header */
+            records += ++scan->known == TLS_HEADER_SIZE;
+        } else {
             part = scan->left < size ? scan->left : size;
             scan->left -= (uint32_t)part;
-            continue;
         }
-        part = 1;
-        scan->header[scan->known++] = *data;
-        if (scan->known == TLS_HEADER_SIZE) {
-            scan->left = (uint32_t)scan->header[3] << 8 | scan->header[4];
+        if (scan->known == TLS_HEADER_SIZE && !scan->left)
             scan->known = 0;
-            records++;
-        }
     }
     return records;
 }

@@ -13,9 +13,8 @@
 
 /* The position of one direction in its records. */
 struct tls_scan {
-    uint8_t header[TLS_HEADER_SIZE];
     uint32_t known; /* header bytes read so far */
-    uint32_t left;  /* bytes left of the record */
+    uint32_t left;  /* bytes left of the record, once its header is known */
 };
 
 struct tls_wire {

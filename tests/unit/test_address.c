@@ -11,7 +11,7 @@ static void parse(struct address *address, const char *text)
 {
     struct problem problem = {0};
 
-    if (address_parse(address, text, &problem) < 0)
+    if (address_find(address, 1, text, &problem) < 0)
         fail_msg("%s", problem.text);
 }
 
@@ -55,7 +55,7 @@ TEST(an_invalid_address_is_refused)
         struct address address;
 
         assert_int_equal(address_check(refused[i]), -EINVAL);
-        assert_int_equal(address_parse(&address, refused[i], &problem), -1);
+        assert_int_equal(address_find(&address, 1, refused[i], &problem), -1);
         assert_problem(&problem, PROBLEM_USAGE, "write HOST:PORT, [IPV6]:PORT or unix:PATH");
     }
 }
