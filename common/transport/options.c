@@ -56,6 +56,7 @@ enum { SNDBUF, RCVBUF, NOTSENT_LOWAT, NODELAY, BUSY_POLL, QUICKACK, OPTION_COUNT
 #define SOCKET(name) #name, SOL_SOCKET, name
 #define TCP(name) #name, IPPROTO_TCP, name
 
+/* The last has no word. */
 static const struct socket_option {
     const char *word, *spelled;
     int level, name;
@@ -70,7 +71,6 @@ static const struct socket_option {
     [NODELAY] = {"nodelay", TCP(TCP_NODELAY), AFTER_CONNECT, .key = "nodelay"},
     [BUSY_POLL] = {"busy_poll", SOCKET(SO_BUSY_POLL), AFTER_CONNECT, .key = "busy_poll_us"},
     [QUICKACK] = {"quickack", TCP(TCP_QUICKACK), AFTER_CONNECT, .key = "quickack"},
-    [OPTION_COUNT] = {NULL},
 };
 
 #define UNSET (-1)
