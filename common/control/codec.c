@@ -211,6 +211,8 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
 
     if (codec->broken)
         return problem_failure(problem, "sent a control message after an invalid one");
+    if (!size)
+        return 0;
     if (bytes_append(received, bytes, size) < 0)
         return refuse_memory(problem);
     while (result == 0 && received->size - done >= CONTROL_HEADER_SIZE) {
