@@ -214,24 +214,24 @@ int gnutls_layer_handshake(struct connection *connection)
 
 /* ---- records ---- */
 
-/* What a call that sends gave, as its caller expects it. */
-static ssize_t sent(const struct connection *connection, ssize_t result)
+/* What a call has moved, or a negative errno value. */
+static ssize_t moved(const struct connection *connection, ssize_t result, const char *doing)
 {
     if (result >= 0)
         return result;
-    return result == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", (int)result);
+    return result == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, doing, (int)result);
 }
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
     (void)flags;
-    return sent(connection, gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size));
+    return moved(connection, gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size), "send to");
 }
 
 /* GNUTLS_E_AGAIN is also the result for a record without data, such as a ticket: then reads on. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct gnutls_layer *layer = gnutls_layer_of(connection);
+    const struct gnutls_layer *layer = gnutls_layer_of(connection);
     ssize_t received;
 
     (void)flags;
@@ -241,9 +241,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     while (received == GNUTLS_E_AGAIN && !layer->wire.blocked);
     if (received == 0)
         tls_restore_counts(connection);
-    if (received >= 0)
-        return received;
-    return received == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "receive from", (int)received);
+    return moved(connection, received, "receive from");
 }
 
 static bool pending(const struct connection *connection)
@@ -258,12 +256,14 @@ static int hold(struct connection *connection, bool on)
 
     if (on)
         gnutls_record_cork(session);
-    return result < 0 ? (int)sent(connection, result) : 0;
+    return result < 0 ? (int)moved(connection, result, "send to") : 0;
 }
 
 static int send_close_notify(struct connection *connection)
 {
-    return (int)sent(connection, gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR));
+    int result = gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR);
+
+    return (int)moved(connection, result, "send to");
 }
 
 const char *gnutls_layer_library(void)

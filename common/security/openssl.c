@@ -280,33 +280,33 @@ static int fail(const struct connection *connection, const char *doing)
     return result;
 }
 
-static int handshake(struct connection *connection)
+/* The result of a call that is not done. `waits`: what it is if the library waits for bytes. */
+static int not_done(const struct connection *connection, const char *doing, int waits)
 {
-    SSL *openssl = session_of(connection)->openssl;
-    int result = SSL_do_handshake(openssl);
-
-    if (result == 1) {
-        tls_note_handshake(connection, handshake_of(connection));
-        return 0;
-    }
-    switch (SSL_get_error(openssl, result)) {
+    switch (SSL_get_error(session_of(connection)->openssl, 0)) {
     case SSL_ERROR_WANT_READ:
-        return -EINPROGRESS;
+        return waits;
     case SSL_ERROR_WANT_WRITE:
         return -EAGAIN;
     default:
-        return fail(connection, "complete the TLS handshake with");
+        return fail(connection, doing);
     }
+}
+
+static int handshake(struct connection *connection)
+{
+    if (SSL_do_handshake(session_of(connection)->openssl) != 1)
+        return not_done(connection, "complete the TLS handshake with", -EINPROGRESS);
+    tls_note_handshake(connection, handshake_of(connection));
+    return 0;
 }
 
 /* ---- records ---- */
 
-/* The result of a call that has not sent all, to the session itself or to the buffer before it. */
+/* For a call that sends, to the session itself or to the buffer before it. */
 static int not_sent(const struct connection *connection)
 {
-    bool waits = SSL_get_error(session_of(connection)->openssl, 0) == SSL_ERROR_WANT_WRITE;
-
-    return waits ? -EAGAIN : fail(connection, "send to");
+    return not_done(connection, "send to", -EAGAIN);
 }
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
@@ -319,6 +319,7 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     return sent ? (ssize_t)size : not_sent(connection);
 }
 
+/* A receive may wait for room: the answer to a KeyUpdate leaves with the next send. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     SSL *openssl = session_of(connection)->openssl;
@@ -327,16 +328,10 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     tls_save_counts(connection);
     if (SSL_read_ex(openssl, data, size, &size))
         return (ssize_t)size;
-    switch (SSL_get_error(openssl, 0)) {
-    case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
-        return -EAGAIN;
-    case SSL_ERROR_ZERO_RETURN:
-        tls_restore_counts(connection);
-        return 0;
-    default:
-        return fail(connection, "receive from");
-    }
+    if (SSL_get_error(openssl, 0) != SSL_ERROR_ZERO_RETURN)
+        return not_done(connection, "receive from", -EAGAIN);
+    tls_restore_counts(connection);
+    return 0;
 }
 
 static bool pending(const struct connection *connection)
