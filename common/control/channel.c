@@ -108,7 +108,6 @@ static void close_handles(struct channel *channel)
 
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
-    (void)status;
     close_handles(request->handle->data);
 }
 
@@ -149,7 +148,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct channel *channel = handle->data;
 
-    (void)suggested;
     *buffer = uv_buf_init(channel->buffer, sizeof channel->buffer);
 }
 

@@ -67,7 +67,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     struct late_hello *late = (struct late_hello *)poll;
     int result = status < 0 ? -1 : read_hello(late);
 
-    (void)events;
     if (result == 0)
         return;
     unwatch(late); /* before an engine watches the descriptor */

@@ -128,14 +128,11 @@ int address_of_peer(struct address *address, int fd)
 
 bool address_is_local(const struct address *address)
 {
-    switch (address->any.sa_family) {
-    case AF_INET:
-        return ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    case AF_INET6:
-        return IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
-    default:
-        return address->any.sa_family == AF_UNIX;
-    }
+    int family = address->any.sa_family;
+
+    return family == AF_UNIX ||
+           (family == AF_INET && ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
+           (family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr));
 }
 
 int address_host(uint8_t host[16], const struct address *address)

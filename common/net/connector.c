@@ -75,7 +75,6 @@ static void on_poll_closed(uv_handle_t *handle)
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events;
     uv_close((uv_handle_t *)poll, on_poll_closed);
 }
 
@@ -122,7 +121,6 @@ static void on_looked_up(uv_work_t *work, int status)
 {
     struct connector *connector = work->data;
 
-    (void)status;
     if (!connector->is_closing && connector->count > 0)
         begin(connector);
     else if (!connector->is_closing)

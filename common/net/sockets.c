@@ -59,8 +59,6 @@ uint64_t sockets_unsent(int fd)
     ioctl(fd, UNSENT, &bytes);
 #elif defined SO_NWRITE /* macOS */
     getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &(socklen_t){sizeof bytes});
-#else
-    (void)fd;
 #endif
     return (uint64_t)bytes;
 }

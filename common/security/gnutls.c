@@ -224,7 +224,6 @@ static ssize_t moved(const struct connection *connection, ssize_t result, const 
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    (void)flags;
     return moved(connection, gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size), "send to");
 }
 
@@ -234,7 +233,6 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
     const struct gnutls_layer *layer = gnutls_layer_of(connection);
     ssize_t received;
 
-    (void)flags;
     tls_save_counts(connection);
     do
         received = gnutls_record_recv(layer->gnutls, data, size);

@@ -86,7 +86,6 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
 {
     const char *own = tls_terms(SSL_get_app_data(openssl))->identity;
 
-    (void)digest;
     *identity = (const unsigned char *)own;
     *size = strlen(own);
     return (*made = make_key_session(openssl)) != NULL;
@@ -157,7 +156,6 @@ static int read_calls(BIO *bio, char *data, int size)
 /* A flush succeeds: this BIO has no buffer. */
 static long control(BIO *bio, int what, long number, void *pointer)
 {
-    (void)number, (void)pointer;
     return what == BIO_CTRL_EOF ? session_of(BIO_get_data(bio))->wire.ended : what == BIO_CTRL_FLUSH;
 }
 
@@ -315,7 +313,6 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     bool sent = session->holds ? BIO_write_ex(session->buffer, data, size, &size)
                                : SSL_write_ex(session->openssl, data, size, &size);
 
-    (void)flags;
     return sent ? (ssize_t)size : not_sent(connection);
 }
 
@@ -324,7 +321,6 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 {
     SSL *openssl = session_of(connection)->openssl;
 
-    (void)flags;
     tls_save_counts(connection);
     if (SSL_read_ex(openssl, data, size, &size))
         return (ssize_t)size;

@@ -35,7 +35,6 @@ int tcp_make_pair(int protocol, int fds[2])
 
 int tcp_data_address(struct address *data, const struct address *control, struct problem *problem)
 {
-    (void)problem;
     *data = control->any.sa_family == AF_UNIX ? loopback() : *control;
     address_set_port(data, 0);
     return 0;
