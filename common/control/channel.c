@@ -238,7 +238,6 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     uv_timer_init(loop, &channel->timer);
     channel->handle.data = channel->timer.data = channel;
     int result = uv_tcp_open(&channel->tcp, fd); /* takes any stream socket, also a Unix one */
-
     if (result < 0)
         close(fd);
     uv_tcp_nodelay(&channel->tcp, 1);

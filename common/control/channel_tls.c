@@ -229,7 +229,6 @@ struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_serv
     }
     *tls = (struct channel_tls){.keys = keys, .is_server = is_server};
     int result = open_session(tls);
-
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
     else if (is_server || continue_handshake(tls, problem) == 0)

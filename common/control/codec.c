@@ -107,7 +107,6 @@ static int clean_string(json_t *string, struct problem *problem)
     if (!value[printable(value)])
         return 0;
     CLEANUP_FREE char *text = strdup(value);
-
     for (char *at = text; at && *(at += printable(at));)
         *at = '?';
     return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
@@ -163,7 +162,6 @@ int control_encode(enum control_type type, const json_t *body, struct bytes *byt
         return -1;
     CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
     size_t length = text ? strlen(text) : 0;
-
     if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);

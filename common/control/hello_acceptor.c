@@ -30,7 +30,6 @@ static int read_hello(struct late_hello *late)
 
     acceptor->counts->made[CALL_RECVFROM]++;
     ssize_t size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
-
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size <= 0)
@@ -116,7 +115,6 @@ bool hello_acceptor_accept(struct hello_acceptor *acceptor, size_t most)
         if (accepted.fd < 0)
             break;
         int result = read_hello(&accepted);
-
         is_late |= result == 0;
         if (result == 0)
             watch(acceptor, &accepted);

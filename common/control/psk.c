@@ -49,7 +49,6 @@ static const char *add_line(struct psk_list *list, const char *line, size_t size
     size_t before = (size_t)(colon - line);
     const char *wrong = parse_identity(psk, line, before);
     int length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
-
     if (wrong)
         return wrong;
     if (length < (int)PSK_KEY_MIN)
@@ -153,7 +152,6 @@ struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
         return NULL;
     }
     struct psk_list *list = needed(calloc(1, sizeof *list));
-
     hex_format(stpcpy(line, "uncork:"), key, sizeof key);
     secret_wipe(key, sizeof key);
     psk_parse(list, line, strlen(line), "", problem);

@@ -37,7 +37,6 @@ static int split(struct parts *parts, struct address *address, const char *text)
     if (!colon || units_parse(&units_count, colon + 1, &port) < 0 || port > UINT16_MAX)
         return -EINVAL;
     size_t length = (size_t)(colon - text);
-
     if (*text == '[') {
         if (length < 3 || text[length - 1] != ']')
             return -EINVAL;
@@ -70,7 +69,6 @@ static int find(struct address *addresses, size_t room, const char *text, int fl
     if (!parts.port)
         return 1;
     int result = getaddrinfo(parts.host, parts.port, &hints, &found);
-
     if (result != 0)
         return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
     for (const struct addrinfo *at = found; at && (size_t)count < room; at = at->ai_next) {
@@ -233,7 +231,6 @@ static int connect_unix(int fd, const struct address *address, int within_ms)
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
     int error = call_connect(fd, address);
-
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
     return error == EAGAIN ? ETIMEDOUT : error;
 }
@@ -244,7 +241,6 @@ static int connect_ip(int fd, const struct address *address, int within_ms)
 
     sockets_set_blocking(fd, false);
     int error = call_connect(fd, address);
-
     if (error == EINPROGRESS)
         error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
     sockets_set_blocking(fd, true);
@@ -298,7 +294,6 @@ bool address_remove_stale(const struct address *address)
         return false;
     snprintf(moved, sizeof moved, "%s/s", folder);
     bool is_tried = rename(path, moved) == 0 && lstat(moved, &found) == 0 && is_same_file(&found, &tried);
-
     if (is_tried || link(moved, path) == 0)
         unlink(moved);
     rmdir(folder);
@@ -330,7 +325,6 @@ int address_listen(int fd, struct address *address, struct problem *problem)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
     int error = bind_to(fd, address);
     const char *failed = error ? "bind" : "listen";
-
     if (!error)
         error = listen(fd, SOMAXCONN) < 0 ? errno : -address_of_socket(address, fd);
     if (!error)
@@ -364,7 +358,6 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
         memcpy(host, text, length);
     prefix->family = strchr(host, ':') ? AF_INET6 : AF_INET;
     uint64_t longest = prefix->family == AF_INET6 ? 128 : 32, bits = longest;
-
     if (inet_pton(prefix->family, host, prefix->bytes) == 1 &&
         (!text[length] || units_parse(&units_count, text + length + 1, &bits) == 0) && bits <= longest) {
         prefix->bits = (unsigned)bits;

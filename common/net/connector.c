@@ -98,7 +98,6 @@ static void attempt(uv_timer_t *timer)
     }
     connector->fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
     int error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
-
     if (error != EINPROGRESS || uv_poll_init(timer->loop, &connector->poll, connector->fd) < 0) {
         conclude(connector, error);
         return;

@@ -141,7 +141,6 @@ int gnutls_layer_open(struct connection *connection)
                      ? gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, context->certificate)
                      : gnutls_credentials_set(session, GNUTLS_CRD_PSK,
                                               terms->serves ? (void *)context->server : context->client);
-
     if (result < 0 || gnutls_priority_set(session, context->priorities) < 0)
         return -EINVAL;
     if (context->ticket_key.data && gnutls_session_ticket_enable_server(session, &context->ticket_key) < 0)

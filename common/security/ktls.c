@@ -219,7 +219,6 @@ static int send_close_notify(struct connection *connection)
 
     *CMSG_DATA(&control.header) = RECORD_ALERT;
     ssize_t sent = calls_sendmsg(&connection->calls, &message, 0);
-
     return sent < 0 ? (int)sent : 0;
 }
 

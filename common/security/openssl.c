@@ -247,7 +247,6 @@ static int open_session(struct connection *connection)
         (context->terms.serves ? SSL_set_accept_state : SSL_set_connect_state)(openssl);
     }
     bool is_set_up = bio && (!context->ticket || (ticket && SSL_set_session(openssl, ticket)));
-
     SSL_SESSION_free(ticket);
     return is_set_up ? 0 : -ENOMEM;
 }
@@ -273,7 +272,6 @@ static int fail(const struct connection *connection, const char *doing)
     if (!why)
         why = *details ? details : "it failed and does not say why";
     int result = tls_fail(connection, doing, why);
-
     ERR_clear_error();
     return result;
 }

@@ -100,7 +100,6 @@ int tls_fail(const struct connection *connection, const char *doing, const char 
         why = "the connection was closed without a close_notify";
     const char *end = strstr(why, ". "); /* the full stop of a first sentence, not that of "TLS 1.3" */
     size_t length = end ? (size_t)(end - why) : strlen(why);
-
     length -= length && why[length - 1] == '.';
     problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s: %.*s",
                     end_names[connection->end], doing, end_names[connection->peer],

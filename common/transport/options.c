@@ -206,7 +206,6 @@ static int set_options(const struct plan *plan, enum end end, struct calls *call
         if (value == UNSET)
             continue;
         int result = calls_set_option(calls, CALL_OPTION, option->level, option->name, value);
-
         if (problem)
             result = check_option(option, value, result, calls->fd, problem);
         if (result < 0)
@@ -329,7 +328,6 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
     if (!transport->has_other_end)
         return 0;
     CLEANUP_CLOSE int fd = transport_socket(plan, end, &anywhere, problem);
-
     if (fd < 0 || transport_prepare(plan, end, fd, problem) < 0)
         return -1;
     if (end == END_CLIENT || !transport->is_tcp || !sets_before_connect(plan, end))

@@ -21,7 +21,6 @@ int tcp_pair_through(int listener, int protocol, int fds[2])
     if (connect(fds[0], &address.any, address.size) == 0 && (fds[1] = accept(listener, NULL, NULL)) >= 0)
         return 0;
     int result = -errno;
-
     close(fds[0]);
     return result;
 }
