@@ -174,12 +174,14 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
     bool closes = channel->closing; /* messages wait for the end of the handshake */
     struct channel_tls *tls = channel->tls;
     uint8_t plain[TLS_PLAIN_MAX];
-    ssize_t part = channel_tls_arrived(tls, bytes, size, problem);
+    ssize_t part = 0;
     int taken = 0;
 
-    while (part >= 0 && taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
+    tls->arrived = bytes;
+    tls->arrived_size = size;
+    while (taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
         taken = take_plain(channel, plain, (size_t)part, problem);
-    write_bytes(channel, &channel->tls->output);
+    write_bytes(channel, &tls->output);
     channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)
         shut_down(channel);

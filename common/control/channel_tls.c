@@ -143,23 +143,17 @@ static int continue_handshake(struct channel_tls *tls, struct problem *problem)
     return channel_tls_flush(tls, problem);
 }
 
-int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
-{
-    bool is_first = !tls->has_received;
-
-    tls->has_received = true;
-    if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
-        return refuse_plain(tls, problem);
-    tls->arrived = bytes;
-    tls->arrived_size = size;
-    return tls->is_established ? 0 : continue_handshake(tls, problem);
-}
-
 /* A size of 0 is the close_notify: the end of the stream follows. */
 ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem)
 {
+    bool is_first = !tls->has_received;
     ssize_t size = GNUTLS_E_AGAIN;
 
+    tls->has_received = true;
+    if (is_first && *tls->arrived != RECORD_HANDSHAKE && *tls->arrived != RECORD_ALERT)
+        return refuse_plain(tls, problem);
+    if (!tls->is_established && continue_handshake(tls, problem) < 0)
+        return -1;
     if (tls->is_established)
         do
             size = gnutls_record_recv(tls->session, plain, TLS_PLAIN_MAX);

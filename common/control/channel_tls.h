@@ -11,13 +11,13 @@
 #define TLS_PLAIN_MAX 16384 /* bytes of plain text in a record */
 
 struct channel_tls {
-    bool is_established; /* the handshake is done: the other end has the key */
-    struct bytes unsent; /* plain bytes to send; the caller appends them */
-    struct bytes output; /* for the stream; the caller writes and frees it */
+    bool is_established;    /* the handshake is done: the other end has the key */
+    struct bytes unsent;    /* plain bytes to send; the caller appends them */
+    struct bytes output;    /* for the stream; the caller writes and frees it */
+    const uint8_t *arrived; /* from the stream; the caller keeps them until all are read */
+    size_t arrived_size;
 
     /* Only channel_tls.c uses these. */
-    const uint8_t *arrived; /* borrowed: GnuTLS has not read these bytes yet */
-    size_t arrived_size;
     struct gnutls_session_int *session;
     struct gnutls_psk_server_credentials_st *server; /* one of the two is used */
     struct gnutls_psk_client_credentials_st *client;
@@ -38,11 +38,9 @@ void channel_tls_free(struct channel_tls *tls);
 /* All of these append to `output`, also when they fail: an alert. -1 with a failure whose text
  * follows the name of the other end, like "speaks no TLS".
  *
- * Received bytes go to channel_tls_arrived(), and stay until channel_tls_read() has given all that
- * it decrypts: it returns how many bytes it wrote to `plain`; 0: there are no more.
- * channel_tls_flush() encrypts what was appended to `unsent`; no effect before the end of the
- * handshake, which calls it. */
-int channel_tls_arrived(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+ * channel_tls_read() decrypts what has arrived: the bytes of a record, whose number it returns; 0:
+ * there are no more. channel_tls_flush() encrypts what was appended to `unsent`; no effect before
+ * the end of the handshake, which calls it. */
 ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem);
 int channel_tls_flush(struct channel_tls *tls, struct problem *problem);
 void channel_tls_close_notify(struct channel_tls *tls);

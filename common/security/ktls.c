@@ -98,34 +98,10 @@ static int handshake(struct connection *connection)
 
 /* ---- records without data ---- */
 
-struct record {
-    uint8_t type, data[TLS_RECORD_MAX];
-    size_t size;
-};
-
 union record_type {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(uint8_t))];
 };
-
-/* This call is not counted, like the call that finds the end of a stream. */
-static int receive_control_record(const struct connection *connection, struct record *record)
-{
-    union record_type control = {0};
-    struct iovec vector = {record->data, sizeof record->data};
-    struct msghdr message = {
-        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t size = recvmsg(connection->calls.fd, &message, MSG_DONTWAIT);
-    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-    if (size < 0)
-        return -errno;
-    if (!header || header->cmsg_level != SOL_TLS || header->cmsg_type != TLS_GET_RECORD_TYPE)
-        return -EIO;
-    record->type = *CMSG_DATA(header);
-    record->size = (size_t)size;
-    return 0;
-}
 
 static int unexpected(struct connection *connection, const char *what, const char *name)
 {
@@ -134,11 +110,11 @@ static int unexpected(struct connection *connection, const char *what, const cha
     return -EPROTO;
 }
 
-static int on_alert(struct connection *connection, const struct record *record)
+static int on_alert(struct connection *connection, const uint8_t *alert, size_t size)
 {
-    const char *name = record->size == 2 ? gnutls_alert_get_name(record->data[1]) : NULL;
+    const char *name = size == 2 ? gnutls_alert_get_name(alert[1]) : NULL;
 
-    if (record->size != 2 || record->data[1] != ALERT_CLOSE_NOTIFY)
+    if (size != 2 || alert[1] != ALERT_CLOSE_NOTIFY)
         return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
     gnutls_layer_of(connection)->wire.got_close_notify = true;
     return 0;
@@ -152,31 +128,42 @@ static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level
 }
 
 /* Gives a ticket to GnuTLS: gnutls_layer_close() keeps it. */
-static int on_handshake_message(struct connection *connection, const struct record *record)
+static int on_handshake_message(struct connection *connection, const uint8_t *message, size_t size)
 {
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-    uint8_t type = record->size ? record->data[0] : 0;
+    uint8_t type = size ? *message : 0;
 
     gnutls_handshake_set_read_function(session, send_nothing);
     if (type == HANDSHAKE_NEW_SESSION_TICKET &&
-        gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record->data, record->size) == 0)
+        gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, message, size) == 0)
         return 0;
     return unexpected(connection, "a handshake message", type == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
 }
 
-/* Takes the next record, which has no data. 0 or a negative errno value. */
+/* Takes the next record, which has no data. 0 or a negative errno value. This call is not counted,
+ * like the call that finds the end of a stream. */
 static int take_control_record(struct connection *connection)
 {
-    struct record record;
-    int result = receive_control_record(connection, &record);
+    uint8_t record[TLS_RECORD_MAX];
+    union record_type control = {0};
+    struct iovec vector = {record, sizeof record};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t size = recvmsg(connection->calls.fd, &message, MSG_DONTWAIT);
+    const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-    if (result < 0)
-        return result;
-    if (record.type == RECORD_ALERT)
-        return on_alert(connection, &record);
-    if (record.type == RECORD_HANDSHAKE)
-        return on_handshake_message(connection, &record);
-    return unexpected(connection, "a record of an unknown type", "");
+    if (size < 0)
+        return -errno;
+    if (!header || header->cmsg_level != SOL_TLS || header->cmsg_type != TLS_GET_RECORD_TYPE)
+        return -EIO;
+    switch (*CMSG_DATA(header)) {
+    case RECORD_ALERT:
+        return on_alert(connection, record, (size_t)size);
+    case RECORD_HANDSHAKE:
+        return on_handshake_message(connection, record, (size_t)size);
+    default:
+        return unexpected(connection, "a record of an unknown type", "");
+    }
 }
 
 /* ---- data ---- */
@@ -197,14 +184,14 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
         tls_restore_counts(connection);
         return 0;
     }
-    /* errors that only the kernel's TLS gives to a receive */
-    const char *why = received == -EBADMSG ? "a record cannot be decrypted"
-                      : received == -EMSGSIZE || received == -EINVAL
-                          ? "the received bytes are not a TLS 1.3 record"
-                          : NULL;
-
     wire->ended = received == 0;
-    return wire->ended || why ? tls_fail(connection, "receive from", why) : received;
+    /* these errors come from the kernel's TLS only */
+    bool is_no_record = received == -EMSGSIZE || received == -EINVAL;
+    if (!wire->ended && !is_no_record && received != -EBADMSG)
+        return received;
+    return tls_fail(connection, "receive from",
+                    is_no_record ? "the received bytes are not a TLS 1.3 record"
+                                 : "a record cannot be decrypted");
 }
 
 static int send_close_notify(struct connection *connection)

@@ -45,11 +45,11 @@ static int send_plain(struct end *end, const void *data, size_t size)
 static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 {
     for (size_t done = 0; done < size; done += piece) {
-        size_t part = size - done < piece ? size - done : piece;
-        ssize_t plain = channel_tls_arrived(to->tls, bytes + done, part, &to->problem);
+        ssize_t plain;
 
-        while (plain >= 0 &&
-               (plain = channel_tls_read(to->tls, to->plain + to->plain_size, &to->problem)) > 0)
+        to->tls->arrived = bytes + done;
+        to->tls->arrived_size = size - done < piece ? size - done : piece;
+        while ((plain = channel_tls_read(to->tls, to->plain + to->plain_size, &to->problem)) > 0)
             to->plain_size += (size_t)plain;
         if (plain < 0)
             return -1;
