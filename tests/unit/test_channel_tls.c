@@ -103,13 +103,12 @@ TEST(a_message_before_the_handshake_arrives_after_it)
 TEST(much_data_arrives_whole_and_is_never_plain)
 {
     static uint8_t much[70000];
-    size_t size;
 
     memset(much, 'x', sizeof much);
     open_both("alice:" KEY "\n", "alice:" KEY "\n");
     exchange(65536);
     assert_int_equal(send_plain(&server, much, sizeof much), 0);
-    size = server.tls->output.size;
+    size_t size = server.tls->output.size;
     assert_true(size > sizeof much);
     assert_null(memmem(server.tls->output.data, server.tls->output.size, "xxxxxxxx", 8));
     assert_int_equal(pass_on(&server, &client, 1000), size);

@@ -113,12 +113,11 @@ TEST(a_failed_call_is_the_reason_and_not_the_error_of_the_library)
 
 TEST(an_end_without_a_close_notify_is_named)
 {
-    struct connection connection;
     char byte;
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    connection = broken_at(fds[0]);
+    struct connection connection = broken_at(fds[0]);
     close(fds[1]);
     assert_int_equal(tls_read(&connection, &byte, 1), 0);
     assert_int_equal(tls_fail(&connection, "receive from", "eof."), -EPROTO);
