@@ -240,14 +240,14 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
     uv_timer_init(loop, &channel->timer);
     channel->handle.data = channel->timer.data = channel;
     int result = uv_tcp_open(&channel->tcp, fd); /* takes any stream socket, also a Unix one */
-    if (result < 0)
-        close(fd);
     uv_tcp_nodelay(&channel->tcp, 1);
     uv_update_time(loop);
     channel->received_ms = uv_now(loop);
     channel->turned_ns = clock_with_sleep_ns();
-    if (result < 0)
+    if (result < 0) {
+        close(fd);
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
+    }
     if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
         return -1; /* the channel must not read without the TLS that is required */
     if (channel->tls)

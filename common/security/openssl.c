@@ -161,46 +161,39 @@ static long control(BIO *bio, int what, long number, void *pointer)
 
 /* ---- context ---- */
 
-static void choose_tickets(const struct context *context)
-{
-    static const unsigned char name[] = SECURITY_IDENTITY;
-    SSL_CTX *openssl = context->openssl;
-
-    SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
-    if (context->terms.handshake != HANDSHAKE_TICKET) {
-        SSL_CTX_set_num_tickets(openssl, 0);
-    } else if (context->terms.serves) {
-        SSL_CTX_set_session_id_context(openssl, name, sizeof name);
-    } else {
-        SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-        SSL_CTX_sess_set_new_cb(openssl, keep_ticket);
-    }
-}
-
 /* If both ends have a group in common, OpenSSL always makes a key exchange. So with handshake=psk
  * they have none in common, and the server ignores the client's key share.
  * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
 static bool set_up_context(struct context *context)
 {
-    bool key_alone = context->terms.handshake == HANDSHAKE_PSK;
-    const char *groups = !key_alone ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
+    static const unsigned char name[] = SECURITY_IDENTITY;
+    const struct security_terms *terms = &context->terms;
+    bool key_alone = terms->handshake == HANDSHAKE_PSK, resumes = terms->handshake == HANDSHAKE_TICKET;
+    const char *groups = !key_alone ? "X25519:P-256" : terms->serves ? "P-521" : "X25519";
     SSL_CTX *openssl = context->openssl;
 
     if (key_alone)
         SSL_CTX_set_options(openssl, SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (!context->terms.serves) { /* else a server could ignore the pre-shared key and show any certificate */
+    SSL_CTX_set_session_cache_mode(openssl, resumes && !terms->serves
+                                                ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL
+                                                : SSL_SESS_CACHE_OFF);
+    SSL_CTX_sess_set_new_cb(openssl, keep_ticket);
+    if (!resumes)
+        SSL_CTX_set_num_tickets(openssl, 0);
+    if (resumes && terms->serves)
+        SSL_CTX_set_session_id_context(openssl, name, sizeof name);
+    if (!terms->serves) { /* else a server could ignore the pre-shared key and show any certificate */
         SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
         SSL_CTX_set_cert_verify_callback(openssl, check_certificate, context);
     }
-    if (context->terms.handshake != HANDSHAKE_CERTIFICATE) {
+    if (terms->handshake != HANDSHAKE_CERTIFICATE) {
         SSL_CTX_set_psk_use_session_callback(openssl, use_key);
         SSL_CTX_set_psk_find_session_callback(openssl, find_key);
     }
-    choose_tickets(context);
     return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) &&
-           SSL_CTX_set_ciphersuites(openssl, ciphers[context->terms.cipher].suite) &&
+           SSL_CTX_set_ciphersuites(openssl, ciphers[terms->cipher].suite) &&
            SSL_CTX_set1_groups_list(openssl, groups);
 }
 
