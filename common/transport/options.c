@@ -137,8 +137,8 @@ static bool names_algorithm(const char *word)
     return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
 }
 
-/* Reads a name back, because some systems accept any. The record says what `default` gave. Without a
- * `problem` reads nothing. */
+/* Reads a name back, because some systems accept any; not without a `problem`. The record says what
+ * `default` gave. */
 static int choose_congestion(struct calls *calls, const char *word, struct problem *problem)
 {
     const char *name = names_algorithm(word) ? word : "cubic";
@@ -195,7 +195,7 @@ static int check_option(const struct socket_option *option, int value, int resul
                                option->spelled, value, now);
 }
 
-/* Sets the options of this moment by counted calls. 0 or a negative errno value. With a `problem` it
+/* Sets the options of this moment by counted calls. 0 or a negative errno value. With a `problem`
  * also reads back those that the system might ignore, and returns 0, or -1 with a problem. */
 static int set_options(const struct plan *plan, enum end end, struct calls *calls, enum moment moment,
                        struct problem *problem)
