@@ -19,11 +19,6 @@ static enum handshake handshake_of(gnutls_session_t session)
 
 /* ---- context ---- */
 
-static struct gnutls_context *context_of(const struct connection *connection)
-{
-    return connection->shared->contexts[connection->peer];
-}
-
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
 {
     const struct security_terms *terms = tls_terms(gnutls_session_get_ptr(session));
@@ -122,7 +117,7 @@ static ssize_t pull(gnutls_transport_ptr_t connection, void *data, size_t size)
  * carry messages, as with OpenSSL, and the other end may be the kernel, which has no KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
-    const struct gnutls_context *context = context_of(connection);
+    const struct gnutls_context *context = connection->shared->contexts[connection->peer];
     const struct security_terms *terms = &context->terms;
     unsigned flags = (terms->serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
     gnutls_session_t session;
@@ -153,7 +148,7 @@ int gnutls_layer_open(struct connection *connection)
 /* A client keeps the last ticket. It is read here because it arrives after the handshake. */
 void gnutls_layer_close(struct connection *connection)
 {
-    struct gnutls_context *context = context_of(connection);
+    struct gnutls_context *context = connection->shared->contexts[connection->peer];
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
 
     if (session && !context->terms.serves && context->terms.handshake == HANDSHAKE_TICKET &&

@@ -25,11 +25,6 @@ struct session {
     bool used_key; /* at a server: the client used the pre-shared key, not a ticket */
 };
 
-static struct context *context_of(const struct connection *connection)
-{
-    return connection->shared->contexts[connection->peer];
-}
-
 static struct session *session_of(const struct connection *connection)
 {
     return connection->filter_state;
@@ -106,7 +101,8 @@ static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SS
 
 static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 {
-    struct context *context = context_of(SSL_get_app_data(openssl));
+    const struct connection *connection = SSL_get_app_data(openssl);
+    struct context *context = connection->shared->contexts[connection->peer];
 
     SSL_SESSION_free(context->ticket);
     context->ticket = ticket;
@@ -226,7 +222,7 @@ static int open_context(void *opaque)
  * ticket before the next one arrives. */
 static int open_session(struct connection *connection)
 {
-    const struct context *context = context_of(connection);
+    const struct context *context = connection->shared->contexts[connection->peer];
     SSL *openssl = SSL_new(context->openssl);
     BIO *bio = openssl ? BIO_new(context->calls) : NULL;
     SSL_SESSION *ticket = context->ticket ? SSL_SESSION_dup(context->ticket) : NULL;
