@@ -115,7 +115,6 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
 
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
     size_t size = fread(text, 1, TEXT_MAX + 1, file);
-
     if (ferror(file))
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
     else if (size > TEXT_MAX)

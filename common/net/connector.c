@@ -64,12 +64,12 @@ static void conclude(struct connector *connector, int error)
 static void on_poll_closed(uv_handle_t *handle)
 {
     struct connector *connector = handle->data;
-    int error = connector->fd < 0 ? 0 : -sockets_error(connector->fd);
+    bool is_in_time = uv_is_active((uv_handle_t *)&connector->timer);
 
-    if (!connector->is_closing)
-        conclude(connector, uv_is_active((uv_handle_t *)&connector->timer) ? error : ETIMEDOUT);
-    else if (connector->fd >= 0)
+    if (connector->is_closing)
         close(connector->fd);
+    else
+        conclude(connector, is_in_time ? -sockets_error(connector->fd) : ETIMEDOUT);
     on_part_closed(handle);
 }
 
