@@ -194,7 +194,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
 
 static int check_address(struct options *options, struct problem *problem)
 {
-    if (address_parse(&options->address, options->listen, problem) < 0)
+    if (address_find(&options->address, 1, options->listen, problem) < 0)
         return -1;
     if (address_is_local(&options->address) || options->keys)
         return 0;

@@ -5,10 +5,6 @@
 #include "base/clock.h"
 #include "net/address.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define UNREAD_MAX (2u * CONTROL_LONG_MAX) /* queued bytes for an end that does not read */
 
 /* How long the loop has not run. More than CHANNEL_SILENCE_MS: this process was suspended. */
@@ -42,54 +38,40 @@ static void on_written(uv_write_t *request, int status)
         report_end(channel, uv_strerror(status));
 }
 
-/* Writes bytes, which it frees afterwards. */
-static void write_bytes(struct channel *channel, uint8_t *bytes, size_t size)
+/* Writes the bytes, and takes their memory. Call it with `output` after each function of the TLS
+ * below the channel. */
+static void write_bytes(struct channel *channel, struct bytes *bytes)
 {
-    uv_write_t *request = malloc(sizeof *request);
-    uv_buf_t buffer = uv_buf_init((char *)bytes, (unsigned)size);
+    uv_buf_t buffer = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
+    uv_write_t *request = buffer.len ? malloc(sizeof *request) : NULL;
 
+    *bytes = (struct bytes){0};
     if (request) {
-        request->data = bytes;
+        request->data = buffer.base;
         if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
             return;
     }
-    report_end(channel, request ? "broke the control channel" : "has no memory left for control messages");
-    free(bytes);
+    if (buffer.len)
+        report_end(channel,
+                   request ? "broke the control channel" : "has no memory left for control messages");
+    free(buffer.base);
     free(request);
-}
-
-/* Call after each function of the TLS below the channel. */
-static void write_output(struct channel *channel)
-{
-    struct tls_bytes *output = &channel->tls->output;
-
-    if (output->size)
-        write_bytes(channel, output->data, output->size);
-    *output = (struct tls_bytes){0};
-}
-
-static void write_encrypted(struct channel *channel, uint8_t *bytes, size_t size, struct problem *problem)
-{
-    channel_tls_send(channel->tls, bytes, size, problem);
-    write_output(channel);
-    free(bytes);
 }
 
 void channel_send(struct channel *channel, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
+    struct channel_tls *tls = channel->tls;
     struct problem problem = {0};
-    uint8_t *bytes;
-    size_t size;
+    struct bytes plain = {0};
 
     if (channel->ended || channel->closing)
         return;
     if (uv_stream_get_write_queue_size(&channel->stream) > UNREAD_MAX)
         problem_failure(&problem, "does not read its control messages");
-    else if (control_encode(type, stolen, &bytes, &size, &problem) == 0 && !channel->tls)
-        write_bytes(channel, bytes, size);
-    else if (problem.kind == PROBLEM_NONE)
-        write_encrypted(channel, bytes, size, &problem);
+    else if (control_encode(type, stolen, tls ? &tls->unsent : &plain, &problem) == 0 && tls)
+        channel_tls_flush(tls, &problem);
+    write_bytes(channel, tls ? &tls->output : &plain);
     if (problem.kind != PROBLEM_NONE)
         report_end(channel, problem.text);
 }
@@ -101,29 +83,31 @@ void channel_send_long(struct channel *channel, enum control_type type, json_t *
 
 /* ---- closing ---- */
 
-static void on_closed(uv_handle_t *handle)
+static void on_timer_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
 
-    if (--channel->open_handles > 0)
-        return;
     if (channel->tls)
         channel_tls_free(channel->tls);
-    free(channel->codec.buffer);
+    free(channel->codec.received.data);
     channel->events->closed(channel->owner);
+}
+
+static void on_stream_closed(uv_handle_t *handle)
+{
+    struct channel *channel = handle->data;
+
+    uv_close((uv_handle_t *)&channel->timer, on_timer_closed);
 }
 
 static void close_handles(struct channel *channel)
 {
     if (!uv_is_closing(&channel->handle))
-        uv_close(&channel->handle, on_closed);
-    if (!uv_is_closing((uv_handle_t *)&channel->timer))
-        uv_close((uv_handle_t *)&channel->timer, on_closed);
+        uv_close(&channel->handle, on_stream_closed);
 }
 
 static void on_shutdown(uv_shutdown_t *request, int status)
 {
-    (void)status;
     close_handles(request->handle->data);
 }
 
@@ -137,7 +121,7 @@ static void shut_down(struct channel *channel)
     uv_read_stop(&channel->stream);
     if (channel->tls) {
         channel_tls_close_notify(channel->tls);
-        write_output(channel);
+        write_bytes(channel, &channel->tls->output);
     }
     if (uv_shutdown(&channel->shutdown, &channel->stream, on_shutdown) < 0)
         close_handles(channel);
@@ -164,7 +148,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct channel *channel = handle->data;
 
-    (void)suggested;
     *buffer = uv_buf_init(channel->buffer, sizeof channel->buffer);
 }
 
@@ -189,17 +172,20 @@ static int take_plain(struct channel *channel, const uint8_t *bytes, size_t size
 static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, struct problem *problem)
 {
     bool closes = channel->closing; /* messages wait for the end of the handshake */
-    struct tls_bytes *plain = &channel->tls->plain;
-    int result = channel_tls_receive(channel->tls, bytes, size, problem);
+    struct channel_tls *tls = channel->tls;
+    uint8_t plain[TLS_PLAIN_MAX];
+    ssize_t part = 0;
+    int taken = 0;
 
-    write_output(channel);
-    channel->is_identified = channel->tls->is_established;
-    if (plain->size && take_plain(channel, plain->data, plain->size, problem) < 0)
-        result = -1;
-    plain->size = 0;
+    tls->arrived = bytes;
+    tls->arrived_size = size;
+    while (taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
+        taken = take_plain(channel, plain, (size_t)part, problem);
+    write_bytes(channel, &tls->output);
+    channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)
         shut_down(channel);
-    return result;
+    return part < 0 || taken < 0 ? -1 : 0;
 }
 
 /* Why a read returned `result`, as the reason for the end of the channel. */
@@ -220,18 +206,11 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct channel *channel = stream->data;
     const uint8_t *bytes = (const uint8_t *)buffer->base;
     struct problem problem = {0};
-    int result;
 
-    if (size == 0)
-        return;
-    if (size < 0) {
+    if (size < 0)
         report_end(channel, read_error_text(channel, (int)size));
-        return;
-    }
-    channel->has_received = true;
-    result = channel->tls ? take_tls(channel, bytes, (size_t)size, &problem)
-                          : take_plain(channel, bytes, (size_t)size, &problem);
-    if (result < 0)
+    channel->has_received |= size > 0;
+    if (size > 0 && (channel->tls ? take_tls : take_plain)(channel, bytes, (size_t)size, &problem) < 0)
         report_end(channel, problem.text);
 }
 
@@ -256,29 +235,23 @@ static void on_timer(uv_timer_t *timer)
 int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct psk_list *keys,
                  const struct channel_events *events, void *owner, struct problem *problem)
 {
-    int result;
-
-    memset(channel, 0, sizeof *channel);
-    channel->events = events;
-    channel->owner = owner;
-    channel->codec.takes_long = !events->is_server;
+    *channel = (struct channel){.events = events, .owner = owner, .codec.takes_long = !events->is_server};
     uv_tcp_init(loop, &channel->tcp);
-    channel->handle.data = channel;
-    if ((result = uv_tcp_open(&channel->tcp, fd)) < 0) /* takes any stream socket, also a Unix one */
-        close(fd);
-    uv_tcp_nodelay(&channel->tcp, 1);
     uv_timer_init(loop, &channel->timer);
-    channel->timer.data = channel;
-    channel->open_handles = 2;
+    channel->handle.data = channel->timer.data = channel;
+    int result = uv_tcp_open(&channel->tcp, fd); /* takes any stream socket, also a Unix one */
+    uv_tcp_nodelay(&channel->tcp, 1);
     uv_update_time(loop);
     channel->received_ms = uv_now(loop);
     channel->turned_ns = clock_read_ns(CLOCK_WITH_SLEEP);
-    if (result < 0)
+    if (result < 0) {
+        close(fd);
         return problem_failure(problem, "control channel: %s", uv_strerror(result));
+    }
     if (keys && !(channel->tls = channel_tls_create(keys, events->is_server, problem)))
         return -1; /* the channel must not read without the TLS that is required */
     if (channel->tls)
-        write_output(channel);
+        write_bytes(channel, &channel->tls->output);
     uv_read_start(&channel->stream, on_alloc, on_read);
     uv_timer_start(&channel->timer, on_timer, CHANNEL_PING_MS, CHANNEL_PING_MS);
     return 0;
@@ -305,8 +278,7 @@ bool channel_is_private(const struct channel *channel)
     struct address own, peer;
     uv_os_fd_t fd;
 
-    if (channel->tls)
-        return true;
-    return uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
-           address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer);
+    return channel->tls ||
+           (uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
+            address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer));
 }

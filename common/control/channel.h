@@ -5,9 +5,7 @@
 #pragma once
 
 #include "control/channel_tls.h"
-#include "control/codec.h"
 
-#include <stdbool.h>
 #include <uv.h>
 
 #define CHANNEL_PING_MS 1000
@@ -37,9 +35,8 @@ struct channel {
     void *owner;
     uint64_t received_ms; /* when the last bytes arrived; with TLS, those of a message */
     uint64_t turned_ns;   /* when the timer last ran: clock_read_ns(CLOCK_WITH_SLEEP) */
-    int open_handles;
-    bool has_received;  /* bytes have arrived */
-    bool is_identified; /* a valid message has arrived; with TLS: the other end has the key */
+    bool has_received;    /* bytes have arrived */
+    bool is_identified;   /* a valid message has arrived; with TLS: the other end has the key */
     bool ended, closing;
 };
 

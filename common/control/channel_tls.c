@@ -2,16 +2,13 @@
 #include "control/channel_tls.h"
 
 #include "base/cleanup.h"
-#include "control/codec.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <stdio.h>
 #include <string.h>
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
 #define RECORD_ALERT 21
-#define RECORD_MAX 16384 /* bytes of plain text in a record */
 
 /* TLS 1.3 with PSK as the only key exchange: an end without a key is never accepted. GnuTLS
  * requires a signature in every list, although nothing is signed here. */
@@ -19,30 +16,13 @@
     "NONE:+VERS-TLS1.3:+ECDHE-PSK:+AES-128-GCM:+CHACHA20-POLY1305:+AEAD:+GROUP-X25519:+GROUP-SECP256R1"      \
     ":+SIGN-EDDSA-ED25519"
 
-/* 0 or -ENOMEM. */
-static int append(struct tls_bytes *bytes, const void *data, size_t size)
-{
-    size_t room = 2 * (bytes->size + size);
-    uint8_t *grown = bytes->data;
-
-    if (size > bytes->room - bytes->size) {
-        if (!(grown = realloc(bytes->data, room)))
-            return -ENOMEM;
-        bytes->data = grown;
-        bytes->room = room;
-    }
-    memcpy(bytes->data + bytes->size, data, size);
-    bytes->size += size;
-    return 0;
-}
-
 /* ---- callbacks of GnuTLS ---- */
 
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
 
-    if (append(&tls->output, data, size) == 0)
+    if (bytes_append(&tls->output, data, size) == 0)
         return (ssize_t)size;
     gnutls_transport_set_errno(tls->session, ENOMEM);
     return -1;
@@ -56,8 +36,7 @@ static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
         gnutls_transport_set_errno(tls->session, EAGAIN);
         return -1;
     }
-    if (size > tls->arrived_size)
-        size = tls->arrived_size;
+    size = size < tls->arrived_size ? size : tls->arrived_size;
     memcpy(data, tls->arrived, size);
     tls->arrived += size;
     tls->arrived_size -= size;
@@ -81,23 +60,16 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
 /* ---- errors ---- */
 
 /* A client without TLS does not understand an alert. So the server sends it a plain message of the
- * control channel. */
+ * control channel. Without memory the client learns no reason. */
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
-    struct problem ignored = {0};
-    uint8_t *bytes;
-    json_t *body;
-    size_t size;
+    CLEANUP_JSON json_t *body =
+        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+                  "this server takes only clients with a key: give --psk FILE, with a key that it knows");
 
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
-    body = json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
-                     "this server takes only clients with a key: give --psk FILE, with a key that it knows");
-    if (control_encode(CONTROL_REFUSED, body, &bytes, &size, &ignored) == 0) {
-        (void)append(&tls->output, bytes, size); /* without memory the client learns no reason */
-        free(bytes);
-    }
-    json_decref(body);
+    (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
     return problem_failure(problem, "speaks no TLS, so it has no key");
 }
 
@@ -137,29 +109,21 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
 
 /* ---- sending and receiving ---- */
 
-static int send_records(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
 {
-    while (size) {
-        ssize_t part = gnutls_record_send(tls->session, bytes, size);
+    size_t sent = 0;
+
+    if (!tls->is_established)
+        return 0;
+    while (sent < tls->unsent.size) {
+        ssize_t part = gnutls_record_send(tls->session, tls->unsent.data + sent, tls->unsent.size - sent);
 
         if (part < 0)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
-        bytes += part;
-        size -= (size_t)part;
+        sent += (size_t)part;
     }
-    return 0;
-}
-
-static int finish_handshake(struct channel_tls *tls, struct problem *problem)
-{
-    int result;
-
-    if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
-        return problem_failure(problem, "has not used the key in its TLS handshake");
-    tls->is_established = true;
-    result = send_records(tls, tls->unsent.data, tls->unsent.size, problem);
     tls->unsent.size = 0;
-    return result;
+    return 0;
 }
 
 static int continue_handshake(struct channel_tls *tls, struct problem *problem)
@@ -171,47 +135,32 @@ static int continue_handshake(struct channel_tls *tls, struct problem *problem)
     while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
     if (result == GNUTLS_E_AGAIN)
         return 0;
-    return result < 0 ? fail(tls, result, problem) : finish_handshake(tls, problem);
+    if (result < 0)
+        return fail(tls, result, problem);
+    if (gnutls_kx_get(tls->session) != GNUTLS_KX_ECDHE_PSK)
+        return problem_failure(problem, "has not used the key in its TLS handshake");
+    tls->is_established = true;
+    return channel_tls_flush(tls, problem);
 }
 
-static int receive_records(struct channel_tls *tls, struct problem *problem)
-{
-    for (;;) {
-        uint8_t plain[RECORD_MAX];
-        ssize_t size = gnutls_record_recv(tls->session, plain, sizeof plain);
-
-        if (size > 0 && append(&tls->plain, plain, (size_t)size) < 0)
-            return problem_failure(problem, "sent more control messages than there is memory for");
-        if (size > 0)
-            continue;
-        if (size == 0 || size == GNUTLS_E_AGAIN)
-            return 0; /* 0 is the close_notify: the end of the stream follows */
-        if (gnutls_error_is_fatal((int)size))
-            return fail(tls, (int)size, problem);
-    }
-}
-
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
+/* A size of 0 is the close_notify: the end of the stream follows. */
+ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem)
 {
     bool is_first = !tls->has_received;
+    ssize_t size = GNUTLS_E_AGAIN;
 
     tls->has_received = true;
-    if (is_first && *bytes != RECORD_HANDSHAKE && *bytes != RECORD_ALERT)
+    if (is_first && *tls->arrived != RECORD_HANDSHAKE && *tls->arrived != RECORD_ALERT)
         return refuse_plain(tls, problem);
-    tls->arrived = bytes;
-    tls->arrived_size = size;
     if (!tls->is_established && continue_handshake(tls, problem) < 0)
         return -1;
-    return tls->is_established ? receive_records(tls, problem) : 0;
-}
-
-int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem)
-{
     if (tls->is_established)
-        return send_records(tls, bytes, size, problem);
-    if (append(&tls->unsent, bytes, size) < 0)
-        return problem_failure(problem, "has no memory left for control messages");
-    return 0;
+        do
+            size = gnutls_record_recv(tls->session, plain, TLS_PLAIN_MAX);
+        while (size < 0 && size != GNUTLS_E_AGAIN && !gnutls_error_is_fatal((int)size));
+    if (size == GNUTLS_E_AGAIN)
+        return 0;
+    return size < 0 ? fail(tls, (int)size, problem) : size;
 }
 
 void channel_tls_close_notify(struct channel_tls *tls)
@@ -254,29 +203,26 @@ static int open_session(struct channel_tls *tls)
 
 void channel_tls_free(struct channel_tls *tls)
 {
-    if (tls->session)
-        gnutls_deinit(tls->session);
+    gnutls_deinit(tls->session);
     if (tls->server)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
     free(tls->unsent.data);
     free(tls->output.data);
-    free(tls->plain.data);
     free(tls);
 }
 
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem)
 {
     struct channel_tls *tls = malloc(sizeof *tls);
-    int result;
 
     if (!tls) {
         problem_failure(problem, "no memory for TLS");
         return NULL;
     }
     *tls = (struct channel_tls){.keys = keys, .is_server = is_server};
-    result = open_session(tls);
+    int result = open_session(tls);
     if (result < 0)
         problem_failure(problem, "cannot prepare TLS: %s", gnutls_strerror(result));
     else if (is_server || continue_handshake(tls, problem) == 0)
@@ -287,6 +233,5 @@ struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_serv
 
 int channel_tls_check(const char *option, struct problem *problem)
 {
-    (void)option, (void)problem;
     return 0;
 }

@@ -3,27 +3,21 @@
  * the socket and the timers. Only channel_tls.c uses GnuTLS for the control channel. */
 #pragma once
 
-#include "base/problem.h"
+#include "control/codec.h"
 #include "control/psk.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <sys/types.h>
 
-struct tls_bytes {
-    size_t size, room;
-    uint8_t *data;
-};
+#define TLS_PLAIN_MAX 16384 /* bytes of plain text in a record */
 
 struct channel_tls {
-    bool is_established;     /* the handshake is done: the other end has the key */
-    struct tls_bytes unsent; /* plain bytes to send after the handshake */
-    struct tls_bytes output; /* for the stream; the caller writes and frees it */
-    struct tls_bytes plain;  /* received and decrypted; the caller takes and empties it */
+    bool is_established;    /* the handshake is done: the other end has the key */
+    struct bytes unsent;    /* plain bytes to send; the caller appends them */
+    struct bytes output;    /* for the stream; the caller writes and frees it */
+    const uint8_t *arrived; /* from the stream; the caller keeps them until all are read */
+    size_t arrived_size;
 
     /* Only channel_tls.c uses these. */
-    const uint8_t *arrived; /* borrowed: GnuTLS has not read these bytes yet */
-    size_t arrived_size;
     struct gnutls_session_int *session;
     struct gnutls_psk_server_credentials_st *server; /* one of the two is used */
     struct gnutls_psk_client_credentials_st *client;
@@ -41,11 +35,12 @@ int channel_tls_check(const char *option, struct problem *problem);
 struct channel_tls *channel_tls_create(const struct psk_list *keys, bool is_server, struct problem *problem);
 void channel_tls_free(struct channel_tls *tls);
 
-/* All of these append to `output`, also when they fail: an alert. 0, or -1 with a failure whose
- * text follows the name of the other end, like "speaks no TLS".
+/* All of these append to `output`, also when they fail: an alert. -1 with a failure whose text
+ * follows the name of the other end, like "speaks no TLS".
  *
- * channel_tls_receive() decrypts received bytes and appends them to `plain`. channel_tls_send()
- * encrypts bytes; before the end of the handshake it keeps them in `unsent`. */
-int channel_tls_receive(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
-int channel_tls_send(struct channel_tls *tls, const uint8_t *bytes, size_t size, struct problem *problem);
+ * channel_tls_read() decrypts what has arrived: the bytes of a record, whose number it returns; 0:
+ * there are no more. channel_tls_flush() encrypts what was appended to `unsent`; no effect before
+ * the end of the handshake, which calls it. */
+ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], struct problem *problem);
+int channel_tls_flush(struct channel_tls *tls, struct problem *problem);
 void channel_tls_close_notify(struct channel_tls *tls);

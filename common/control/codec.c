@@ -82,38 +82,33 @@ static int find_type(const json_t *body, enum control_type *type, struct problem
 {
     const char *name = json_string_value(json_object_get(body, "type"));
 
-    for (int i = 0; name && i < CONTROL_TYPE_COUNT; i++) {
-        if (!strcmp(name, schemas[i].name)) {
-            *type = (enum control_type)i;
+    for (*type = 0; name && *type < CONTROL_TYPE_COUNT; ++*type)
+        if (!strcmp(name, schemas[*type].name))
             return 0;
-        }
-    }
     return problem_failure(problem, "sent a control message of unknown type '%.40s'", name ? name : "(none)");
 }
 
 /* ---- text from other ends ---- */
 
-static bool is_printable(char c)
+/* The number of printable characters with which the text begins. */
+static size_t printable(const char *text)
 {
-    return (c >= ' ' && c <= '~') || c == '\t';
-}
+    size_t count = 0;
 
-static bool all_printable(const char *text)
-{
-    while (is_printable(*text))
-        text++;
-    return !*text;
+    while ((text[count] >= ' ' && text[count] <= '~') || text[count] == '\t')
+        count++;
+    return count;
 }
 
 static int clean_string(json_t *string, struct problem *problem)
 {
-    CLEANUP_FREE char *text = NULL;
+    const char *value = json_string_value(string);
 
-    if (all_printable(json_string_value(string)))
+    if (!value[printable(value)])
         return 0;
-    text = strdup(json_string_value(string));
-    for (char *at = text; at && *at; at++)
-        *at = is_printable(*at) ? *at : '?';
+    CLEANUP_FREE char *text = strdup(value);
+    for (char *at = text; at && *(at += printable(at));)
+        *at = '?';
     return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
 }
 
@@ -129,7 +124,7 @@ int control_clean(json_t *value, struct problem *problem)
         if (control_clean(item, problem) < 0)
             return -1;
     json_object_foreach(value, key, item) {
-        if (!all_printable(key))
+        if (key[printable(key)])
             return problem_failure(problem, "sent the name '%.40s', which is not printable", key);
         if (control_clean(item, problem) < 0)
             return -1;
@@ -139,42 +134,49 @@ int control_clean(json_t *value, struct problem *problem)
 
 /* ---- bytes ---- */
 
-int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
-                   struct problem *problem)
+int bytes_append(struct bytes *bytes, const void *data, size_t size)
+{
+    if (size > bytes->room - bytes->size) {
+        size_t room = 2 * (bytes->size + size);
+        uint8_t *grown = realloc(bytes->data, room);
+
+        if (!grown)
+            return -1;
+        bytes->data = grown;
+        bytes->room = room;
+    }
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+    return 0;
+}
+
+int control_encode(enum control_type type, const json_t *body, struct bytes *bytes, struct problem *problem)
 {
     CLEANUP_JSON json_t *whole = body ? json_copy((json_t *)(uintptr_t)body) : json_object();
-    CLEANUP_FREE char *text = NULL;
-    size_t length, limit;
+    size_t limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    size_t before = bytes->size;
+    uint8_t header[CONTROL_HEADER_SIZE];
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
     if (check_fields(type, whole, problem) < 0)
         return -1;
-    text = json_dumps(whole, JSON_COMPACT);
-    length = text ? strlen(text) : 0;
-    limit = type == CONTROL_REPORT || type == CONTROL_FACTS ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
+    CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
+    size_t length = text ? strlen(text) : 0;
     if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);
-    *bytes = malloc(CONTROL_HEADER_SIZE + length);
-    if (!*bytes)
-        return refuse_memory(problem);
-    wire_put32(*bytes, (uint32_t)length);
-    memcpy(*bytes + CONTROL_HEADER_SIZE, text, length);
-    *size = CONTROL_HEADER_SIZE + length;
-    return 0;
+    wire_put32(header, (uint32_t)length);
+    if (bytes_append(bytes, header, sizeof header) == 0 && bytes_append(bytes, text, length) == 0)
+        return 0;
+    bytes->size = before;
+    return refuse_memory(problem);
 }
 
-static size_t body_length(const struct codec *codec)
-{
-    return wire_get32(codec->buffer);
-}
-
-static int take_message(struct codec *codec, size_t length, codec_take *take, void *owner,
+static int take_message(const uint8_t *text, size_t length, codec_take *take, void *owner,
                         struct problem *problem)
 {
-    enum control_type type = CONTROL_TYPE_COUNT;
-    CLEANUP_JSON json_t *body =
-        json_loadb((const char *)codec->buffer + CONTROL_HEADER_SIZE, length, JSON_REJECT_DUPLICATES, NULL);
+    CLEANUP_JSON json_t *body = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, NULL);
+    enum control_type type;
 
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is not a JSON object");
@@ -184,24 +186,15 @@ static int take_message(struct codec *codec, size_t length, codec_take *take, vo
     return take(owner, type, body);
 }
 
-/* The number of bytes that are missing to complete the header, then the body. */
-static size_t missing(const struct codec *codec)
-{
-    if (codec->used < CONTROL_HEADER_SIZE)
-        return CONTROL_HEADER_SIZE - codec->used;
-    return CONTROL_HEADER_SIZE + body_length(codec) - codec->used;
-}
-
 /* The first TLS record is a handshake or an alert (RFC 8446, 5.1). Read as a length, its header
  * exceeds that of any message. */
-static int check_header(const struct codec *codec, struct problem *problem)
+static int check_header(const struct codec *codec, const uint8_t *header, struct problem *problem)
 {
-    const uint8_t *header = codec->buffer;
+    size_t length = wire_get32(header);
 
     if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
         return problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
-    if (body_length(codec) == 0 ||
-        body_length(codec) > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
+    if (length == 0 || length > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
         return problem_failure(
             problem, "sent a control message of a length that no message has: this is not uncork's channel");
     return 0;
@@ -210,33 +203,28 @@ static int check_header(const struct codec *codec, struct problem *problem)
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem)
 {
+    struct bytes *received = &codec->received;
+    size_t done = 0;
     int result = 0;
 
     if (codec->broken)
         return problem_failure(problem, "sent a control message after an invalid one");
-    while (size && result == 0) {
-        size_t part = missing(codec) < size ? missing(codec) : size;
+    if (!size)
+        return 0;
+    if (bytes_append(received, bytes, size) < 0)
+        return refuse_memory(problem);
+    while (result == 0 && received->size - done >= CONTROL_HEADER_SIZE) {
+        const uint8_t *header = received->data + done;
+        size_t length = wire_get32(header);
 
-        if (codec->used + part > codec->room) {
-            uint8_t *buffer = realloc(codec->buffer, 2 * (codec->used + part));
-
-            if (!buffer)
-                return refuse_memory(problem);
-            codec->room = 2 * (codec->used + part);
-            codec->buffer = buffer;
-        }
-        memcpy(codec->buffer + codec->used, bytes, part);
-        codec->used += part;
-        bytes += part;
-        size -= part;
-        if (codec->used < CONTROL_HEADER_SIZE)
-            continue;
-        result = check_header(codec, problem);
-        if (result == 0 && !missing(codec)) {
-            codec->used = 0;
-            result = take_message(codec, body_length(codec), take, owner, problem);
-        }
+        result = check_header(codec, header, problem);
+        if (result < 0 || received->size - done - CONTROL_HEADER_SIZE < length)
+            break;
+        done += CONTROL_HEADER_SIZE + length;
+        result = take_message(header + CONTROL_HEADER_SIZE, length, take, owner, problem);
     }
+    received->size -= done;
+    memmove(received->data, received->data + done, received->size);
     codec->broken = result < 0;
     return result;
 }

@@ -9,7 +9,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define CONTROL_BODY_MAX (256u << 10) /* 10000 connections have a number of 20 digits each */
@@ -37,10 +36,18 @@ enum control_type {
     CONTROL_TYPE_COUNT,
 };
 
-/* Encodes a message with `body` (an object, or NULL; not stolen) into memory that the caller frees.
- * Returns 0, or -1 with a failure if the body is too long or has not the fields of its type. */
-int control_encode(enum control_type type, const json_t *body, uint8_t **bytes, size_t *size,
-                   struct problem *problem);
+/* Bytes in memory that grows. Zero it before use; free `data` after. */
+struct bytes {
+    size_t size, room;
+    uint8_t *data;
+};
+
+/* 0, or -1: there is no memory. */
+int bytes_append(struct bytes *bytes, const void *data, size_t size);
+
+/* Appends a message with `body` (an object, or NULL; not stolen). Returns 0, or -1 with a failure
+ * if the body is too long or has not the fields of its type. */
+int control_encode(enum control_type type, const json_t *body, struct bytes *bytes, struct problem *problem);
 
 /* The text of a field of a body that the decoder has checked. */
 static inline const char *control_text(const json_t *body, const char *key)
@@ -53,13 +60,11 @@ static inline const char *control_text(const json_t *body, const char *key)
  * that is not printable. */
 int control_clean(json_t *value, struct problem *problem);
 
-/* A decoder of a byte stream, which may be cut anywhere. Zero it before use; free its buffer
- * after. */
+/* A decoder of a byte stream, which may be cut anywhere. Zero it before use. */
 struct codec {
-    bool takes_long; /* bodies of up to CONTROL_LONG_MAX */
-    bool broken;     /* an invalid message has arrived */
-    size_t used, room;
-    uint8_t *buffer; /* grows with what arrives */
+    bool takes_long;       /* bodies of up to CONTROL_LONG_MAX */
+    bool broken;           /* an invalid message has arrived */
+    struct bytes received; /* not decoded yet */
 };
 
 typedef int codec_take(void *owner, enum control_type type, const json_t *body);

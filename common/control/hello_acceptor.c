@@ -26,11 +26,10 @@ static void reject(struct hello_acceptor *acceptor, int fd)
  * stream. */
 static int read_hello(struct late_hello *late)
 {
-    struct hello_acceptor *acceptor = late->acceptor;
-    ssize_t size;
+    const struct hello_acceptor *acceptor = late->acceptor;
 
     acceptor->counts->made[CALL_RECVFROM]++;
-    size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
+    ssize_t size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size <= 0)
@@ -67,7 +66,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     struct late_hello *late = (struct late_hello *)poll;
     int result = status < 0 ? -1 : read_hello(late);
 
-    (void)events;
     if (result == 0)
         return;
     unwatch(late); /* before an engine watches the descriptor */
@@ -110,14 +108,13 @@ bool hello_acceptor_accept(struct hello_acceptor *acceptor, size_t most)
     bool is_late = false;
 
     for (size_t i = 0; i < most && acceptor->listener >= 0; i++) {
-        struct late_hello accepted = {.acceptor = acceptor};
-        int result;
+        struct late_hello accepted = {.acceptor = acceptor,
+                                      .fd = sockets_accept(acceptor->listener, acceptor->blocking)};
 
         acceptor->counts->made[CALL_ACCEPT]++;
-        accepted.fd = sockets_accept(acceptor->listener, acceptor->blocking);
         if (accepted.fd < 0)
             break;
-        result = read_hello(&accepted);
+        int result = read_hello(&accepted);
         is_late |= result == 0;
         if (result == 0)
             watch(acceptor, &accepted);

@@ -6,8 +6,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <uv.h>
@@ -37,54 +35,43 @@ static const char *parse_identity(struct psk *psk, const char *text, size_t size
     return length ? NULL : "no identity before the colon";
 }
 
-static const char *parse_line(struct psk *psk, const char *line, size_t size)
+/* Appends the entry of a line. Returns what is wrong with it, or NULL. */
+static const char *add_line(struct psk_list *list, const char *line, size_t size)
 {
-    const char *colon = memchr(line, ':', size), *wrong;
-    size_t before = colon ? (size_t)(colon - line) : size;
-    int length;
+    struct psk *psk = &list->entries[list->count];
+    const char *colon = memchr(line, ':', size);
 
+    if (list->count == PSK_IDENTITIES_MAX)
+        return "a file has at most 256 identities";
     if (!colon)
         return "no colon; write IDENTITY:KEY, with the key in hexadecimal digits";
-    if ((wrong = parse_identity(psk, line, before)))
+    size_t before = (size_t)(colon - line);
+    const char *wrong = parse_identity(psk, line, before);
+    int length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
+    if (wrong)
         return wrong;
-    length = hex_read(psk->key, sizeof psk->key, colon + 1, size - before - 1);
     if (length < (int)PSK_KEY_MIN)
         return "a key has 32 to 128 hexadecimal digits (16 to 64 bytes) and nothing after them";
+    if (psk_find(list, psk->identity, psk->identity_size))
+        return "an earlier line has the same identity";
     psk->key_size = (size_t)length;
+    list->count++;
     return NULL;
 }
 
 /* ---- all lines ---- */
 
-/* Appends the entry of a line. Returns what is wrong with it, or NULL. */
-static const char *add_line(struct psk_list *list, const char *line, size_t size)
-{
-    struct psk *psk = &list->entries[list->count];
-    const char *wrong;
-
-    if (list->count == PSK_IDENTITIES_MAX)
-        return "a file has at most 256 identities";
-    wrong = parse_line(psk, line, size);
-    if (!wrong && psk_find(list, psk->identity, psk->identity_size))
-        wrong = "an earlier line has the same identity";
-    if (wrong)
-        secret_wipe(psk, sizeof *psk);
-    else
-        list->count++;
-    return wrong;
-}
-
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
 {
-    const char *end = text + size, *wrong;
+    const char *end = text + size;
 
     for (size_t number = 1; text < end; number++) {
-        const char *line = text, *line_end = memchr(line, '\n', (size_t)(end - line));
+        const char *found = memchr(text, '\n', (size_t)(end - text)), *line_end = found ? found : end;
+        const char *wrong = add_line(list, text, (size_t)(line_end - text));
 
-        line_end = line_end ? line_end : end;
-        text = line_end + 1;
-        if ((wrong = add_line(list, line, (size_t)(line_end - line))))
+        if (wrong)
             return problem_usage(problem, "%.200s:%zu: %s", name, number, wrong);
+        text = line_end + 1;
     }
     return 0;
 }
@@ -123,11 +110,10 @@ static int check_rights(int fd, const char *path, struct problem *problem)
 static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
 {
     CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
-    size_t size;
     int result = -1;
 
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
-    size = fread(text, 1, TEXT_MAX + 1, file);
+    size_t size = fread(text, 1, TEXT_MAX + 1, file);
     if (ferror(file))
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
     else if (size > TEXT_MAX)
@@ -142,17 +128,12 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
 
 struct psk_list *psk_read(const char *path, struct problem *problem)
 {
-    FILE *file = fopen(path, "re");
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     struct psk_list *list = xcalloc(1, sizeof *list);
-    int result = -1;
 
     if (!file)
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    else if (check_rights(fileno(file), path, problem) == 0)
-        result = read_keys(list, file, path, problem);
-    if (file)
-        fclose(file);
-    if (result == 0)
+    else if (check_rights(fileno(file), path, problem) == 0 && read_keys(list, file, path, problem) == 0)
         return list;
     psk_free(list);
     return NULL;
@@ -162,14 +143,13 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
 
 struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
 {
-    struct psk_list *list;
     uint8_t key[GENERATED_KEY_SIZE];
 
     if (uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
         problem_failure(problem, "the system gives no random numbers for a key");
         return NULL;
     }
-    list = xcalloc(1, sizeof *list);
+    struct psk_list *list = xcalloc(1, sizeof *list);
     hex_format(stpcpy(line, "uncork:"), key, sizeof key);
     secret_wipe(key, sizeof key);
     psk_parse(list, line, strlen(line), "", problem);

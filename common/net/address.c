@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/address.h"
 
+#include "base/cleanup.h"
 #include "base/files.h"
 #include "base/units.h"
 #include "net/sockets.h"
@@ -12,35 +13,30 @@
 #include <netdb.h>
 #include <poll.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define RANGE "net.ipv4.ip_local_port_range"
 #define UNIX_PREFIX "unix:"
 
+/* HOST:PORT or [IPV6]:PORT. For unix:PATH it is the address instead, and `port` is NULL. */
 struct parts {
     char host[128];
     const char *port;
 };
 
-static bool is_unix(const char *text)
-{
-    return !strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX));
-}
-
-static int split(struct parts *parts, const char *text)
+static int split(struct parts *parts, struct address *address, const char *text)
 {
     const char *host = text, *colon = strrchr(text, ':');
-    size_t length;
     uint64_t port;
 
+    *parts = (struct parts){.port = NULL};
+    if (!strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)))
+        return address_set_path(address, text + strlen(UNIX_PREFIX));
     if (!colon || units_parse(&units_count, colon + 1, &port) < 0 || port > UINT16_MAX)
         return -EINVAL;
-    length = (size_t)(colon - text);
+    size_t length = (size_t)(colon - text);
     if (*text == '[') {
         if (length < 3 || text[length - 1] != ']')
             return -EINVAL;
@@ -52,31 +48,28 @@ static int split(struct parts *parts, const char *text)
     if (!length || length >= sizeof parts->host)
         return -EINVAL;
     memcpy(parts->host, host, length);
-    parts->host[length] = '\0';
     parts->port = colon + 1;
     return 0;
 }
 
 int address_check(const char *text)
 {
-    struct address unused;
-    struct parts parts;
-
-    return is_unix(text) ? address_set_path(&unused, text + strlen(UNIX_PREFIX)) : split(&parts, text);
+    return split(&(struct parts){.port = NULL}, &(struct address){.size = 0}, text);
 }
 
 static int find(struct address *addresses, size_t room, const char *text, int flags, struct problem *problem)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags}, *found = NULL;
     struct parts parts;
-    int result, count = 0;
+    int count = 0;
 
-    if ((is_unix(text) ? address_set_path(addresses, text + strlen(UNIX_PREFIX)) : split(&parts, text)) < 0)
+    if (split(&parts, addresses, text) < 0)
         return problem_usage(problem, "'%.100s' is not an address; write HOST:PORT, [IPV6]:PORT or unix:PATH",
                              text);
-    if (is_unix(text))
+    if (!parts.port)
         return 1;
-    if ((result = getaddrinfo(parts.host, parts.port, &hints, &found)) != 0)
+    int result = getaddrinfo(parts.host, parts.port, &hints, &found);
+    if (result != 0)
         return problem_failure(problem, "cannot look up %s: %s", parts.host, gai_strerror(result));
     for (const struct addrinfo *at = found; at && (size_t)count < room; at = at->ai_next) {
         addresses[count] = (struct address){.size = at->ai_addrlen};
@@ -89,11 +82,6 @@ static int find(struct address *addresses, size_t room, const char *text, int fl
 int address_find(struct address *addresses, size_t room, const char *text, struct problem *problem)
 {
     return find(addresses, room, text, 0, problem);
-}
-
-int address_parse(struct address *address, const char *text, struct problem *problem)
-{
-    return find(address, 1, text, 0, problem) < 0 ? -1 : 0;
 }
 
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem)
@@ -138,14 +126,11 @@ int address_of_peer(struct address *address, int fd)
 
 bool address_is_local(const struct address *address)
 {
-    switch (address->any.sa_family) {
-    case AF_INET:
-        return ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
-    case AF_INET6:
-        return IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr);
-    default:
-        return address->any.sa_family == AF_UNIX;
-    }
+    int family = address->any.sa_family;
+
+    return family == AF_UNIX ||
+           (family == AF_INET && ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
+           (family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr));
 }
 
 int address_host(uint8_t host[16], const struct address *address)
@@ -243,10 +228,9 @@ static int call_connect(int fd, const struct address *address)
 static int connect_unix(int fd, const struct address *address, int within_ms)
 {
     struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
-    int error;
 
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
-    error = call_connect(fd, address);
+    int error = call_connect(fd, address);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
     return error == EAGAIN ? ETIMEDOUT : error;
 }
@@ -254,10 +238,9 @@ static int connect_unix(int fd, const struct address *address, int within_ms)
 static int connect_ip(int fd, const struct address *address, int within_ms)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
-    int error;
 
     sockets_set_blocking(fd, false);
-    error = call_connect(fd, address);
+    int error = call_connect(fd, address);
     if (error == EINPROGRESS)
         error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
     sockets_set_blocking(fd, true);
@@ -284,12 +267,9 @@ int address_refused(const struct address *address, int error, struct problem *pr
 
 static bool is_refused(const struct address *address)
 {
-    int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
-    bool refused = fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
+    CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
 
-    if (fd >= 0)
-        close(fd);
-    return refused;
+    return fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
 }
 
 /* A file may get the number of one that was just removed. */
@@ -306,7 +286,6 @@ bool address_remove_stale(const struct address *address)
     char folder[sizeof address->un.sun_path + sizeof ".XXXXXX"], moved[sizeof folder + 2];
     const char *path = address_path(address);
     struct stat tried, found;
-    bool is_tried;
 
     if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
         return false;
@@ -314,7 +293,7 @@ bool address_remove_stale(const struct address *address)
     if (!mkdtemp(folder))
         return false;
     snprintf(moved, sizeof moved, "%s/s", folder);
-    is_tried = rename(path, moved) == 0 && lstat(moved, &found) == 0 && is_same_file(&found, &tried);
+    bool is_tried = rename(path, moved) == 0 && lstat(moved, &found) == 0 && is_same_file(&found, &tried);
     if (is_tried || link(moved, path) == 0)
         unlink(moved);
     rmdir(folder);
@@ -333,8 +312,6 @@ static int bind_to(int fd, const struct address *address)
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
     char text[ADDRESS_MAX];
-    const char *failed = "bind";
-    int one = 1, error;
 
     address_format(text, address);
     if (fd < 0)
@@ -345,12 +322,11 @@ int address_listen(int fd, struct address *address, struct problem *problem)
     /* A given port can be reused at once, although the system may still have connections to it in
      * TIME_WAIT. */
     if (address_port(address) != 0)
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    error = bind_to(fd, address);
-    if (!error) {
-        failed = "listen";
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    int error = bind_to(fd, address);
+    const char *failed = error ? "bind" : "listen";
+    if (!error)
         error = listen(fd, SOMAXCONN) < 0 ? errno : -address_of_socket(address, fd);
-    }
     if (!error)
         return fd;
     problem_failure(problem, "cannot %s on %s: %s", failed, text, strerror(error));
@@ -374,23 +350,16 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
 {
     size_t length = strcspn(text, "/");
     char host[INET6_ADDRSTRLEN] = "";
-    uint64_t longest = 0, bits;
 
     *prefix = (struct prefix){.family = AF_UNIX};
     if (!strcmp(text, "unix"))
         return 0;
     if (length < sizeof host)
         memcpy(host, text, length);
-    if (inet_pton(AF_INET, host, prefix->bytes) == 1) {
-        prefix->family = AF_INET;
-        longest = 32;
-    } else if (inet_pton(AF_INET6, host, prefix->bytes) == 1) {
-        prefix->family = AF_INET6;
-        longest = 128;
-    }
-    bits = longest;
-    if (longest && (!text[length] || units_parse(&units_count, text + length + 1, &bits) == 0) &&
-        bits <= longest) {
+    prefix->family = strchr(host, ':') ? AF_INET6 : AF_INET;
+    uint64_t longest = prefix->family == AF_INET6 ? 128 : 32, bits = longest;
+    if (inet_pton(prefix->family, host, prefix->bytes) == 1 &&
+        (!text[length] || units_parse(&units_count, text + length + 1, &bits) == 0) && bits <= longest) {
         prefix->bits = (unsigned)bits;
         return 0;
     }

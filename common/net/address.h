@@ -31,13 +31,10 @@ int address_check(const char *text);
  * such host). */
 int address_find(struct address *addresses, size_t room, const char *text, struct problem *problem);
 
-/* The same for the first address alone. 0 or -1. */
-int address_parse(struct address *address, const char *text, struct problem *problem);
-
-/* The same without name lookup: a host name is a failure. */
+/* Parses an address without name lookup: a host name is a failure. 0 or -1. */
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
 
-/* The spelling that address_parse() reads back, with a numeric host. */
+/* The spelling that address_find() reads back, with a numeric host. */
 void address_format(char text[ADDRESS_MAX], const struct address *address);
 
 /* The address that a socket is bound to, and that of the other end. 0 or a negative errno value. */

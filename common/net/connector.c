@@ -8,17 +8,14 @@
 
 #define PAUSE_MS 5 /* between two attempts */
 
-static void attempt(struct connector *connector);
+static void attempt(uv_timer_t *timer);
 
-static void on_part_closed(struct connector *connector)
+static void on_part_closed(uv_handle_t *handle)
 {
+    struct connector *connector = handle->data;
+
     if (--connector->open_parts == 0)
         connector->closed(connector->owner);
-}
-
-static void on_timer_closed(uv_handle_t *handle)
-{
-    on_part_closed(handle->data);
 }
 
 static void finish(struct connector *connector, int fd)
@@ -27,26 +24,18 @@ static void finish(struct connector *connector, int fd)
     connector->done(connector->owner, fd, &connector->problem);
 }
 
-static void on_pause_over(uv_timer_t *timer)
-{
-    attempt(timer->data);
-}
-
-static void try_again(struct connector *connector)
-{
-    uv_timer_start(&connector->timer, on_pause_over, PAUSE_MS, 0);
-}
-
 static void begin(struct connector *connector)
 {
     uv_update_time(connector->timer.loop);
     connector->until_ms = uv_now(connector->timer.loop) + connector->within_ms;
-    uv_timer_start(&connector->timer, on_pause_over, 0, 0); /* `done` comes from the loop */
+    uv_timer_start(&connector->timer, attempt, 0, 0); /* `done` comes from the loop */
 }
 
-/* The attempt has ended with this errno value; 0: the socket is connected. */
+/* The attempt has ended with this errno value; 0: the socket is connected. A Unix socket whose
+ * backlog is full refuses with EAGAIN, and no event reports that the backlog has room (unix(7)). */
 static void conclude(struct connector *connector, int error)
 {
+    bool is_full = error == EAGAIN, waits = is_full && uv_now(connector->timer.loop) < connector->until_ms;
     struct problem problem = {0};
     int fd = connector->fd;
 
@@ -57,11 +46,11 @@ static void conclude(struct connector *connector, int error)
     }
     if (fd >= 0)
         close(fd);
-    if (connector->is_persistent) {
-        try_again(connector);
+    if (connector->is_persistent || waits) {
+        uv_timer_start(&connector->timer, attempt, PAUSE_MS, 0);
         return;
     }
-    address_refused(&connector->addresses[connector->at], error, &problem);
+    address_refused(&connector->addresses[connector->at], is_full ? ETIMEDOUT : error, &problem);
     if (connector->problem.kind == PROBLEM_NONE)
         connector->problem = problem;
     else
@@ -75,18 +64,17 @@ static void conclude(struct connector *connector, int error)
 static void on_poll_closed(uv_handle_t *handle)
 {
     struct connector *connector = handle->data;
-    int error = connector->fd < 0 ? 0 : -sockets_error(connector->fd);
+    bool is_in_time = uv_is_active((uv_handle_t *)&connector->timer);
 
-    if (!connector->is_closing)
-        conclude(connector, uv_is_active((uv_handle_t *)&connector->timer) ? error : ETIMEDOUT);
-    else if (connector->fd >= 0)
+    if (connector->is_closing)
         close(connector->fd);
-    on_part_closed(connector);
+    else
+        conclude(connector, is_in_time ? -sockets_error(connector->fd) : ETIMEDOUT);
+    on_part_closed(handle);
 }
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events;
     uv_close((uv_handle_t *)poll, on_poll_closed);
 }
 
@@ -99,54 +87,44 @@ static void on_timeout(uv_timer_t *timer)
         uv_close((uv_handle_t *)&connector->poll, on_poll_closed);
 }
 
-/* A Unix socket whose backlog is full refuses with EAGAIN, and no event reports that the backlog
- * has room (unix(7)). */
-static void attempt(struct connector *connector)
+static void attempt(uv_timer_t *timer)
 {
+    struct connector *connector = timer->data;
     const struct address *address = &connector->addresses[connector->at];
-    uint64_t now = uv_now(connector->timer.loop);
-    int error;
 
     if (connector->check && connector->check(connector->owner, address, &connector->problem) < 0) {
         finish(connector, -1);
         return;
     }
     connector->fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
-    error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
-    if (error == EAGAIN && now < connector->until_ms) {
-        close(connector->fd);
-        connector->fd = -1;
-        try_again(connector);
-    } else if (error == EINPROGRESS &&
-               uv_poll_init(connector->timer.loop, &connector->poll, connector->fd) == 0) {
-        connector->poll.data = connector;
-        connector->open_parts++;
-        uv_timer_start(&connector->timer, on_timeout, connector->within_ms, 0);
-        uv_poll_start(&connector->poll, UV_WRITABLE, on_writable);
-    } else {
-        conclude(connector, error == EAGAIN ? ETIMEDOUT : error);
+    int error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
+    if (error != EINPROGRESS || uv_poll_init(timer->loop, &connector->poll, connector->fd) < 0) {
+        conclude(connector, error);
+        return;
     }
+    connector->poll.data = connector;
+    connector->open_parts++;
+    uv_timer_start(timer, on_timeout, connector->within_ms, 0);
+    uv_poll_start(&connector->poll, UV_WRITABLE, on_writable);
 }
 
 static void look_up(uv_work_t *work)
 {
     struct connector *connector = work->data;
-    int count =
-        address_find(connector->addresses, CONNECTOR_ADDRESSES_MAX, connector->name, &connector->problem);
 
-    connector->count = count < 0 ? 0 : (size_t)count;
+    connector->count =
+        address_find(connector->addresses, CONNECTOR_ADDRESSES_MAX, connector->name, &connector->problem);
 }
 
 static void on_looked_up(uv_work_t *work, int status)
 {
     struct connector *connector = work->data;
 
-    (void)status;
-    if (!connector->is_closing && connector->count)
+    if (!connector->is_closing && connector->count > 0)
         begin(connector);
     else if (!connector->is_closing)
         finish(connector, -1);
-    on_part_closed(connector);
+    on_part_closed((uv_handle_t *)&connector->timer);
 }
 
 void connector_open(struct connector *connector, uv_loop_t *loop)
@@ -182,5 +160,5 @@ void connector_close(struct connector *connector)
     connector->is_closing = true;
     if (connector->fd >= 0 && !uv_is_closing((uv_handle_t *)&connector->poll))
         uv_close((uv_handle_t *)&connector->poll, on_poll_closed);
-    uv_close((uv_handle_t *)&connector->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&connector->timer, on_part_closed);
 }

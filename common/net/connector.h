@@ -3,18 +3,15 @@
  * tried in the order of getaddrinfo(3) until one accepts. */
 #pragma once
 
-#include "base/problem.h"
 #include "net/address.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <uv.h>
 
 #define CONNECTOR_ADDRESSES_MAX 16
 
 struct connector {
     struct address addresses[CONNECTOR_ADDRESSES_MAX];
-    size_t count, at; /* number of addresses; the one that is tried */
+    int count, at;    /* number of addresses, or -1; the one that is tried */
     uv_work_t lookup; /* in a thread: getaddrinfo(3) blocks */
     const char *name; /* its argument */
     uv_poll_t poll;   /* writable: connect(2) has ended */

@@ -53,26 +53,21 @@ int sockets_make(int family, int type, int protocol, bool blocking)
 
 uint64_t sockets_unsent(int fd)
 {
-    int bytes = 0, result = -1;
+    int bytes = 0;
 
 #if defined UNSENT
-    if (fd >= 0)
-        result = ioctl(fd, UNSENT, &bytes);
+    ioctl(fd, UNSENT, &bytes);
 #elif defined SO_NWRITE /* macOS */
-    socklen_t size = sizeof bytes;
-
-    if (fd >= 0)
-        result = getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &size);
+    getsockopt(fd, SOL_SOCKET, SO_NWRITE, &bytes, &(socklen_t){sizeof bytes});
 #endif
-    return fd >= 0 && result == 0 ? (uint64_t)bytes : 0;
+    return (uint64_t)bytes;
 }
 
 int sockets_error(int fd)
 {
     int error = 0;
-    socklen_t size = sizeof error;
 
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? -errno : -error;
+    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof error}) < 0 ? -errno : -error;
 }
 
 bool sockets_can_watch(int fd)

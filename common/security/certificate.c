@@ -47,7 +47,6 @@ bool certificate_is_of(const void *der, size_t size, const uint8_t key[SECURITY_
 
 int certificate_check(struct problem *problem)
 {
-    (void)problem;
     return 0;
 }
 
@@ -81,8 +80,7 @@ char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE])
         memcpy(made, key_text.data, key_text.size);
         memcpy(made + key_text.size, text.data, text.size);
     }
-    if (key_text.data)
-        secret_wipe(key_text.data, key_text.size);
+    secret_wipe(key_text.data, key_text.size);
     gnutls_free(key_text.data);
     gnutls_free(text.data);
     gnutls_x509_privkey_deinit(private);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A self-signed certificate for a server that cannot use a pre-shared key, with an Ed25519 key
+/* A self-signed certificate for a server that cannot use a pre-shared key, with an Ed25519 key
  * (RFC 8410). Its private key is the key of the run. So a client, which has this key too, accepts
- * only the right certificate.
- */
+ * only the right certificate. */
 #pragma once
 
 #include "connection/security.h"

@@ -2,6 +2,7 @@
 /* TLS by GnuTLS: each send makes a record, unless the session is corked. */
 #include "security/gnutls.h"
 
+#include "base/bytes.h"
 #include "security/certificate.h"
 
 #include <stdio.h>
@@ -20,30 +21,26 @@ static enum handshake handshake_of(gnutls_session_t session)
 
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
 {
-    const struct gnutls_layer *own = gnutls_session_get_ptr(session);
+    const struct security_terms *terms = tls_terms(gnutls_session_get_ptr(session));
 
-    if (strcmp(identity, own->context->terms.identity) != 0 ||
-        !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
+    if (strcmp(identity, terms->identity) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
         return -1;
-    memcpy(key->data, own->context->terms.key, SECURITY_KEY_SIZE);
+    memcpy(key->data, terms->key, SECURITY_KEY_SIZE);
     key->size = SECURITY_KEY_SIZE;
     return 0;
 }
 
 static int check_certificate(gnutls_session_t session)
 {
-    const struct gnutls_layer *own = gnutls_session_get_ptr(session);
+    const uint8_t *key = tls_terms(gnutls_session_get_ptr(session))->key;
     const gnutls_datum_t *shown = gnutls_certificate_get_peers(session, &(unsigned){0});
 
-    return shown && certificate_is_of(shown->data, shown->size, own->context->terms.key)
-               ? 0
-               : GNUTLS_E_CERTIFICATE_ERROR;
+    return shown && certificate_is_of(shown->data, shown->size, key) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
 static void wipe(gnutls_datum_t *datum)
 {
-    if (datum->data)
-        gnutls_memset(datum->data, 0, datum->size);
+    secret_wipe(datum->data, datum->size);
     gnutls_free(datum->data);
     *datum = (gnutls_datum_t){0};
 }
@@ -58,8 +55,7 @@ void gnutls_layer_close_context(void *opaque)
         gnutls_psk_free_server_credentials(context->server);
     if (context->certificate)
         gnutls_certificate_free_credentials(context->certificate);
-    if (context->priorities)
-        gnutls_priority_deinit(context->priorities);
+    gnutls_priority_deinit(context->priorities);
     wipe(&context->ticket_key);
     wipe(&context->ticket);
 }
@@ -88,162 +84,156 @@ int gnutls_layer_open_context(void *opaque)
             return -ENOMEM;
         return 0;
     }
-    if (gnutls_psk_allocate_server_credentials(&context->server) < 0)
+    if (gnutls_psk_allocate_server_credentials(&context->server) < 0 ||
+        (terms->handshake == HANDSHAKE_TICKET &&
+         gnutls_session_ticket_key_generate(&context->ticket_key) < 0))
         return -ENOMEM;
     gnutls_psk_set_server_credentials_function(context->server, find_key);
-    if (terms->handshake == HANDSHAKE_TICKET && gnutls_session_ticket_key_generate(&context->ticket_key) < 0)
-        return -ENOMEM;
     return 0;
 }
 
 /* ---- session ---- */
 
 /* The counted calls repeat what a signal interrupts, so GnuTLS never sees EINTR. */
-static ssize_t set_errno(struct gnutls_layer *session, ssize_t result)
+static ssize_t set_errno(const struct connection *connection, ssize_t result)
 {
-    if (result < 0)
-        gnutls_transport_set_errno(session->gnutls, (int)-result);
-    return result < 0 ? -1 : result;
+    if (result >= 0)
+        return result;
+    gnutls_transport_set_errno(gnutls_layer_of(connection)->gnutls, (int)-result);
+    return -1;
 }
 
-static ssize_t push(gnutls_transport_ptr_t opaque, const giovec_t *vectors, int count)
+static ssize_t push(gnutls_transport_ptr_t connection, const giovec_t *vectors, int count)
 {
-    struct gnutls_layer *session = opaque;
-
-    return set_errno(session, tls_write(&session->wire, vectors, count));
+    return set_errno(connection, tls_write(connection, vectors, count));
 }
 
-static ssize_t pull(gnutls_transport_ptr_t opaque, void *data, size_t size)
+static ssize_t pull(gnutls_transport_ptr_t connection, void *data, size_t size)
 {
-    struct gnutls_layer *session = opaque;
-
-    return set_errno(session, tls_read(&session->wire, data, size));
+    return set_errno(connection, tls_read(connection, data, size));
 }
 
 /* GNUTLS_NO_AUTO_REKEY disables the KeyUpdate that GnuTLS sends after 2^24 records. So all records
  * carry messages, as with OpenSSL, and the other end may be the kernel, which has no KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
 {
-    struct gnutls_context *context = connection->shared->contexts[connection->peer];
-    bool serves = context->terms.serves;
-    unsigned flags = (serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
-    struct gnutls_layer *session = connection->filter_state;
+    const struct gnutls_context *context = connection->shared->contexts[connection->peer];
+    const struct security_terms *terms = &context->terms;
+    unsigned flags = (terms->serves ? GNUTLS_SERVER : GNUTLS_CLIENT) | GNUTLS_NONBLOCK | GNUTLS_NO_AUTO_REKEY;
+    gnutls_session_t session;
 
-    if (context->terms.handshake != HANDSHAKE_TICKET)
+    if (terms->handshake != HANDSHAKE_TICKET)
         flags |= GNUTLS_NO_TICKETS;
-    if (gnutls_init(&session->gnutls, flags) < 0)
+    if (gnutls_init(&session, flags) < 0)
         return -ENOMEM;
-    session->context = context;
-    session->wire.connection = connection;
-    gnutls_session_set_ptr(session->gnutls, session);
-    gnutls_transport_set_ptr(session->gnutls, session);
-    gnutls_transport_set_vec_push_function(session->gnutls, push);
-    gnutls_transport_set_pull_function(session->gnutls, pull);
-    if (gnutls_priority_set(session->gnutls, context->priorities) < 0)
+    gnutls_layer_of(connection)->gnutls = session;
+    gnutls_session_set_ptr(session, connection);
+    gnutls_session_set_verify_function(session, check_certificate);
+    gnutls_transport_set_ptr(session, connection);
+    gnutls_transport_set_vec_push_function(session, push);
+    gnutls_transport_set_pull_function(session, pull);
+    int result = context->certificate
+                     ? gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, context->certificate)
+                     : gnutls_credentials_set(session, GNUTLS_CRD_PSK,
+                                              terms->serves ? (void *)context->server : context->client);
+    if (result < 0 || gnutls_priority_set(session, context->priorities) < 0)
         return -EINVAL;
-    gnutls_session_set_verify_function(session->gnutls, check_certificate);
-    if (context->certificate
-            ? gnutls_credentials_set(session->gnutls, GNUTLS_CRD_CERTIFICATE, context->certificate) < 0
-            : gnutls_credentials_set(session->gnutls, GNUTLS_CRD_PSK,
-                                     serves ? (void *)context->server : (void *)context->client) < 0)
-        return -EINVAL;
-    if (context->ticket_key.data &&
-        gnutls_session_ticket_enable_server(session->gnutls, &context->ticket_key) < 0)
+    if (context->ticket_key.data && gnutls_session_ticket_enable_server(session, &context->ticket_key) < 0)
         return -EINVAL;
     if (context->ticket.data)
-        gnutls_session_set_data(session->gnutls, context->ticket.data, context->ticket.size);
+        gnutls_session_set_data(session, context->ticket.data, context->ticket.size);
     return 0;
 }
 
 /* A client keeps the last ticket. It is read here because it arrives after the handshake. */
 void gnutls_layer_close(struct connection *connection)
 {
-    struct gnutls_layer *session = connection->filter_state;
-    struct gnutls_context *context = session->context;
+    struct gnutls_context *context = connection->shared->contexts[connection->peer];
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
 
-    if (session->gnutls && !context->terms.serves && context->terms.handshake == HANDSHAKE_TICKET &&
-        gnutls_session_get_flags(session->gnutls) & GNUTLS_SFLAGS_SESSION_TICKET) {
+    if (session && !context->terms.serves && context->terms.handshake == HANDSHAKE_TICKET &&
+        gnutls_session_get_flags(session) & GNUTLS_SFLAGS_SESSION_TICKET) {
         wipe(&context->ticket);
-        gnutls_session_get_data2(session->gnutls, &context->ticket);
+        gnutls_session_get_data2(session, &context->ticket);
     }
-    gnutls_deinit(session->gnutls);
+    gnutls_deinit(session);
 }
 
 static int fail(const struct connection *connection, const char *doing, int result)
 {
-    const struct gnutls_layer *session = connection->filter_state;
-    gnutls_alert_description_t alert = gnutls_alert_get(session->gnutls);
+    gnutls_alert_description_t alert = gnutls_alert_get(gnutls_layer_of(connection)->gnutls);
     const char *name = gnutls_alert_get_name(alert);
     char number[32];
 
     if (result != GNUTLS_E_FATAL_ALERT_RECEIVED)
-        return tls_fail(&session->wire, doing, gnutls_strerror(result));
+        return tls_fail(connection, doing, gnutls_strerror(result));
     snprintf(number, sizeof number, "TLS alert %d", (int)alert);
-    return tls_fail(&session->wire, doing, name ? name : number);
+    return tls_fail(connection, doing, name ? name : number);
 }
 
 /* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.
  * Sends an alert with the reason, which the other end may no longer read. */
-static int fail_handshake(struct connection *connection, int result)
+static int fail_handshake(const struct connection *connection, int result)
 {
-    const struct gnutls_layer *session = connection->filter_state;
-    bool rejects = session->context->terms.serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
+    static const char doing[] = "complete the TLS handshake with";
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
+    bool rejects = tls_terms(connection)->serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
 
     if (rejects)
-        gnutls_alert_send(session->gnutls, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
-    if (rejects || (result == GNUTLS_E_FATAL_ALERT_RECEIVED &&
-                    gnutls_alert_get(session->gnutls) == GNUTLS_A_DECRYPT_ERROR))
-        return tls_fail(&session->wire, "complete the TLS handshake with", "it has another key");
-    gnutls_alert_send_appropriate(session->gnutls, result);
+        gnutls_alert_send(session, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
+    if (rejects ||
+        (result == GNUTLS_E_FATAL_ALERT_RECEIVED && gnutls_alert_get(session) == GNUTLS_A_DECRYPT_ERROR))
+        return tls_fail(connection, doing, "it has another key");
+    gnutls_alert_send_appropriate(session, result);
     if (result == GNUTLS_E_CERTIFICATE_ERROR || result == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
-        return tls_fail(&session->wire, "complete the TLS handshake with", CERTIFICATE_DIFFERS);
-    return fail(connection, "complete the TLS handshake with", result);
+        return tls_fail(connection, doing, CERTIFICATE_DIFFERS);
+    return fail(connection, doing, result);
 }
 
 int gnutls_layer_handshake(struct connection *connection)
 {
-    struct gnutls_layer *session = connection->filter_state;
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
     int result;
 
     do
-        result = gnutls_handshake(session->gnutls);
+        result = gnutls_handshake(session);
     while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
     if (result == GNUTLS_E_AGAIN)
-        return gnutls_record_get_direction(session->gnutls) ? -EAGAIN : -EINPROGRESS;
+        return gnutls_record_get_direction(session) ? -EAGAIN : -EINPROGRESS;
     if (result < 0)
         return fail_handshake(connection, result);
-    tls_note_handshake(connection, handshake_of(session->gnutls));
+    tls_note_handshake(connection, handshake_of(session));
     return 0;
 }
 
 /* ---- records ---- */
 
+/* What a call has moved, or a negative errno value. */
+static ssize_t moved(const struct connection *connection, ssize_t result, const char *doing)
+{
+    if (result >= 0)
+        return result;
+    return result == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, doing, (int)result);
+}
+
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    ssize_t sent = gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size);
-
-    (void)flags;
-    if (sent >= 0)
-        return sent;
-    return sent == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", (int)sent);
+    return moved(connection, gnutls_record_send(gnutls_layer_of(connection)->gnutls, data, size), "send to");
 }
 
 /* GNUTLS_E_AGAIN is also the result for a record without data, such as a ticket: then reads on. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct gnutls_layer *session = connection->filter_state;
+    const struct gnutls_layer *layer = gnutls_layer_of(connection);
     ssize_t received;
 
-    (void)flags;
-    tls_save_counts(&session->wire);
+    tls_save_counts(connection);
     do
-        received = gnutls_record_recv(session->gnutls, data, size);
-    while (received == GNUTLS_E_AGAIN && !session->wire.blocked);
+        received = gnutls_record_recv(layer->gnutls, data, size);
+    while (received == GNUTLS_E_AGAIN && !layer->wire.blocked);
     if (received == 0)
-        tls_restore_counts(&session->wire);
-    if (received >= 0)
-        return received;
-    return received == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "receive from", (int)received);
+        tls_restore_counts(connection);
+    return moved(connection, received, "receive from");
 }
 
 static bool pending(const struct connection *connection)
@@ -251,27 +241,21 @@ static bool pending(const struct connection *connection)
     return gnutls_record_check_pending(gnutls_layer_of(connection)->gnutls) > 0;
 }
 
-/* The result of a call that sends all or nothing, as 0 or a negative errno value. */
-static int sent_all(const struct connection *connection, int result)
-{
-    if (result >= 0)
-        return 0;
-    return result == GNUTLS_E_AGAIN ? -EAGAIN : fail(connection, "send to", result);
-}
-
 static int hold(struct connection *connection, bool on)
 {
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
+    int result = on ? 0 : gnutls_record_uncork(session, 0);
 
-    if (!on)
-        return sent_all(connection, gnutls_record_uncork(session, 0));
-    gnutls_record_cork(session);
-    return 0;
+    if (on)
+        gnutls_record_cork(session);
+    return result < 0 ? (int)moved(connection, result, "send to") : 0;
 }
 
 static int send_close_notify(struct connection *connection)
 {
-    return sent_all(connection, gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR));
+    int result = gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR);
+
+    return (int)moved(connection, result, "send to");
 }
 
 const char *gnutls_layer_library(void)

@@ -19,9 +19,8 @@ struct gnutls_context {
 
 /* The state of a connection. */
 struct gnutls_layer {
-    gnutls_session_t gnutls;
     struct tls_wire wire;
-    struct gnutls_context *context;
+    gnutls_session_t gnutls;
 };
 
 static inline struct gnutls_layer *gnutls_layer_of(const struct connection *connection)

@@ -65,35 +65,20 @@ static socklen_t describe_keys(union keys *keys, gnutls_session_t session, bool 
 
 /* ---- the handshake ---- */
 
-static int set_option(int fd, int level, int name, const void *value, socklen_t size)
+static int set_option(struct connection *connection, int level, int name, const void *value, socklen_t size)
 {
-    return setsockopt(fd, level, name, value, size) < 0 ? -errno : 0;
+    connection->calls.counts.made[CALL_OPTION]++;
+    return setsockopt(connection->calls.fd, level, name, value, size) < 0 ? -errno : 0;
 }
 
 static int install_key(struct connection *connection, int direction)
 {
-    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
     union keys keys;
-    socklen_t size = describe_keys(&keys, session, direction == TLS_RX);
-    int result;
+    socklen_t size = describe_keys(&keys, gnutls_layer_of(connection)->gnutls, direction == TLS_RX);
+    int result = size ? set_option(connection, SOL_TLS, direction, &keys, size) : -EOPNOTSUPP;
 
-    if (!size)
-        return -EOPNOTSUPP;
-    connection->calls.counts.made[CALL_OPTION]++;
-    result = set_option(connection->calls.fd, SOL_TLS, direction, &keys, size);
     secret_wipe(&keys, sizeof keys);
     return result;
-}
-
-static int install_keys(struct connection *connection)
-{
-    int result;
-
-    connection->calls.counts.made[CALL_OPTION]++;
-    result = set_option(connection->calls.fd, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls");
-    if (result == 0)
-        result = install_key(connection, TLS_TX);
-    return result < 0 ? result : install_key(connection, TLS_RX);
 }
 
 /* GnuTLS reads record by record, so it has not read beyond the handshake. */
@@ -103,30 +88,65 @@ static int handshake(struct connection *connection)
 
     if (result < 0)
         return result;
-    result = install_keys(connection);
-    if (result < 0)
-        problem_failure(&connection->shared->problem, "the kernel does not take the keys of the %s: %s",
-                        end_names[connection->end], strerror(-result));
-    return result < 0 ? -EPROTO : 0;
+    if ((result = set_option(connection, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls")) == 0 &&
+        (result = install_key(connection, TLS_TX)) == 0 && (result = install_key(connection, TLS_RX)) == 0)
+        return 0;
+    problem_failure(&connection->shared->problem, "the kernel does not take the keys of the %s: %s",
+                    end_names[connection->end], strerror(-result));
+    return -EPROTO;
 }
 
 /* ---- records without data ---- */
-
-struct record {
-    uint8_t type, data[TLS_RECORD_MAX];
-    size_t size;
-};
 
 union record_type {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(uint8_t))];
 };
 
-/* This call is not counted, like the call that finds the end of a stream. */
-static int receive_control_record(const struct connection *connection, struct record *record)
+static int unexpected(struct connection *connection, const char *what, const char *name)
 {
+    problem_failure(&connection->shared->problem, "the %s received %s%s from the %s, which it cannot handle",
+                    end_names[connection->end], what, name, end_names[connection->peer]);
+    return -EPROTO;
+}
+
+static int on_alert(struct connection *connection, const uint8_t *alert, size_t size)
+{
+    const char *name = size == 2 ? gnutls_alert_get_name(alert[1]) : NULL;
+
+    if (size != 2 || alert[1] != ALERT_CLOSE_NOTIFY)
+        return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
+    gnutls_layer_of(connection)->wire.got_close_notify = true;
+    return 0;
+}
+
+/* gnutls_handshake_write() requires a function that sends messages. GnuTLS sends none here. */
+static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
+                        gnutls_handshake_description_t type, const void *data, size_t size)
+{
+    return -1;
+}
+
+/* Gives a ticket to GnuTLS: gnutls_layer_close() keeps it. */
+static int on_handshake_message(struct connection *connection, const uint8_t *message, size_t size)
+{
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
+    uint8_t type = size ? *message : 0;
+
+    gnutls_handshake_set_read_function(session, send_nothing);
+    if (type == HANDSHAKE_NEW_SESSION_TICKET &&
+        gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, message, size) == 0)
+        return 0;
+    return unexpected(connection, "a handshake message", type == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
+}
+
+/* Takes the next record, which has no data. 0 or a negative errno value. This call is not counted,
+ * like the call that finds the end of a stream. */
+static int take_control_record(struct connection *connection)
+{
+    uint8_t record[TLS_RECORD_MAX];
     union record_type control = {0};
-    struct iovec vector = {record->data, sizeof record->data};
+    struct iovec vector = {record, sizeof record};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     ssize_t size = recvmsg(connection->calls.fd, &message, MSG_DONTWAIT);
@@ -136,106 +156,42 @@ static int receive_control_record(const struct connection *connection, struct re
         return -errno;
     if (!header || header->cmsg_level != SOL_TLS || header->cmsg_type != TLS_GET_RECORD_TYPE)
         return -EIO;
-    record->type = *CMSG_DATA(header);
-    record->size = (size_t)size;
-    return 0;
-}
-
-static int unexpected(struct connection *connection, const char *what, const char *name)
-{
-    problem_failure(&connection->shared->problem, "the %s received %s%s from the %s, which it cannot handle",
-                    end_names[connection->end], what, name, end_names[connection->peer]);
-    return -EPROTO;
-}
-
-static int on_alert(struct connection *connection, const struct record *record)
-{
-    const char *name = record->size == 2 ? gnutls_alert_get_name(record->data[1]) : NULL;
-
-    if (record->size == 2 && record->data[1] == ALERT_CLOSE_NOTIFY) {
-        gnutls_layer_of(connection)->wire.got_close_notify = true;
-        return 0;
+    switch (*CMSG_DATA(header)) {
+    case RECORD_ALERT:
+        return on_alert(connection, record, (size_t)size);
+    case RECORD_HANDSHAKE:
+        return on_handshake_message(connection, record, (size_t)size);
+    default:
+        return unexpected(connection, "a record of an unknown type", "");
     }
-    return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
-}
-
-/* gnutls_handshake_write() requires a function that sends messages. GnuTLS sends none here. */
-static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
-                        gnutls_handshake_description_t type, const void *data, size_t size)
-{
-    (void)session, (void)level, (void)type, (void)data, (void)size;
-    return -1;
-}
-
-static int take_ticket(const struct connection *connection, const struct record *record)
-{
-    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-
-    gnutls_handshake_set_read_function(session, send_nothing);
-    return gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record->data, record->size);
-}
-
-/* Gives a ticket to GnuTLS: gnutls_layer_close() keeps it. Returns as take_control_record(). */
-static int on_handshake_message(struct connection *connection, const struct record *record)
-{
-    if (record->size && record->data[0] == HANDSHAKE_NEW_SESSION_TICKET &&
-        take_ticket(connection, record) == 0)
-        return 1;
-    return unexpected(connection, "a handshake message",
-                      record->size && record->data[0] == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
-}
-
-/* Takes the next record, which has no data. 0: it is the close_notify; 1: data may follow; or a
- * negative errno value. */
-static int take_control_record(struct connection *connection)
-{
-    struct record record;
-    int result = receive_control_record(connection, &record);
-
-    if (result < 0)
-        return result;
-    if (record.type == RECORD_ALERT)
-        return on_alert(connection, &record);
-    if (record.type == RECORD_HANDSHAKE)
-        return on_handshake_message(connection, &record);
-    return unexpected(connection, "a record of an unknown type", "");
 }
 
 /* ---- data ---- */
 
-/* The meaning of an error that only the kernel's TLS gives to a receive; NULL for all others. */
-static const char *receive_error(ssize_t result)
-{
-    switch (-result) {
-    case EBADMSG:
-        return "a record cannot be decrypted";
-    case EMSGSIZE:
-    case EINVAL:
-        return "the received bytes are not a TLS 1.3 record";
-    default:
-        return NULL;
-    }
-}
-
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct tls_wire *wire = &gnutls_layer_of(connection)->wire;
-    ssize_t received = -EIO;
-    int found = 1;
+    struct tls_wire *wire = connection->filter_state;
+    ssize_t received = 0;
+    int result = 0;
 
-    tls_save_counts(wire);
-    while (received == -EIO && found > 0 && !wire->got_close_notify)
-        if ((received = below_receive(connection, data, size, flags)) == -EIO)
-            found = take_control_record(connection);
+    tls_save_counts(connection);
+    while (result == 0 && !wire->got_close_notify &&
+           (received = below_receive(connection, data, size, flags)) == -EIO)
+        result = take_control_record(connection);
+    if (result < 0)
+        return result;
     if (wire->got_close_notify) {
-        tls_restore_counts(wire);
+        tls_restore_counts(connection);
         return 0;
     }
-    if (received == -EIO)
-        return found;
     wire->ended = received == 0;
-    return received == 0 || receive_error(received) ? tls_fail(wire, "receive from", receive_error(received))
-                                                    : received;
+    /* these errors come from the kernel's TLS only */
+    bool is_no_record = received == -EMSGSIZE || received == -EINVAL;
+    if (!wire->ended && !is_no_record && received != -EBADMSG)
+        return received;
+    return tls_fail(connection, "receive from",
+                    is_no_record ? "the received bytes are not a TLS 1.3 record"
+                                 : "a record cannot be decrypted");
 }
 
 static int send_close_notify(struct connection *connection)
@@ -247,10 +203,9 @@ static int send_close_notify(struct connection *connection)
     struct iovec vector = {alert, sizeof alert};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    ssize_t sent;
 
     *CMSG_DATA(&control.header) = RECORD_ALERT;
-    sent = calls_sendmsg(&connection->calls, &message, 0);
+    ssize_t sent = calls_sendmsg(&connection->calls, &message, 0);
     return sent < 0 ? (int)sent : 0;
 }
 
@@ -268,9 +223,9 @@ static const char *probe(const int fds[2])
     struct pollfd ready = {.fd = fds[1], .events = POLLIN};
     char arrived[2 * PROBE_RECORD_SIZE];
 
-    if (set_option(fds[0], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
+    if (setsockopt(fds[0], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
         return "this kernel has no TLS (CONFIG_TLS; as a module it is loaded by modprobe tls)";
-    if (set_option(fds[0], SOL_TLS, TLS_TX, &keys, sizeof keys.aes_gcm_128) < 0)
+    if (setsockopt(fds[0], SOL_TLS, TLS_TX, &keys, sizeof keys.aes_gcm_128) < 0)
         return "the kernel does not take keys of TLS 1.3 (Linux 5.1)";
     if (send(fds[0], PROBE_TEXT, sizeof PROBE_TEXT, MSG_NOSIGNAL) != sizeof PROBE_TEXT ||
         poll(&ready, 1, PROBE_WITHIN_MS) != 1)
@@ -281,27 +236,20 @@ static const char *probe(const int fds[2])
     return NULL;
 }
 
-static const char *probe_pair(void)
-{
-    extern const struct transport transport_tcp;
-    const char *reason;
-    int fds[2];
-
-    if (transport_tcp.pair(0, fds) < 0)
-        return "no pair of sockets could be made to test it";
-    reason = probe(fds);
-    close(fds[0]);
-    close(fds[1]);
-    return reason;
-}
-
 static int check(struct problem *problem)
 {
     static const char *reason;
-    static bool known;
+    static bool is_known;
+    int fds[2];
 
-    reason = known ? reason : probe_pair();
-    known = true;
+    if (!is_known && tcp_make_pair(0, fds) < 0) {
+        reason = "no pair of sockets could be made to test it";
+    } else if (!is_known) {
+        reason = probe(fds);
+        close(fds[0]);
+        close(fds[1]);
+    }
+    is_known = true;
     return reason ? problem_unsupported(problem, "security=ktls does not work here: %s", reason) : 0;
 }
 

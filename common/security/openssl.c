@@ -18,28 +18,28 @@ struct context {
 };
 
 struct session {
+    struct tls_wire wire;
     SSL *openssl;
     BIO *buffer; /* buffering BIO for a cork, made when first needed */
-    struct tls_wire wire;
-    struct context *context;
     bool holds;
     bool used_key; /* at a server: the client used the pre-shared key, not a ticket */
 };
 
-static struct session *session_of(const SSL *openssl)
+static struct session *session_of(const struct connection *connection)
 {
-    return SSL_get_app_data(openssl);
+    return connection->filter_state;
 }
 
 /* OpenSSL also reports a pre-shared key as a reused session. Without a key exchange there is no
  * group, or one without a name. */
-static enum handshake handshake_of(const struct session *session)
+static enum handshake handshake_of(const struct connection *connection)
 {
-    SSL *openssl = session->openssl;
-    bool has_ticket = session->context->terms.serves ? !session->used_key
-                                                     : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
+    const struct security_terms *terms = tls_terms(connection);
+    SSL *openssl = session_of(connection)->openssl;
+    bool has_ticket =
+        terms->serves ? !session_of(connection)->used_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
 
-    if (session->context->terms.handshake == HANDSHAKE_CERTIFICATE)
+    if (terms->handshake == HANDSHAKE_CERTIFICATE)
         return HANDSHAKE_CERTIFICATE;
     if (SSL_session_reused(openssl) && has_ticket)
         return HANDSHAKE_TICKET;
@@ -63,7 +63,7 @@ static const struct {
 
 static SSL_SESSION *make_key_session(SSL *openssl)
 {
-    const struct security_terms *terms = &session_of(openssl)->context->terms;
+    const struct security_terms *terms = tls_terms(SSL_get_app_data(openssl));
     const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, ciphers[terms->cipher].id);
     SSL_SESSION *made = SSL_SESSION_new();
 
@@ -75,32 +75,34 @@ static SSL_SESSION *make_key_session(SSL *openssl)
     return NULL;
 }
 
+/* Only one cipher is enabled, so the digest always fits. */
 static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **identity, size_t *size,
                    SSL_SESSION **made)
 {
-    (void)digest; /* only one cipher is enabled, so the digest always fits */
-    *made = make_key_session(openssl);
-    *identity = (const unsigned char *)session_of(openssl)->context->terms.identity;
-    *size = strlen((const char *)*identity);
-    return *made != NULL;
+    const char *own = tls_terms(SSL_get_app_data(openssl))->identity;
+
+    *identity = (const unsigned char *)own;
+    *size = strlen(own);
+    return (*made = make_key_session(openssl)) != NULL;
 }
 
 /* OpenSSL calls this for each identity that the client offers, also for tickets. */
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
-    const char *own = session_of(openssl)->context->terms.identity;
+    const struct connection *connection = SSL_get_app_data(openssl);
+    const char *own = tls_terms(connection)->identity;
 
     *made = NULL;
     if (size != strlen(own) || memcmp(identity, own, size) != 0)
         return 1;
-    *made = make_key_session(openssl);
-    session_of(openssl)->used_key = true;
-    return *made != NULL;
+    session_of(connection)->used_key = true;
+    return (*made = make_key_session(openssl)) != NULL;
 }
 
 static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 {
-    struct context *context = session_of(openssl)->context;
+    const struct connection *connection = SSL_get_app_data(openssl);
+    struct context *context = connection->shared->contexts[connection->peer];
 
     SSL_SESSION_free(context->ticket);
     context->ticket = ticket;
@@ -137,71 +139,57 @@ static int bio_result(BIO *bio, ssize_t result, int retry)
 
 static int write_calls(BIO *bio, const char *data, int size)
 {
-    struct session *session = BIO_get_data(bio);
     struct iovec vector = {.iov_base = (char *)(uintptr_t)data, .iov_len = (size_t)size};
 
-    return bio_result(bio, tls_write(&session->wire, &vector, 1), BIO_FLAGS_WRITE);
+    return bio_result(bio, tls_write(BIO_get_data(bio), &vector, 1), BIO_FLAGS_WRITE);
 }
 
 static int read_calls(BIO *bio, char *data, int size)
 {
-    struct session *session = BIO_get_data(bio);
-
-    return bio_result(bio, tls_read(&session->wire, data, (size_t)size), BIO_FLAGS_READ);
+    return bio_result(bio, tls_read(BIO_get_data(bio), data, (size_t)size), BIO_FLAGS_READ);
 }
 
+/* A flush succeeds: this BIO has no buffer. */
 static long control(BIO *bio, int what, long number, void *pointer)
 {
-    const struct session *session = BIO_get_data(bio);
-
-    (void)number, (void)pointer;
-    if (what == BIO_CTRL_EOF)
-        return session->wire.ended;
-    return what == BIO_CTRL_FLUSH; /* this BIO has no buffer */
+    return what == BIO_CTRL_EOF ? session_of(BIO_get_data(bio))->wire.ended : what == BIO_CTRL_FLUSH;
 }
 
 /* ---- context ---- */
-
-static void choose_tickets(const struct context *context)
-{
-    static const unsigned char name[] = SECURITY_IDENTITY;
-    SSL_CTX *openssl = context->openssl;
-
-    SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
-    if (context->terms.handshake != HANDSHAKE_TICKET) {
-        SSL_CTX_set_num_tickets(openssl, 0);
-    } else if (context->terms.serves) {
-        SSL_CTX_set_session_id_context(openssl, name, sizeof name);
-    } else {
-        SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
-        SSL_CTX_sess_set_new_cb(openssl, keep_ticket);
-    }
-}
 
 /* If both ends have a group in common, OpenSSL always makes a key exchange. So with handshake=psk
  * they have none in common, and the server ignores the client's key share.
  * SSL_OP_PREFER_NO_DHE_KEX exists since OpenSSL 3.3 and affects only the server. */
 static bool set_up_context(struct context *context)
 {
-    bool key_alone = context->terms.handshake == HANDSHAKE_PSK;
-    const char *groups = !key_alone ? "X25519:P-256" : context->terms.serves ? "P-521" : "X25519";
+    static const unsigned char name[] = SECURITY_IDENTITY;
+    const struct security_terms *terms = &context->terms;
+    bool key_alone = terms->handshake == HANDSHAKE_PSK, resumes = terms->handshake == HANDSHAKE_TICKET;
+    const char *groups = !key_alone ? "X25519:P-256" : terms->serves ? "P-521" : "X25519";
     SSL_CTX *openssl = context->openssl;
 
     if (key_alone)
         SSL_CTX_set_options(openssl, SSL_OP_ALLOW_NO_DHE_KEX);
     SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    if (!context->terms.serves) { /* else a server could ignore the pre-shared key and show any certificate */
+    SSL_CTX_set_session_cache_mode(openssl, resumes && !terms->serves
+                                                ? SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL
+                                                : SSL_SESS_CACHE_OFF);
+    SSL_CTX_sess_set_new_cb(openssl, keep_ticket);
+    if (!resumes)
+        SSL_CTX_set_num_tickets(openssl, 0);
+    if (resumes && terms->serves)
+        SSL_CTX_set_session_id_context(openssl, name, sizeof name);
+    if (!terms->serves) { /* else a server could ignore the pre-shared key and show any certificate */
         SSL_CTX_set_verify(openssl, SSL_VERIFY_PEER, NULL);
         SSL_CTX_set_cert_verify_callback(openssl, check_certificate, context);
     }
-    if (context->terms.handshake != HANDSHAKE_CERTIFICATE) {
+    if (terms->handshake != HANDSHAKE_CERTIFICATE) {
         SSL_CTX_set_psk_use_session_callback(openssl, use_key);
         SSL_CTX_set_psk_find_session_callback(openssl, find_key);
     }
-    choose_tickets(context);
     return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
            SSL_CTX_set_max_proto_version(openssl, TLS1_3_VERSION) &&
-           SSL_CTX_set_ciphersuites(openssl, ciphers[context->terms.cipher].suite) &&
+           SSL_CTX_set_ciphersuites(openssl, ciphers[terms->cipher].suite) &&
            SSL_CTX_set1_groups_list(openssl, groups);
 }
 
@@ -230,44 +218,32 @@ static int open_context(void *opaque)
 
 /* ---- session ---- */
 
-/* Uses a copy: OpenSSL marks a session as used, and another connection may need the ticket before
- * the next one arrives. */
-static int use_ticket(const struct session *session)
-{
-    SSL_SESSION *copy = SSL_SESSION_dup(session->context->ticket);
-    int result = copy && SSL_set_session(session->openssl, copy) ? 0 : -ENOMEM;
-
-    SSL_SESSION_free(copy);
-    return result;
-}
-
+/* Uses a copy of the ticket: OpenSSL marks a session as used, and another connection may need the
+ * ticket before the next one arrives. */
 static int open_session(struct connection *connection)
 {
-    struct context *context = connection->shared->contexts[connection->peer];
-    struct session *session = connection->filter_state;
-    BIO *bio = BIO_new(context->calls);
+    const struct context *context = connection->shared->contexts[connection->peer];
+    SSL *openssl = SSL_new(context->openssl);
+    BIO *bio = openssl ? BIO_new(context->calls) : NULL;
+    SSL_SESSION *ticket = context->ticket ? SSL_SESSION_dup(context->ticket) : NULL;
 
-    if (!bio || !(session->openssl = SSL_new(context->openssl))) {
-        BIO_free(bio);
-        return -ENOMEM;
+    session_of(connection)->openssl = openssl;
+    if (bio) {
+        BIO_set_data(bio, connection);
+        BIO_set_init(bio, 1);
+        SSL_set_bio(openssl, bio, bio);
+        SSL_set_app_data(openssl, connection);
+        (context->terms.serves ? SSL_set_accept_state : SSL_set_connect_state)(openssl);
     }
-    session->context = context;
-    session->wire.connection = connection;
-    BIO_set_data(bio, session);
-    BIO_set_init(bio, 1);
-    SSL_set_bio(session->openssl, bio, bio);
-    SSL_set_app_data(session->openssl, session);
-    if (context->terms.serves)
-        SSL_set_accept_state(session->openssl);
-    else
-        SSL_set_connect_state(session->openssl);
-    return context->ticket ? use_ticket(session) : 0;
+    bool is_set_up = bio && (!context->ticket || (ticket && SSL_set_session(openssl, ticket)));
+    SSL_SESSION_free(ticket);
+    return is_set_up ? 0 : -ENOMEM;
 }
 
 /* Marks the session as shut down. Otherwise OpenSSL neither resumes it nor uses its ticket. */
 static void close_session(struct connection *connection)
 {
-    struct session *session = connection->filter_state;
+    struct session *session = session_of(connection);
 
     BIO_free_all(session->buffer);
     if (session->openssl)
@@ -275,86 +251,75 @@ static void close_session(struct connection *connection)
     SSL_free(session->openssl);
 }
 
-static int fail(const struct session *session, const char *doing)
+static int fail(const struct connection *connection, const char *doing)
 {
     const char *details = ""; /* not set if OpenSSL knows no error: the call failed */
     unsigned long error = ERR_peek_error_data(&details, NULL); /* details: "SSL alert number 200" */
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
-    int result = tls_fail(&session->wire, doing,
-                          why        ? why
-                          : *details ? details
-                                     : "it failed and does not say why");
 
+    if (!why)
+        why = *details ? details : "it failed and does not say why";
+    int result = tls_fail(connection, doing, why);
     ERR_clear_error();
     return result;
 }
 
-static int handshake(struct connection *connection)
+/* The result of a call that is not done. `waits`: what it is if the library waits for bytes. */
+static int not_done(const struct connection *connection, const char *doing, int waits)
 {
-    struct session *session = connection->filter_state;
-    int result = SSL_do_handshake(session->openssl);
-
-    if (result == 1) {
-        tls_note_handshake(connection, handshake_of(session));
-        return 0;
-    }
-    switch (SSL_get_error(session->openssl, result)) {
+    switch (SSL_get_error(session_of(connection)->openssl, 0)) {
     case SSL_ERROR_WANT_READ:
-        return -EINPROGRESS;
+        return waits;
     case SSL_ERROR_WANT_WRITE:
         return -EAGAIN;
     default:
-        return fail(session, "complete the TLS handshake with");
+        return fail(connection, doing);
     }
+}
+
+static int handshake(struct connection *connection)
+{
+    if (SSL_do_handshake(session_of(connection)->openssl) != 1)
+        return not_done(connection, "complete the TLS handshake with", -EINPROGRESS);
+    tls_note_handshake(connection, handshake_of(connection));
+    return 0;
 }
 
 /* ---- records ---- */
 
-static ssize_t send_held(struct session *session, const void *data, size_t size)
+/* For a call that sends, to the session itself or to the buffer before it. */
+static int not_sent(const struct connection *connection)
 {
-    if (BIO_write_ex(session->buffer, data, size, &size))
-        return (ssize_t)size;
-    return BIO_should_retry(session->buffer) ? -EAGAIN : fail(session, "send to");
+    return not_done(connection, "send to", -EAGAIN);
 }
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)
 {
-    struct session *session = connection->filter_state;
+    const struct session *session = session_of(connection);
+    bool sent = session->holds ? BIO_write_ex(session->buffer, data, size, &size)
+                               : SSL_write_ex(session->openssl, data, size, &size);
 
-    (void)flags;
-    if (session->holds)
-        return send_held(session, data, size);
-    if (SSL_write_ex(session->openssl, data, size, &size))
-        return (ssize_t)size;
-    return SSL_get_error(session->openssl, 0) == SSL_ERROR_WANT_WRITE ? -EAGAIN : fail(session, "send to");
+    return sent ? (ssize_t)size : not_sent(connection);
 }
 
+/* A receive may wait for room: the answer to a KeyUpdate leaves with the next send. */
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
-    struct session *session = connection->filter_state;
+    SSL *openssl = session_of(connection)->openssl;
 
-    (void)flags;
-    tls_save_counts(&session->wire);
-    if (SSL_read_ex(session->openssl, data, size, &size))
+    tls_save_counts(connection);
+    if (SSL_read_ex(openssl, data, size, &size))
         return (ssize_t)size;
-    switch (SSL_get_error(session->openssl, 0)) {
-    case SSL_ERROR_WANT_READ:
-    case SSL_ERROR_WANT_WRITE: /* the answer to a KeyUpdate leaves with the next send */
-        return -EAGAIN;
-    case SSL_ERROR_ZERO_RETURN:
-        tls_restore_counts(&session->wire);
-        return 0;
-    default:
-        return fail(session, "receive from");
-    }
+    if (SSL_get_error(openssl, 0) != SSL_ERROR_ZERO_RETURN)
+        return not_done(connection, "receive from", -EAGAIN);
+    tls_restore_counts(connection);
+    return 0;
 }
 
 static bool pending(const struct connection *connection)
 {
-    const struct session *session = connection->filter_state;
-
-    return SSL_pending(session->openssl) > 0;
+    return SSL_pending(session_of(connection)->openssl) > 0;
 }
 
 /* The buffer has the size of a record. The default, 4096 bytes, would split a header and a page. */
@@ -372,37 +337,21 @@ static int make_buffer(struct session *session)
     return 0;
 }
 
-static int flush_held(struct session *session)
-{
-    if (BIO_flush(session->buffer) > 0) {
-        session->holds = false;
-        return 0;
-    }
-    return BIO_should_retry(session->buffer) ? -EAGAIN : fail(session, "send to");
-}
-
 static int hold(struct connection *connection, bool on)
 {
-    struct session *session = connection->filter_state;
-    int result = 0;
+    struct session *session = session_of(connection);
 
-    if (!on)
-        return flush_held(session);
-    if (!session->buffer)
-        result = make_buffer(session);
-    session->holds = result == 0;
-    return result;
+    if (on && !session->buffer && make_buffer(session) < 0)
+        return -ENOMEM;
+    if (!on && BIO_flush(session->buffer) <= 0)
+        return not_sent(connection);
+    session->holds = on;
+    return 0;
 }
 
 static int send_close_notify(struct connection *connection)
 {
-    struct session *session = connection->filter_state;
-    int result = SSL_shutdown(session->openssl);
-
-    if (result >= 0)
-        return 0;
-    return SSL_get_error(session->openssl, result) == SSL_ERROR_WANT_WRITE ? -EAGAIN
-                                                                           : fail(session, "send to");
+    return SSL_shutdown(session_of(connection)->openssl) < 0 ? not_sent(connection) : 0;
 }
 
 static const char *library(void)

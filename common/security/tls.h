@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the TLS filters share: the path from their libraries to the counted calls, and errors.
+/* What the TLS filters share: the path from their libraries to the counted calls, and errors. The
+ * state of each filter, connection->filter_state, begins with a struct tls_wire.
  *
  * Records are counted by their headers in the byte stream, whatever the library (RFC 8446, 5.1:
  * type, version, length). */
@@ -12,14 +13,11 @@
 
 /* The position of one direction in its records. */
 struct tls_scan {
-    uint8_t header[TLS_HEADER_SIZE];
     uint32_t known; /* header bytes read so far */
-    uint32_t left;  /* bytes left of the record */
+    uint32_t left;  /* bytes left of the record, once its header is known */
 };
 
-/* State of a layer for a connection, besides the session of its library. */
 struct tls_wire {
-    struct connection *connection;
     struct tls_scan in, out;
     uint64_t reads, records, bytes; /* received; saved by tls_save_counts() */
     int error;                      /* errno of the call that broke the connection; 0: none did */
@@ -28,15 +26,21 @@ struct tls_wire {
     bool got_close_notify;          /* set by ktls, whose library does not see it */
 };
 
+/* What both ends agreed on before, which is the beginning of the context of each filter. */
+static inline const struct security_terms *tls_terms(const struct connection *connection)
+{
+    return connection->shared->contexts[connection->peer];
+}
+
 /* The library writes and reads by these. They are calls_sendmsg() and calls_recv(), and count
  * records. */
-ssize_t tls_write(struct tls_wire *wire, const struct iovec *vectors, int count);
-ssize_t tls_read(struct tls_wire *wire, void *data, size_t size);
+ssize_t tls_write(struct connection *connection, const struct iovec *vectors, int count);
+ssize_t tls_read(struct connection *connection, void *data, size_t size);
 
 /* Saves the counters before the library receives, and restores them if it finds the close_notify.
  * So that receive is not counted, like the call that finds the end of a stream. */
-void tls_save_counts(struct tls_wire *wire);
-void tls_restore_counts(struct tls_wire *wire);
+void tls_save_counts(struct connection *connection);
+void tls_restore_counts(struct connection *connection);
 
 /* Returns the number of records whose headers end in these bytes, which follow those of the last
  * call. */
@@ -48,4 +52,4 @@ void tls_note_handshake(struct connection *connection, enum handshake handshake)
 
 /* The library failed while `doing` ("receive from"). If a system call failed, returns its negative
  * errno value. Else sets `why` as the problem of the thread and returns -EPROTO. */
-int tls_fail(const struct tls_wire *wire, const char *doing, const char *why);
+int tls_fail(const struct connection *connection, const char *doing, const char *why);

@@ -4,13 +4,11 @@
  * If the other end, or a middlebox, does not speak it, a connection silently falls back to TCP.
  * TCP_INFO counts the first subflow only. There are others only if the path manager of the system
  * has addresses for them: ip-mptcp(8). */
+#include "base/cleanup.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef __linux__
 #define PROTOCOL 262 /* IPPROTO_MPTCP, which older C library headers lack */
@@ -30,15 +28,13 @@ struct mptcp_head {
 
 static int check(struct problem *problem)
 {
-    int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL, true);
+    CLEANUP_CLOSE int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL, true);
 
-    if (fd >= 0) {
-        close(fd);
+    if (fd >= 0)
         return 0;
-    }
     return problem_unsupported(problem,
-                               "transport=mptcp is not available here: %s (a Linux kernel with MPTCP, and "
-                               "sysctl net.mptcp.enabled=1)",
+                               "transport=mptcp is not available here: %s (a Linux kernel with "
+                               "MPTCP, and sysctl net.mptcp.enabled=1)",
                                strerror(errno));
 }
 

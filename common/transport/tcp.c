@@ -1,58 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "transport/transport.h"
 
+#include "base/cleanup.h"
 #include "net/sockets.h"
 
-#include <netinet/in.h>
-#include <unistd.h>
-
-static void loopback(struct address *address)
+static struct address loopback(void)
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)&address->storage;
-
-    *address = (struct address){.size = sizeof *in};
-    in->sin_family = AF_INET;
-    in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return (struct address){.in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+                            .size = sizeof(struct sockaddr_in)};
 }
 
 int tcp_pair_through(int listener, int protocol, int fds[2])
 {
-    struct address address;
-    int result;
+    struct address address = loopback();
 
-    loopback(&address);
-    if (bind(listener, (struct sockaddr *)&address.storage, address.size) < 0 || listen(listener, 1) < 0)
+    if (bind(listener, &address.any, address.size) < 0 || listen(listener, 1) < 0 ||
+        address_of_socket(&address, listener) < 0 ||
+        (fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol, true)) < 0)
         return -errno;
-    if ((result = address_of_socket(&address, listener)) < 0)
-        return result;
-    if ((fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol, true)) < 0)
-        return -errno;
-    if (connect(fds[0], (struct sockaddr *)&address.storage, address.size) == 0 &&
-        (fds[1] = accept(listener, NULL, NULL)) >= 0)
+    if (connect(fds[0], &address.any, address.size) == 0 && (fds[1] = accept(listener, NULL, NULL)) >= 0)
         return 0;
-    result = -errno;
+    int result = -errno;
     close(fds[0]);
     return result;
 }
 
 int tcp_make_pair(int protocol, int fds[2])
 {
-    int listener = sockets_make(AF_INET, SOCK_STREAM, protocol, true), result;
+    CLEANUP_CLOSE int listener = sockets_make(AF_INET, SOCK_STREAM, protocol, true);
 
-    if (listener < 0)
-        return -errno;
-    result = tcp_pair_through(listener, protocol, fds);
-    close(listener);
-    return result;
+    return listener < 0 ? -errno : tcp_pair_through(listener, protocol, fds);
 }
 
 int tcp_data_address(struct address *data, const struct address *control, struct problem *problem)
 {
-    (void)problem;
-    if (control->storage.ss_family == AF_UNIX)
-        loopback(data);
-    else
-        *data = *control;
+    *data = control->any.sa_family == AF_UNIX ? loopback() : *control;
     address_set_port(data, 0);
     return 0;
 }

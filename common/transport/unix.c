@@ -10,7 +10,6 @@
 
 static int unix_pair(int protocol, int fds[2])
 {
-    (void)protocol;
     return uv_socketpair(SOCK_STREAM, 0, fds, 0, 0);
 }
 
@@ -19,7 +18,6 @@ static int unix_data_address(struct address *data, const struct address *control
 {
     char folder[FOLDER_MAX], path[FOLDER_MAX + 2];
 
-    (void)control;
     if (folder_make(folder, "socket", geteuid(), problem) == 0) {
         snprintf(path, sizeof path, "%s/s", folder);
         if (address_set_path(data, path) == 0)

@@ -29,10 +29,10 @@ static void check_spelling(const char *text)
     struct problem problem = {0};
     struct address address, again;
 
-    if (address_parse(&address, text, &problem) < 0)
+    if (address_find(&address, 1, text, &problem) < 0)
         abort();
     address_format(spelled, &address);
-    if (address_check(spelled) < 0 || address_parse(&again, spelled, &problem) < 0 ||
+    if (address_check(spelled) < 0 || address_find(&again, 1, spelled, &problem) < 0 ||
         again.size != address.size || memcmp(&again.storage, &address.storage, address.size) != 0)
         abort();
 }
@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct address address;
 
     if (address_check(text) < 0) {
-        if (address_parse(&address, text, &problem) == 0 || problem.kind != PROBLEM_USAGE)
+        if (address_find(&address, 1, text, &problem) >= 0 || problem.kind != PROBLEM_USAGE)
             abort();
     } else if (!strncmp(text, "unix:", 5) || is_numeric(text)) {
         check_spelling(text);

@@ -17,17 +17,17 @@ static int compare(void *owner, enum control_type type, const json_t *body)
 static void check_encoding(enum control_type type, const json_t *body)
 {
     static struct codec codec;
-    CLEANUP_FREE uint8_t *bytes = NULL;
     struct problem problem = {0};
-    size_t size;
+    struct bytes bytes = {0};
 
     /* a message of 256 KiB may become longer when it is encoded again, and is then refused */
-    if (control_encode(type, body, &bytes, &size, &problem) < 0)
+    if (control_encode(type, body, &bytes, &problem) < 0)
         return;
-    codec.used = 0;
+    codec.received.size = 0;
     codec.broken = false;
-    if (codec_feed(&codec, bytes, size, compare, (void *)(uintptr_t)body, &problem) != 1)
+    if (codec_feed(&codec, bytes.data, bytes.size, compare, (void *)(uintptr_t)body, &problem) != 1)
         abort();
+    free(bytes.data);
 }
 
 static void check_text(const char *text)
@@ -86,7 +86,7 @@ static int feed(const uint8_t *data, size_t size, size_t step, size_t *messages)
         abort();
     if (result != 0 && codec_feed(codec, data, size, take, messages, &again) != -1)
         abort();
-    free(codec->buffer);
+    free(codec->received.data);
     free(codec);
     return result;
 }

@@ -11,7 +11,7 @@ static void parse(struct address *address, const char *text)
 {
     struct problem problem = {0};
 
-    if (address_parse(address, text, &problem) < 0)
+    if (address_find(address, 1, text, &problem) < 0)
         fail_msg("%s", problem.text);
 }
 
@@ -55,7 +55,7 @@ TEST(an_invalid_address_is_refused)
         struct address address;
 
         assert_int_equal(address_check(refused[i]), -EINVAL);
-        assert_int_equal(address_parse(&address, refused[i], &problem), -1);
+        assert_int_equal(address_find(&address, 1, refused[i], &problem), -1);
         assert_problem(&problem, PROBLEM_USAGE, "write HOST:PORT, [IPV6]:PORT or unix:PATH");
     }
 }
@@ -133,10 +133,9 @@ TEST(a_taken_port_is_named)
     struct problem problem = {0};
     struct address address;
     char text[ADDRESS_MAX];
-    int listener;
 
     parse(&address, "127.0.0.1:0");
-    listener = address_listen(-1, &address, &problem);
+    int listener = address_listen(-1, &address, &problem);
     address_format(text, &address);
     assert_int_equal(address_listen(-1, &address, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE, text);
@@ -165,12 +164,11 @@ TEST(a_unix_socket_is_removed_with_its_directory)
     char directory[] = "/tmp/unit-address-XXXXXX", text[64];
     struct problem problem = {0};
     struct address address;
-    int listener;
 
     assert_non_null(mkdtemp(directory));
     snprintf(text, sizeof text, "unix:%s/data", directory);
     parse(&address, text);
-    listener = address_listen(-1, &address, &problem);
+    int listener = address_listen(-1, &address, &problem);
     assert_true(listener >= 0);
     assert_int_equal(access(text + 5, F_OK), 0);
     address_unlink(&address);
@@ -186,10 +184,9 @@ static const char *target(const struct transport *transport, const char *control
 {
     static char text[ADDRESS_MAX];
     struct address data, reached;
-    int result;
 
     parse(&reached, control);
-    result = transport->data_target(&data, &reached, port, path);
+    int result = transport->data_target(&data, &reached, port, path);
     if (result < 0)
         return strerror(-result);
     address_format(text, &data);

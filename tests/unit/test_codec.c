@@ -53,7 +53,7 @@ static void restart(void)
 {
     for (size_t i = 0; i < taken.count; i++)
         json_decref(taken.bodies[i]);
-    free(codec.buffer);
+    free(codec.received.data);
     codec = (struct codec){0};
     problem = (struct problem){0};
     taken = (struct taken){0};
@@ -72,12 +72,13 @@ static uint8_t *encode(enum control_type type, const char *text, size_t *size)
 {
     CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
     struct problem why = {0};
-    uint8_t *bytes;
+    struct bytes bytes = {0};
 
     assert_non_null(body);
-    if (control_encode(type, body, &bytes, size, &why) < 0)
+    if (control_encode(type, body, &bytes, &why) < 0)
         fail_msg("%s", why.text);
-    return bytes;
+    *size = bytes.size;
+    return bytes.data;
 }
 
 /* Every type once, in one stream. */
@@ -334,18 +335,17 @@ TEST(only_valid_messages_are_encoded)
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         CLEANUP_JSON json_t *body = json_loads(wrong[i].body, 0, NULL);
-        uint8_t *bytes;
-        size_t size;
+        struct bytes unused = {0};
 
         problem = (struct problem){0};
-        assert_int_equal(control_encode(wrong[i].type, body, &bytes, &size, &problem), -1);
+        assert_int_equal(control_encode(wrong[i].type, body, &unused, &problem), -1);
         assert_int_equal(problem.kind, PROBLEM_FAILURE);
         assert_null(json_object_get(body, "type")); /* not stolen, not changed */
     }
 }
 
 /* A version so long that the body has exactly `size` bytes. */
-static int encode_long(size_t size, uint8_t **bytes, size_t *encoded)
+static int encode_long(size_t size, struct bytes *bytes)
 {
     size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
     CLEANUP_FREE char *version = calloc(1, length + 1);
@@ -353,20 +353,19 @@ static int encode_long(size_t size, uint8_t **bytes, size_t *encoded)
 
     memset(version, 'v', length);
     body = json_pack("{s:s}", "version", version);
-    return control_encode(CONTROL_ASK, body, bytes, encoded, &problem);
+    return control_encode(CONTROL_ASK, body, bytes, &problem);
 }
 
 TEST(a_body_has_at_most_256_kib)
 {
-    CLEANUP_FREE uint8_t *bytes = NULL;
-    uint8_t *unused;
-    size_t size;
+    struct bytes bytes = {0}, unused = {0};
 
-    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes, &size), 0);
-    assert_int_equal(size, CONTROL_HEADER_SIZE + CONTROL_BODY_MAX);
-    assert_int_equal(feed(bytes, size), 0);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX, &bytes), 0);
+    assert_int_equal(bytes.size, CONTROL_HEADER_SIZE + CONTROL_BODY_MAX);
+    assert_int_equal(feed(bytes.data, bytes.size), 0);
     assert_int_equal(taken.count, 1);
-    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused, &size), -1);
+    free(bytes.data);
+    assert_int_equal(encode_long(CONTROL_BODY_MAX + 1, &unused), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "does not fit into 256 KiB");
 }
 
@@ -440,17 +439,17 @@ static json_t *make_long(void)
 TEST(only_a_client_takes_a_report_of_more_than_256_kib)
 {
     CLEANUP_JSON json_t *body = json_pack("{s:o}", "value", make_long());
-    CLEANUP_FREE uint8_t *bytes = NULL;
-    size_t size;
+    struct bytes bytes = {0};
 
-    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &size, &problem), 0);
-    assert_true(size > CONTROL_BODY_MAX);
-    assert_int_equal(feed(bytes, size), -1);
+    assert_int_equal(control_encode(CONTROL_REPORT, body, &bytes, &problem), 0);
+    assert_true(bytes.size > CONTROL_BODY_MAX);
+    assert_int_equal(feed(bytes.data, bytes.size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, "of a length that no message has");
     restart();
     codec.takes_long = true;
-    assert_int_equal(feed(bytes, size), 0);
+    assert_int_equal(feed(bytes.data, bytes.size), 0);
     assert_int_equal(taken.count, 1);
+    free(bytes.data);
 }
 
 TEST(a_long_value_comes_through_a_channel_whole)

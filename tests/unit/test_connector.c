@@ -48,10 +48,9 @@ void freeaddrinfo(struct addrinfo *list)
 static int listen_on(const char *text, struct address *address)
 {
     struct problem problem = {0};
-    int fd;
 
     assert_int_equal(address_parse_numeric(address, text, &problem), 0);
-    fd = address_listen(-1, address, &problem);
+    int fd = address_listen(-1, address, &problem);
     assert_true(fd >= 0);
     return fd;
 }

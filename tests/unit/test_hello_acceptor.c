@@ -31,11 +31,10 @@ static bool on_hello(void *owner, const uint8_t *hello, int fd)
 static void before(void)
 {
     struct problem problem = {0};
-    int fd;
 
-    assert_int_equal(address_parse(&address, "127.0.0.1:0", &problem), 0);
+    assert_int_equal(address_parse_numeric(&address, "127.0.0.1:0", &problem), 0);
     assert_int_equal(uv_loop_init(&loop), 0);
-    fd = address_listen(sockets_make(AF_INET, SOCK_STREAM, 0, true), &address, &problem);
+    int fd = address_listen(sockets_make(AF_INET, SOCK_STREAM, 0, true), &address, &problem);
     assert_true(fd >= 0);
     rejected = 0;
     memset(taken, -1, sizeof taken);

@@ -85,17 +85,16 @@ static int exchange(const void *text)
     json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
     struct problem problem = {0};
     struct codec codec = {0};
-    uint8_t *bytes = NULL;
-    size_t size;
-    int result = control_encode(CONTROL_FAILED, body, &bytes, &size, &problem);
+    struct bytes bytes = {0};
+    int result = control_encode(CONTROL_FAILED, body, &bytes, &problem);
 
     if (result == 0)
-        result = codec_feed(&codec, bytes, size, take, NULL, &problem);
+        result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &problem);
     if (result < 0)
         assert_problem(&problem, PROBLEM_FAILURE, "no memory");
     json_decref(body);
-    free(codec.buffer);
-    free(bytes);
+    free(codec.received.data);
+    free(bytes.data);
     return result;
 }
 

@@ -78,14 +78,13 @@ TEST(single_connections_are_listed_up_to_sixteen)
 {
     struct tcp_reading before[17] = {{0}}, after[17] = {{0}};
     CLEANUP_JSON json_t *few = NULL, *many = NULL;
-    const json_t *each;
 
     for (size_t i = 0; i < 17; i++) {
         after[i].known = BIT(TCP_DELIVERED);
         after[i].figures[TCP_DELIVERED] = 100 - i;
     }
     few = tcp_info_to_json(before, after, 16);
-    each = json_object_get(json_object_get(few, "delivered"), "each");
+    const json_t *each = json_object_get(json_object_get(few, "delivered"), "each");
     assert_int_equal(json_array_size(each), 16);
     for (size_t i = 0; i < 16; i++) /* by connection, not sorted */
         assert_int_equal(json_integer_value(json_array_get(each, i)), 100 - i);
@@ -114,10 +113,9 @@ static void connect_pair(void)
 {
     struct problem problem = {0};
     struct address address;
-    int listener;
 
-    assert_int_equal(address_parse(&address, "127.0.0.1:0", &problem), 0);
-    listener = address_listen(-1, &address, &problem);
+    assert_int_equal(address_parse_numeric(&address, "127.0.0.1:0", &problem), 0);
+    int listener = address_listen(-1, &address, &problem);
     fds[0] = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(address_connect(fds[0], &address, 1000, &problem), 0);
     fds[1] = accept(listener, NULL, NULL);

@@ -89,9 +89,11 @@ static struct thread_shared shared = {.plan = &plan, .end = END_CLIENT};
 static struct connection broken_at(int fd)
 {
     static const struct security named = {.variant = {"named", ""}};
+    static struct tls_wire wire;
     struct connection connection = {
-        .shared = &shared, .end = END_CLIENT, .peer = END_SERVER, .security = &named};
+        .shared = &shared, .end = END_CLIENT, .peer = END_SERVER, .security = &named, .filter_state = &wire};
 
+    wire = (struct tls_wire){0};
     shared.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
@@ -102,26 +104,23 @@ static struct connection broken_at(int fd)
 TEST(a_failed_call_is_the_reason_and_not_the_error_of_the_library)
 {
     struct connection connection = broken_at(-1);
-    struct tls_wire wire = {.connection = &connection};
     struct iovec vector = {.iov_base = "x", .iov_len = 1};
 
-    assert_int_equal(tls_write(&wire, &vector, 1), -EBADF);
-    assert_int_equal(tls_fail(&wire, "send to", "the push function failed."), -EBADF);
+    assert_int_equal(tls_write(&connection, &vector, 1), -EBADF);
+    assert_int_equal(tls_fail(&connection, "send to", "the push function failed."), -EBADF);
     assert_int_equal(shared.problem.kind, PROBLEM_NONE);
 }
 
 TEST(an_end_without_a_close_notify_is_named)
 {
-    struct connection connection;
-    struct tls_wire wire = {.connection = &connection};
     char byte;
     int fds[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    connection = broken_at(fds[0]);
+    struct connection connection = broken_at(fds[0]);
     close(fds[1]);
-    assert_int_equal(tls_read(&wire, &byte, 1), 0);
-    assert_int_equal(tls_fail(&wire, "receive from", "eof."), -EPROTO);
+    assert_int_equal(tls_read(&connection, &byte, 1), 0);
+    assert_int_equal(tls_fail(&connection, "receive from", "eof."), -EPROTO);
     assert_problem(
         &shared.problem, PROBLEM_FAILURE,
         "could not receive from the server: named: the connection was closed without a close_notify");
@@ -131,13 +130,12 @@ TEST(an_end_without_a_close_notify_is_named)
 TEST(the_error_of_a_library_stands_without_its_full_stop)
 {
     struct connection connection = broken_at(-1);
-    struct tls_wire wire = {.connection = &connection};
 
-    assert_int_equal(tls_fail(&wire, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
+    assert_int_equal(tls_fail(&connection, "complete the TLS handshake with", "No cipher. Really."), -EPROTO);
     assert_string_equal(shared.problem.text,
                         "the client could not complete the TLS handshake with the server: named: No cipher");
     shared.problem = (struct problem){0};
-    assert_int_equal(tls_fail(&wire, "receive from", "this is no TLS 1.3 record."), -EPROTO);
+    assert_int_equal(tls_fail(&connection, "receive from", "this is no TLS 1.3 record."), -EPROTO);
     assert_string_equal(shared.problem.text,
                         "the client could not receive from the server: named: this is no TLS 1.3 record");
 }
