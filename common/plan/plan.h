@@ -8,7 +8,6 @@
 #include "placement/place.h"
 #include "placement/scheduling.h"
 #include "plan/message.h"
-#include "plan/operations.h"
 
 #include <stdbool.h>
 #include <stdint.h>
