@@ -12,7 +12,6 @@
 #include "override/shared.h"
 #include "support/support.h"
 #include "transport/transport.h"
-#include "words/target.h"
 #include "words/word.h"
 
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include "run.h"
 #include "support/probe.h"
 #include "support/support.h"
-#include "words/expand.h"
 #include "words/parse.h"
 #include "words/word.h"
 

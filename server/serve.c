@@ -22,7 +22,6 @@
 #include "team/team.h"
 #include "transport/transport.h"
 #include "words/parse.h"
-#include "words/exclusions.h"
 #include "words/word.h"
 
 #include <errno.h>

@@ -18,7 +18,6 @@
 #include "placement/cores.h"
 #include "support/probe.h"
 #include "transport/transport.h"
-#include "words/exclusions.h"
 #include "words/parse.h"
 #include "words/word.h"
 

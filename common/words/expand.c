@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/expand.h"
+#include "words/parse.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -18,16 +18,15 @@ struct range {
 static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct plan plan = {0};
-    union field field = word_field(word, &plan, END_CLIENT);
-    CLEANUP_FREE char *canonical = NULL;
 
     if (json_array_size(values) == EXPAND_VALUES_MAX)
         return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
-    if (word->kind->parse(word, text, field, problem) < 0)
+    if (word->kind->parse(word, text, word_field(word, &plan, END_CLIENT), problem) < 0)
         return -1;
-    canonical = word->kind->format ? word->kind->format(word, field) : strdup(text);
+    json_array_append_new(values,
+                          word->kind->format ? word_value(word, &plan, END_CLIENT) : json_string(text));
     plan_free(&plan);
-    return json_array_append_new(values, json_string(canonical));
+    return 0;
 }
 
 static bool parse_range(struct range *range, const char *at)

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/nearest.h"
-#include "words/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +39,6 @@ static union {
 #undef END_WORD
 #undef RUN_WORD
 
-static union field parameter_field(struct plan *plan, struct end_plan *own)
-{
-    (void)plan, (void)own;
-    return field_of_parameter(&scratch.text);
-}
-
 #define ROW(key, kind, preset, ...) {#key, &kind_##kind, preset, key##_field, __VA_ARGS__},
 #define WORD(key, kind, at, preset, ...) ROW(key, kind, preset, __VA_ARGS__)
 #define END_WORD(key, kind, at, preset, ...) ROW(key, kind, preset, .per_end = true, __VA_ARGS__)
@@ -54,7 +47,7 @@ const struct word word_list[WORD_COUNT] = {
 #include "words/words.def"
 };
 
-const struct word word_parameter = {.key = "parameter", .kind = &kind_parameter, .field = parameter_field};
+const struct word word_parameter = {.key = "parameter", .kind = &kind_parameter, .field = not_field};
 
 _Static_assert(WORD_COUNT <= PLAN_WORDS_MAX, "struct plan has a byte for every word");
 
@@ -86,9 +79,11 @@ union field word_field(const struct word *word, struct plan *plan, enum end end)
     return word->field(plan, &plan->ends[end]);
 }
 
-char *word_text(const struct word *word, const struct plan *plan, enum end end)
+json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
-    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
+    CLEANUP_FREE char *text = word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
+
+    return json_string(text);
 }
 
 static enum end take_prefix(const char **key)
