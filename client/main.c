@@ -10,7 +10,6 @@
 #include "list.h"
 #include "placement/scheduling.h"
 #include "run.h"
-#include "support/probe.h"
 #include "support/support.h"
 #include "words/parse.h"
 #include "words/word.h"

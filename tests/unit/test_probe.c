@@ -8,8 +8,8 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "ring/ring.h"
-#include "support/probe.h"
 #include "support/support.h"
+#include "transport/transport.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>

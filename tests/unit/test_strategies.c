@@ -4,7 +4,6 @@
 #include "connection/capability.h"
 #include "pair.h"
 #include "connection/strategy.h"
-#include "support/probe.h"
 #include "support/support.h"
 #include "unit.h"
 
