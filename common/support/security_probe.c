@@ -145,30 +145,19 @@ static int try_security(const struct plan *plan, const struct security *security
     return result < 0 ? -1 : 0;
 }
 
-#define ANSWERS_MAX 64 /* more answers replace the last one */
-
 /* A failure is not cached: it may be that of a moment without memory. */
 int probe_security(const struct plan *plan, enum end end, struct problem *problem)
 {
-    static struct answer {
-        const struct security *security;
-        const struct transport *transport;
-        enum cipher cipher;
-        enum handshake handshake;
-    } works[ANSWERS_MAX];
-    static size_t known;
-    struct answer asked = {.security = plan->ends[end].security,
-                           .transport = plan->transport,
-                           .cipher = plan->cipher,
-                           .handshake = plan->handshake};
+    static json_t *works;
+    const struct security *security = plan->ends[end].security;
+    CLEANUP_JSON json_t *asked = json_sprintf("%s %s %d %d", security->variant.name,
+                                              plan->transport->variant.name, plan->cipher, plan->handshake);
 
-    for (size_t i = 0; i < known; i++)
-        if (works[i].security == asked.security && works[i].cipher == asked.cipher &&
-            works[i].transport == asked.transport && works[i].handshake == asked.handshake)
-            return 0;
-    if ((asked.security->check && asked.security->check(problem) < 0) ||
-        try_security(plan, asked.security, problem) < 0)
+    if (json_object_get(works, json_string_value(asked)))
+        return 0;
+    if ((security->check && security->check(problem) < 0) || try_security(plan, security, problem) < 0)
         return -1;
-    works[known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1] = asked;
+    works = works ? works : json_object();
+    json_object_set_new(works, json_string_value(asked), json_true());
     return 0;
 }

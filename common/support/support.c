@@ -17,14 +17,11 @@
 #include "placement/cores.h"
 #include "transport/transport.h"
 #include "words/parse.h"
-#include "words/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-
-extern const struct security security_plain;
 
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
 static const char *const lacks[CAPABILITY_COUNT] = {CAPABILITIES(CAPABILITY_LACKS)};
@@ -192,51 +189,29 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
     return plan_cpus(plan, end, remote, &cpus, problem);
 }
 
-/* Checks a plan without words. Without another end nothing waits, so there is no loop and no ring. */
-static int check_alone(struct plan *plan, const struct transport *transport, enum word_index word,
-                       unsigned needs, struct problem *problem)
+/* Without another end nothing waits, so there is no loop and no ring. */
+int support_of_variant(enum word_index word, const struct variant *variant, const struct transport *transport,
+                       struct problem *problem)
 {
     const struct engine any = {.gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
                                                                  : CAPABLE_BLOCKING_MODE};
-
-    plan->transport = transport;
-    plan->ends[END_CLIENT].security = &security_plain;
-    plan->ends[END_CLIENT].engine = &any;
-    if (engine_check(needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs(plan, END_CLIENT, word, needs, problem);
-}
-
-int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                        struct problem *problem)
-{
-    struct plan plan = {.write = {.strategy = strategy, .parameter = PARAMETER_NONE}};
-
-    return check_alone(&plan, transport, WORD_write, strategy_needs(&plan.write, &security_plain, transport),
-                       problem);
-}
-
-int support_of_reading(const struct reading *reading, const struct transport *transport,
-                       struct problem *problem)
-{
-    struct plan plan = {.ends[END_CLIENT].reading = reading};
-
-    return check_alone(&plan, transport, WORD_read, reading->needs, problem);
-}
-
-int support_of_security(const struct security *security, const struct transport *transport,
-                        struct problem *problem)
-{
     char texts[2][64];
     struct plan plan;
 
     snprintf(texts[0], sizeof texts[0], "transport=%s", transport->variant.name);
-    snprintf(texts[1], sizeof texts[1], "security=%s", security->variant.name);
+    snprintf(texts[1], sizeof texts[1], "%s=%s", word_list[word].key, variant->name);
     if (plan_parse(&plan, (const char *[]){texts[0], texts[1]}, 2, problem) < 0)
         return -1;
+    plan.transport = transport;
+    plan.ends[END_CLIENT].engine = &any;
+    unsigned needs = plan.write.strategy->needs | plan.ends[END_CLIENT].reading->needs;
     int result = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem);
     if (result == 0 && plan.encrypts)
         result = probe_security(&plan, END_CLIENT, problem);
+    if (result == 0)
+        result = engine_check(needs & CAPABILITIES_OF_ENGINES, problem);
+    if (result == 0)
+        result = check_words(&plan, END_CLIENT, problem);
     plan_free(&plan);
     return result;
 }

@@ -3,7 +3,7 @@
  * the control thread may call these. Answers are kept while the process runs. */
 #pragma once
 
-#include "plan/plan.h"
+#include "words/word.h"
 
 /* Checks that `end` can run this plan on this machine: strategy and reading have the capabilities
  * that they need, and placement, options and limits are possible. `remote`: the other ends
@@ -11,15 +11,10 @@
  * failure if a probe failed. */
 int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
 
-/* The same for one strategy or reading on one transport without a filter, for lists. */
-int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                        struct problem *problem);
-int support_of_reading(const struct reading *reading, const struct transport *transport,
+/* The same for one strategy, reading or filter on one transport, for lists. `word`: WORD_write,
+ * WORD_read or WORD_security; all others have their defaults. */
+int support_of_variant(enum word_index word, const struct variant *variant, const struct transport *transport,
                        struct problem *problem);
-
-/* The same for one filter, with the default cipher and the default handshake. */
-int support_of_security(const struct security *security, const struct transport *transport,
-                        struct problem *problem);
 
 /* Finds which of the `wanted` capabilities the transport has. The first test of each takes a few
  * milliseconds. 0, or a negative errno value if no socket pair could be made: then no answer is
