@@ -70,19 +70,19 @@ static const struct exclusion {
 /* The values of the names in a reason. New reference. */
 static json_t *values_at(const struct plan *plan, enum end end)
 {
-    const struct strategy_choice *choice = plan_strategy(plan, end);
-    CLEANUP_FREE char *strategy = strategy_choice_format(choice);
+    const char *strategy = plan_strategy(plan, end) == &plan->write ? "write" : "reply_write";
     const struct operation_kind *operation = plan->protocol->kinds;
-    json_t *values = json_pack("{s:s, s:s, s:s, s:s*}", "end", end_names[end], "engine",
-                               plan->ends[end].engine->variant.name, "client.security",
-                               plan->ends[END_CLIENT].security->variant.name, "operation",
-                               operation ? operation->name : NULL);
+    json_t *values = json_object();
 
-    json_object_set_new(values, "strategy",
-                        json_sprintf("%s=%s", choice == &plan->write ? "write" : "reply_write", strategy));
     for (size_t i = 0; i < WORD_COUNT; i++)
-        if (!word_list[i].for_run && i != WORD_engine)
+        if (!word_list[i].for_run)
             json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end));
+    CLEANUP_JSON json_t *others = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:o}", "end", end_names[end], "engine", plan->ends[end].engine->variant.name,
+        "client.security", plan->ends[END_CLIENT].security->variant.name, "operation",
+        operation ? operation->name : NULL, "strategy",
+        json_sprintf("%s=%s", strategy, json_string_value(json_object_get(values, strategy))));
+    json_object_update(values, others);
     return values;
 }
 

@@ -85,8 +85,7 @@ static int append_item(json_t *values, const struct word *word, const char *text
 
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text);
-    CLEANUP_FREE char *previous = strdup("");
+    CLEANUP_FREE char *copy = strdup(text), *previous = strdup("");
     char *rest = copy, *item;
 
     if (!word->kind->lists)
@@ -120,8 +119,7 @@ static int expand_word(json_t *expanded, json_t *seen, const char *text, struct 
 
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem)
 {
-    CLEANUP_JSON json_t *expanded = json_array();
-    CLEANUP_JSON json_t *seen = json_object();
+    CLEANUP_JSON json_t *expanded = json_array(), *seen = json_object();
 
     for (size_t i = 0; i < count; i++)
         if (expand_word(expanded, seen, words[i], problem) < 0)

@@ -41,13 +41,13 @@ static int variant_parse(const struct word *word, const char *text, union field 
     return found ? 0 : -1;
 }
 
-static char *variant_format(const struct word *word, union field field)
+static json_t *variant_format(const struct word *word, union field field)
 {
     const struct variant *variant;
 
     (void)word;
     memcpy(&variant, field.variant, sizeof variant);
-    return strdup(variant->name);
+    return json_string(variant->name);
 }
 
 static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
@@ -63,9 +63,9 @@ static int choice_parse(const struct word *word, const char *text, union field f
                          nearest.found);
 }
 
-static char *choice_format(const struct word *word, union field field)
+static json_t *choice_format(const struct word *word, union field field)
 {
-    return strdup(word->choices[*field.choice]);
+    return json_string(word->choices[*field.choice]);
 }
 
 static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
@@ -77,9 +77,9 @@ static int flag_parse(const struct word *word, const char *text, union field fie
     return result;
 }
 
-static char *flag_format(const struct word *word, union field field)
+static json_t *flag_format(const struct word *word, union field field)
 {
-    return strdup(word->choices[*field.flag]);
+    return json_string(word->choices[*field.flag]);
 }
 
 /* ---- numbers ---- */
@@ -113,81 +113,69 @@ static int number_parse(const struct word *word, const char *text, union field f
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static char *number_format(const struct word *word, union field field)
+static json_t *number_format(const struct word *word, union field field)
 {
-    char text[2 * UNITS_TEXT_MAX];
+    char text[UNITS_TEXT_MAX];
 
     if (!*field.number && word->word_for_zero)
-        return strdup(word->word_for_zero);
-    units_format(word->kind->units, stpcpy(text, word->kind->prefix), *field.number);
-    return strdup(text);
+        return json_string(word->word_for_zero);
+    units_format(word->kind->units, text, *field.number);
+    return json_sprintf("%s%s", word->kind->prefix, text);
 }
 
 /* ---- a strategy, with a layer and a size after colons ---- */
 
-static uint64_t parameter_max(const struct strategy *strategy)
+/* Takes the layer at the begin of a parameter. Returns the rest; NULL: there is none. */
+static const char *take_layer(struct strategy_choice *choice, const char *text)
 {
-    return strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
-}
+    for (enum cork_layer layer = 1; text && choice->strategy->corks && cork_layer_names[layer]; layer++) {
+        size_t length = strlen(cork_layer_names[layer]);
 
-static int refuse_parameter(const struct word *word, const struct strategy *strategy, const char *text,
-                            struct problem *problem)
-{
-    const char *name = strategy->variant.name;
-    char limit[UNITS_TEXT_MAX];
-
-    units_format(&units_size, limit, parameter_max(strategy));
-    if (!strategy->parameter)
-        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, text, name);
-    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
-                         word->key, name, text, limit, name, strategy->parameter_max ? "512" : "64K",
-                         strategy->corks ? ", or a layer: record, segment" : "");
-}
-
-static bool take_layer(struct strategy_choice *choice, const char *text)
-{
-    bool is_first = !choice->layer && choice->parameter == PARAMETER_NONE;
-
-    for (enum cork_layer layer = 1; is_first && choice->strategy->corks && cork_layer_names[layer]; layer++)
-        if (!strcmp(cork_layer_names[layer], text))
+        if (strcspn(text, ":") == length && !strncmp(text, cork_layer_names[layer], length)) {
             choice->layer = layer;
-    return is_first && choice->layer;
-}
-
-static bool take_size(struct strategy_choice *choice, const char *text)
-{
-    return choice->strategy->parameter && choice->parameter == PARAMETER_NONE &&
-           units_parse(&units_size, text, &choice->parameter) == 0 && choice->parameter &&
-           choice->parameter <= parameter_max(choice->strategy);
+            return text[length] ? text + length + 1 : NULL;
+        }
+    }
+    return text;
 }
 
 static int strategy_parse(const struct word *word, const char *text, union field field,
                           struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text);
-    char *rest = copy, *part = strsep(&rest, ":");
+    struct strategy_choice *choice = field.strategy;
+    size_t length = strcspn(text, ":");
+    CLEANUP_FREE char *name = strndup(text, length);
+    char limit[UNITS_TEXT_MAX];
 
-    if (!copy)
+    if (!name)
         return problem_failure(problem, "no memory for %s=", word->key);
-    const struct strategy *strategy = (const struct strategy *)find_variant(word, part, problem);
+    const struct strategy *strategy = (const struct strategy *)find_variant(word, name, problem);
     if (!strategy)
         return -1;
-    *field.strategy = (struct strategy_choice){.strategy = strategy, .parameter = PARAMETER_NONE};
-    while ((part = strsep(&rest, ":")))
-        if (!take_layer(field.strategy, part) && !take_size(field.strategy, part))
-            return refuse_parameter(word, strategy, strchr(text, ':') + 1, problem);
-    return 0;
+    *choice = (struct strategy_choice){.strategy = strategy, .parameter = PARAMETER_NONE};
+    const char *parameter = text[length] ? text + length + 1 : NULL, *size = take_layer(choice, parameter);
+    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+    if (!size || (strategy->parameter && units_parse(&units_size, size, &choice->parameter) == 0 &&
+                  choice->parameter && choice->parameter <= most))
+        return 0;
+    if (!strategy->parameter)
+        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
+    units_format(&units_size, limit, most);
+    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
+                         word->key, name, parameter, limit, name, strategy->parameter_max ? "512" : "64K",
+                         strategy->corks ? ", or a layer: record, segment" : "");
 }
 
-char *strategy_choice_format(const struct strategy_choice *choice)
+static json_t *strategy_format(const struct word *word, union field field)
 {
-    char size[UNITS_TEXT_MAX] = "", text[128];
+    const struct strategy_choice *choice = field.strategy;
+    char size[UNITS_TEXT_MAX] = "";
 
+    (void)word;
     if (choice->parameter != PARAMETER_NONE)
         units_format(&units_size, size, choice->parameter);
-    snprintf(text, sizeof text, "%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
-             cork_layer_names[choice->layer], *size ? ":" : "", size);
-    return strdup(text);
+    return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
+                        cork_layer_names[choice->layer], *size ? ":" : "", size);
 }
 
 /* ---- values with a grammar of their own ---- */
@@ -207,10 +195,12 @@ static int shape_replace(struct shape *shape, const char *text, struct problem *
         return function(field.kind, text, problem);                                                          \
     }
 #define FORMATTED_BY(kind, function)                                                                         \
-    static char *kind##_format(const struct word *word, union field field)                                   \
+    static json_t *kind##_format(const struct word *word, union field field)                                 \
     {                                                                                                        \
+        CLEANUP_FREE char *text = function(field.kind);                                                      \
+                                                                                                             \
         (void)word;                                                                                          \
-        return function(field.kind);                                                                         \
+        return json_string(text);                                                                            \
     }
 PARSED_BY(message, shape_replace)
 FORMATTED_BY(message, shape_format)
@@ -219,15 +209,14 @@ FORMATTED_BY(op, operations_format)
 PARSED_BY(placing, place_parse)
 FORMATTED_BY(placing, place_format)
 PARSED_BY(sched, scheduling_parse)
-FORMATTED_BY(strategy, strategy_choice_format)
 
-static char *sched_format(const struct word *word, union field field)
+static json_t *sched_format(const struct word *word, union field field)
 {
     char text[SCHEDULING_TEXT_MAX];
 
     (void)word;
     scheduling_format(text, field.sched);
-    return strdup(text);
+    return json_string(text);
 }
 
 /* ---- texts ---- */
@@ -274,9 +263,9 @@ static int spelled_parse(const struct word *word, const char *text, union field 
     return 0;
 }
 
-static char *text_format(const struct word *word, union field field)
+static json_t *text_format(const struct word *word, union field field)
 {
-    return strdup(!*field.text && word->word_for_zero ? word->word_for_zero : field.text);
+    return json_string(!*field.text && word->word_for_zero ? word->word_for_zero : field.text);
 }
 
 #define NAME_PATTERN "^[a-z0-9-]+$"
@@ -291,14 +280,12 @@ static char *text_format(const struct word *word, union field field)
 /* In a list, an item without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
 static char *sysctl_complete(const char *previous, const char *item)
 {
-    size_t name = strcspn(previous, ":"), size = name + 1 + strlen(item) + 1;
+    size_t name = strcspn(previous, ":");
     char *completed;
 
     if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
         return strdup(item);
-    completed = needed(malloc(size));
-    snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
-    return completed;
+    return asprintf(&completed, "%.*s:%s", (int)name, previous, item) < 0 ? needed(NULL) : completed;
 }
 
 /* Whether the path exists is checked where it is used. A blank would end the word in a line of

@@ -12,11 +12,9 @@
 
 static const char *const switch_names[] = {"off", "on", NULL};
 
-#define CHOICES(...)                                                                                         \
-    .choices = (const char *const[])                                                                         \
-    {                                                                                                        \
-        __VA_ARGS__, NULL                                                                                    \
-    }
+/* clang-format off */
+#define CHOICES(...) .choices = (const char *const[]){__VA_ARGS__, NULL}
+/* clang-format on */
 
 /* In place of the field of a word of the runner: expand_words() only checks its spelling. */
 static union {
@@ -81,19 +79,17 @@ union field word_field(const struct word *word, struct plan *plan, enum end end)
 
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
-    CLEANUP_FREE char *text = word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
-
-    return json_string(text);
+    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
 }
 
 static enum end take_prefix(const char **key)
 {
-    for (int end = 0; end < END_COUNT; end++) {
+    for (enum end end = 0; end < END_COUNT; end++) {
         size_t length = strlen(end_names[end]);
 
         if (!strncmp(*key, end_names[end], length) && (*key)[length] == '.') {
             *key += length + 1;
-            return (enum end)end;
+            return end;
         }
     }
     return END_COUNT;
@@ -102,16 +98,17 @@ static enum end take_prefix(const char **key)
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
     CLEANUP_JSON json_t *string = json_string(text);
-    const char *equals = strchr(text, '='), *at = text;
+    const char *at = text;
     char key[64];
 
     if (!string) /* records and the control channel are JSON */
         return problem_usage(problem, "'%.60s' is not valid UTF-8", text);
     typed->prefix = take_prefix(&at);
-    if (!equals || at > equals || (size_t)(equals - at) >= sizeof key)
+    size_t length = strcspn(at, "=");
+    if (!at[length] || length >= sizeof key)
         return problem_usage(problem, "'%.60s' is not a word; write key=value", text);
-    snprintf(key, sizeof key, "%.*s", (int)(equals - at), at);
-    typed->value = equals + 1;
+    snprintf(key, sizeof key, "%.*s", (int)length, at);
+    typed->value = at + length + 1;
     if (typed->prefix == END_COUNT && strchr(key, '.')) {
         typed->word = &word_parameter;
         return 0;

@@ -52,8 +52,8 @@ struct word_kind {
     size_t size; /* bytes of a field */
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
     int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
-    /* The canonical spelling of the field, in new memory; NULL for kinds that no field has. */
-    char *(*format)(const struct word *word, union field field);
+    /* The canonical spelling of the field. New reference. NULL for kinds that no field has. */
+    json_t *(*format)(const struct word *word, union field field);
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
@@ -122,9 +122,6 @@ union field word_field(const struct word *word, struct plan *plan, enum end end)
 
 /* Its canonical spelling. New reference. */
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end);
-
-/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE, in new memory. */
-char *strategy_choice_format(const struct strategy_choice *choice);
 
 /* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
 struct typed_word {
