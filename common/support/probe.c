@@ -14,7 +14,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 /* Bytes over loopback arrive in microseconds; a cork holds them for 200 ms. */
 #define HELD_AFTER_MS 5
@@ -162,40 +161,32 @@ static int rcvbuf_of(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? size : -1;
 }
 
-/* Whether SO_RCVBUF of fds[1] is the same after many receives. Each part fits into the buffer, so
- * no call blocks for long. */
-static bool keeps_rcvbuf(const int fds[2])
+/* After a set SO_RCVBUF, the system adapts neither the buffer of the listener nor those of accepted
+ * sockets: SO_RCVBUF is the same after many receives. Each part fits into the buffer, so no call
+ * blocks for long. */
+static bool probe_keep(struct pair *pair)
 {
     static const struct timeval timeout = {.tv_usec = ARRIVES_WITHIN_MS * 1000};
     static char part[KEPT_BYTES / 4];
-    int before = rcvbuf_of(fds[1]);
-
-    setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-    setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-    for (int i = 0; i < SENDS; i++)
-        if (send(fds[0], part, sizeof part, MSG_NOSIGNAL) != sizeof part ||
-            recv(fds[1], part, sizeof part, MSG_WAITALL) != sizeof part)
-            return false;
-    return before > 0 && rcvbuf_of(fds[1]) == before;
-}
-
-/* After a set SO_RCVBUF, the system adapts neither the buffer of the listener nor those of accepted
- * sockets. */
-static bool probe_keep(struct pair *pair)
-{
     const int size = KEPT_BYTES;
     struct address address;
     bool is_tcp = address_of_socket(&address, pair->to.fd) == 0 && address.storage.ss_family == AF_INET;
     CLEANUP_CLOSE int listener = is_tcp ? socket(AF_INET, SOCK_STREAM, 0) : -1;
-    int fds[2];
+    int fds[2], sends = 0;
 
     if (setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &size, sizeof size) < 0 ||
         tcp_pair_through(listener, 0, fds) < 0)
         return false;
-    bool keeps = rcvbuf_of(fds[1]) == rcvbuf_of(listener) && keeps_rcvbuf(fds);
+    int before = rcvbuf_of(fds[1]);
+    setsockopt(fds[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+    setsockopt(fds[1], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    while (sends < SENDS && send(fds[0], part, sizeof part, MSG_NOSIGNAL) == sizeof part &&
+           recv(fds[1], part, sizeof part, MSG_WAITALL) == sizeof part)
+        sends++;
+    bool keeps = sends == SENDS && before == rcvbuf_of(listener) && before == rcvbuf_of(fds[1]);
     close(fds[0]);
     close(fds[1]);
-    return keeps;
+    return before > 0 && keeps;
 }
 
 static const struct probe {
@@ -251,7 +242,6 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
         const struct transport *transport;
         unsigned asked, found;
     } known[TRANSPORTS_MAX];
-
     struct answers *answers = known;
 
     *found = wanted & ~(unsigned)CAPABLE_MAP;

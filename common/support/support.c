@@ -2,20 +2,12 @@
 #include "support/support.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/digest.h"
 #include "capture/capture.h"
-#include "connection/capability.h"
 #include "connection/memory.h"
-#include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
 #include "net/address.h"
 #include "placement/cores.h"
-#include "transport/transport.h"
 #include "words/parse.h"
 
 #include <inttypes.h>

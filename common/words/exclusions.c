@@ -3,13 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "connection/capability.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
-#include "transport/transport.h"
 #include "words/definition.h"
 
 #include <string.h>

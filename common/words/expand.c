@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct range {

@@ -5,18 +5,12 @@
 #include "base/nearest.h"
 #include "base/units.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
 #include "net/address.h"
-#include "transport/transport.h"
 
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names from a list ---- */

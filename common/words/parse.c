@@ -4,12 +4,7 @@
 #include "base/cleanup.h"
 #include "base/nearest.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
-#include "transport/transport.h"
 #include "words/word.h"
 
 #include <inttypes.h>

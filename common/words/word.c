@@ -5,7 +5,6 @@
 #include "base/nearest.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the list ---- */
