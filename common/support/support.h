@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What this machine can do, tested by effect: a system may accept an option and do nothing. Only
- * the control thread may call these. Answers are kept while the process runs. */
+ * one thread at a time may call these. Answers are kept while the process runs. */
 #pragma once
 
 #include "words/word.h"

@@ -29,24 +29,21 @@ static bool is_definition(const json_t *definition)
 json_t *definitions_load(const char *path, struct problem *problem)
 {
     json_error_t error;
-    json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    CLEANUP_JSON json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     const json_t *definition;
     const char *name;
     bool right = json_is_object(definitions);
 
     json_object_foreach(definitions, name, definition)
         right = right && is_definition(definition);
-    if (right)
-        return definitions;
-    if (definitions)
+    if (!definitions)
+        problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
+    else if (!right)
         problem_usage(problem,
                       "--subjects %s: not an object of definitions by name, each with a program, and with "
                       "lists and tables of texts",
                       path);
-    else
-        problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
-    json_decref(definitions);
-    return NULL;
+    return right ? json_incref(definitions) : NULL;
 }
 
 char *definition_expand(const char *text, const json_t *values)

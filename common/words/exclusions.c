@@ -121,10 +121,9 @@ json_t *exclusions_list(void)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < EXCLUSION_COUNT; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", exclusions[i].name, "status",
-                                              problem_kind_name(kind_of(exclusions[i].stage)), "when",
-                                              premises_list(exclusions[i].premises), "reason",
-                                              exclusions[i].reason));
+    for (const struct exclusion *row = exclusions; row < exclusions + EXCLUSION_COUNT; row++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", row->name, "status",
+                                              problem_kind_name(kind_of(row->stage)), "when",
+                                              premises_list(row->premises), "reason", row->reason));
     return list;
 }

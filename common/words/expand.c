@@ -70,16 +70,15 @@ static int append_range(json_t *values, const struct word *word, const char *tex
 /* Two dots make a range. If the word takes no ranges, they may be part of a path. */
 static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
+    bool has_dots = word->kind->lists && strstr(text, "..");
     struct problem dropped = {0};
 
-    if (!strstr(text, ".."))
-        return append_value(values, word, text, problem);
-    if (word->kind->ranges)
+    if (has_dots && word->kind->ranges)
         return append_range(values, word, text, problem);
-    if (append_value(values, word, text, &dropped) < 0)
-        return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key,
-                             text, word->key);
-    return 0;
+    if (append_value(values, word, text, has_dots ? &dropped : problem) == 0)
+        return 0;
+    return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key, text,
+                         word->key);
 }
 
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
@@ -87,9 +86,7 @@ static int append_list(json_t *values, const struct word *word, const char *text
     CLEANUP_FREE char *copy = strdup(text), *previous = strdup("");
     char *rest = copy, *item;
 
-    if (!word->kind->lists)
-        return append_value(values, word, text, problem);
-    while ((item = strsep(&rest, ","))) {
+    while ((item = strsep(&rest, word->kind->lists ? "," : ""))) {
         char *whole = word->kind->complete ? word->kind->complete(previous, item) : strdup(item);
 
         free(previous);
