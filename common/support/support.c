@@ -197,13 +197,10 @@ int support_of_variant(enum word_index word, const struct variant *variant, cons
     plan.transport = transport;
     plan.ends[END_CLIENT].engine = &any;
     unsigned needs = plan.write.strategy->needs | plan.ends[END_CLIENT].reading->needs;
-    int result = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem);
-    if (result == 0 && plan.encrypts)
-        result = probe_security(&plan, END_CLIENT, problem);
-    if (result == 0)
-        result = engine_check(needs & CAPABILITIES_OF_ENGINES, problem);
-    if (result == 0)
-        result = check_words(&plan, END_CLIENT, problem);
+    bool works = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem) == 0 &&
+                 (!plan.encrypts || probe_security(&plan, END_CLIENT, problem) == 0) &&
+                 engine_check(needs & CAPABILITIES_OF_ENGINES, problem) == 0 &&
+                 check_words(&plan, END_CLIENT, problem) == 0;
     plan_free(&plan);
-    return result;
+    return works ? 0 : -1;
 }

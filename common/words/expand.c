@@ -20,7 +20,7 @@ static int append_value(json_t *values, const struct word *word, const char *tex
 
     if (json_array_size(values) == EXPAND_VALUES_MAX)
         return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
-    if (word->kind->parse(word, text, word_field(word, &plan, END_CLIENT), problem) < 0)
+    if (word->kind->parse(word, text, word->field(&plan, plan.ends), problem) < 0)
         return -1;
     json_array_append_new(values,
                           word->kind->format ? word_value(word, &plan, END_CLIENT) : json_string(text));

@@ -20,7 +20,7 @@ static int set_field(struct plan *plan, const struct word *word, enum end only, 
 {
     for (enum end end = 0; end < (word->per_end ? END_COUNT : 1); end++)
         if ((only == END_COUNT || only == end) &&
-            word->kind->parse(word, value, word_field(word, plan, end), problem) < 0)
+            word->kind->parse(word, value, word->field(plan, &plan->ends[end]), problem) < 0)
             return -1;
     return 0;
 }
@@ -126,42 +126,33 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Sets the shape of a head, its payload and the text after it. */
-static int set_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
-                     struct problem *problem)
+/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a head,
+ * a payload and the text after it. */
+static int derive_shape(struct plan *plan, bool of_reply, struct problem *problem)
 {
+    const struct protocol *protocol = plan->protocol;
+    const char *end = of_reply ? protocol->reply_end : protocol->request_end;
+    struct shape *shape = of_reply ? &plan->reply : &plan->message;
+    uint64_t head = 0, payload = 0;
     char text[96];
-    int size = snprintf(text, sizeof text, "%zu", head);
-
-    if (payload)
-        size += snprintf(text + size, sizeof text - (size_t)size, "+%" PRIu64, payload);
-    if (payload && end)
-        snprintf(text + size, sizeof text - (size_t)size, "+%zu", strlen(end));
-    return shape_parse(shape, text, problem);
-}
-
-/* Sets the shapes of the largest request and reply: memory and queues are sized for them. */
-static int derive_shapes(struct plan *plan, struct problem *problem)
-{
-    size_t request_head = 0, reply_head = 0;
-    uint64_t stored = 0, fetched = 0;
 
     for (uint32_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.list[i];
         const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
-        uint8_t head[PROTOCOL_SENT_MAX];
-        size_t asked = plan->protocol->write_request(head, &call),
-               answered = plan->protocol->write_reply(head, &call);
+        uint8_t bytes[PROTOCOL_SENT_MAX];
+        size_t size = of_reply ? protocol->write_reply(bytes, &call) : protocol->write_request(bytes, &call);
 
-        request_head = MAX(request_head, asked);
-        reply_head = MAX(reply_head, answered);
-        stored = MAX(stored, call.kind->stores ? call.bytes : 0);
-        fetched = MAX(fetched, call.kind->fetches ? call.bytes : 0);
+        head = MAX(head, size);
+        if (of_reply ? call.kind->fetches : call.kind->stores)
+            payload = MAX(payload, call.bytes);
     }
-    plan_free(plan);
-    if (set_shape(&plan->message, request_head, stored, plan->protocol->request_end, problem) < 0)
-        return -1;
-    return set_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
+    int size = snprintf(text, sizeof text, "%" PRIu64, head);
+    if (payload)
+        size += snprintf(text + size, sizeof text - (size_t)size, "+%" PRIu64, payload);
+    if (payload && end)
+        snprintf(text + size, sizeof text - (size_t)size, "+%zu", strlen(end));
+    shape_free(shape);
+    return shape_parse(shape, text, problem);
 }
 
 /* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
@@ -247,7 +238,9 @@ static int derive(struct plan *plan, struct problem *problem)
     }
     if (plan->protocol->kinds && name_operations(plan, problem) < 0)
         return -1;
-    return plan->frames ? derive_shapes(plan, problem) : 0;
+    if (plan->frames && (derive_shape(plan, false, problem) < 0 || derive_shape(plan, true, problem) < 0))
+        return -1;
+    return 0;
 }
 
 /* A preset is valid: -1 only without memory. */
@@ -309,29 +302,21 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
     }
 }
 
-static bool users_differ(const struct plan *plan, const struct word *word)
-{
-    CLEANUP_JSON json_t *values = json_object();
-
-    for (enum end end = 0; end < END_COUNT; end++)
-        if (is_used(plan, word, end)) {
-            CLEANUP_JSON json_t *value = word_value(word, plan, end);
-
-            json_object_set_new(values, json_string_value(value), json_true());
-        }
-    return json_object_size(values) > 1;
-}
-
 json_t *plan_words(const struct plan *plan)
 {
     json_t *words = json_object();
 
     for (const struct word *word = word_list; word < word_list + WORD_COUNT; word++) {
-        bool differ = word->per_end && users_differ(plan, word);
+        CLEANUP_JSON json_t *values = json_object(); /* each once */
 
+        for (enum end end = 0; end < END_COUNT; end++) {
+            CLEANUP_JSON json_t *value = is_used(plan, word, end) ? word_value(word, plan, end) : NULL;
+
+            json_object_set_new(values, json_string_value(value), json_true());
+        }
         for (enum end end = 0; end < END_COUNT; end++)
-            if (is_used(plan, word, end) && (differ || !json_object_get(words, word->key)))
-                put_word(words, plan, word, end, differ ? end : END_COUNT);
+            if (is_used(plan, word, end))
+                put_word(words, plan, word, end, json_object_size(values) > 1 ? end : END_COUNT);
     }
     sort_parameters(plan, words, NULL);
     return words;
@@ -342,12 +327,11 @@ json_t *plan_words(const struct plan *plan)
 static enum end find_holder(const struct plan *plan, const struct word *word, enum end prefix)
 {
     uint8_t given = plan->given[word - word_list];
-    enum end end = 0;
 
-    while (end < END_COUNT &&
-           !(is_used(plan, word, end) && (prefix == END_COUNT ? !(given & GIVEN_TO(end)) : prefix == end)))
-        end++;
-    return end;
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (is_used(plan, word, end) && (prefix == END_COUNT ? !(given & GIVEN_TO(end)) : prefix == end))
+            return end;
+    return END_COUNT;
 }
 
 json_t *plan_words_given(const struct plan *plan, json_t *unused)
@@ -355,17 +339,15 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused)
     static const enum end prefixes[] = {END_COUNT, END_CLIENT, END_SERVER, END_PROXY};
     json_t *used = json_object();
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
-            const struct word *word = &word_list[i];
-            enum end holder = find_holder(plan, word, prefixes[j]);
+    for (const struct word *word = word_list; word < word_list + WORD_COUNT; word++) {
+        for (const enum end *prefix = prefixes; prefix <= &prefixes[END_COUNT]; prefix++) {
+            bool given = plan->given[word - word_list] & GIVEN_TO(*prefix);
+            enum end holder = find_holder(plan, word, *prefix);
 
-            if (!(plan->given[i] & GIVEN_TO(prefixes[j])))
-                continue;
-            if (holder != END_COUNT)
-                put_word(used, plan, word, holder, prefixes[j]);
-            else
-                json_array_append_new(unused, key_of(word, prefixes[j]));
+            if (given && holder != END_COUNT)
+                put_word(used, plan, word, holder, *prefix);
+            else if (given)
+                json_array_append_new(unused, key_of(word, *prefix));
         }
     }
     sort_parameters(plan, used, unused);

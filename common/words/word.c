@@ -71,14 +71,11 @@ bool word_is_of_lab(const char *key)
     return word && word->used[0].condition == CONDITION_lab;
 }
 
-union field word_field(const struct word *word, struct plan *plan, enum end end)
-{
-    return word->field(plan, &plan->ends[end]);
-}
-
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
-    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
+    struct plan *values = (struct plan *)(uintptr_t)plan;
+
+    return word->kind->format(word, word->field(values, &values->ends[end]));
 }
 
 static enum end take_prefix(const char **key)

@@ -117,10 +117,7 @@ bool word_is_of_lab(const char *key);
  * word. */
 const struct word *word_find(const char *key, struct problem *problem);
 
-/* The field of a word in a plan. `end` matters only for per-end words. */
-union field word_field(const struct word *word, struct plan *plan, enum end end);
-
-/* Its canonical spelling. New reference. */
+/* The canonical spelling of its value. `end` matters only for per-end words. New reference. */
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end);
 
 /* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
