@@ -108,7 +108,7 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem)
 {
     const char *at = text, *wrong;
 
-    *shape = (struct shape){0};
+    shape_free(shape);
     while (!(wrong = take_part(shape, &at)) && *at)
         at++;
     if (!wrong) {

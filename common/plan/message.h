@@ -43,8 +43,8 @@ struct shape {
     uint64_t longest_group; /* bytes */
 };
 
-/* Parses the whole of `text`. 0, or -1 with a usage problem that shows the position of the
- * error. */
+/* Parses the whole of `text` in place of the last shape, which is {0} at first. 0, or -1 with a
+ * usage problem that shows the position of the error. */
 int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);

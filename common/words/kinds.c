@@ -174,12 +174,6 @@ static json_t *strategy_format(const struct word *word, union field field)
 
 /* ---- values with a grammar of their own ---- */
 
-static int shape_replace(struct shape *shape, const char *text, struct problem *problem)
-{
-    shape_free(shape);
-    return shape_parse(shape, text, problem);
-}
-
 /* These kinds do not depend on their word. */
 #define PARSED_BY(kind, function)                                                                            \
     static int kind##_parse(const struct word *word, const char *text, union field field,                    \
@@ -196,7 +190,7 @@ static int shape_replace(struct shape *shape, const char *text, struct problem *
         (void)word;                                                                                          \
         return json_string(text);                                                                            \
     }
-PARSED_BY(message, shape_replace)
+PARSED_BY(message, shape_parse)
 FORMATTED_BY(message, shape_format)
 PARSED_BY(op, operations_parse)
 FORMATTED_BY(op, operations_format)

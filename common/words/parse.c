@@ -151,7 +151,6 @@ static int derive_shape(struct plan *plan, bool of_reply, struct problem *proble
         size += snprintf(text + size, sizeof text - (size_t)size, "+%" PRIu64, payload);
     if (payload && end)
         snprintf(text + size, sizeof text - (size_t)size, "+%zu", strlen(end));
-    shape_free(shape);
     return shape_parse(shape, text, problem);
 }
 
