@@ -37,11 +37,13 @@ static bool send_byte(struct pair *pair, int flags)
     return calls_send(&pair->from, "u", 1, flags) == 1;
 }
 
-static bool receive_byte(struct pair *pair)
+static bool receives(struct pair *pair, const char *expected)
 {
-    char byte;
+    size_t size = strlen(expected);
+    char text[16];
 
-    return arrives(pair, ARRIVES_WITHIN_MS) && calls_recv(&pair->to, &byte, 1, 0) == 1;
+    return arrives(pair, ARRIVES_WITHIN_MS) && calls_recv(&pair->to, text, size, 0) == (ssize_t)size &&
+           !memcmp(text, expected, size);
 }
 
 static bool probe_nodelay(struct pair *pair)
@@ -61,14 +63,14 @@ static bool probe_nodelay(struct pair *pair)
 static bool probe_cork(struct pair *pair)
 {
     return options_set_cork(&pair->from, true) == 0 && send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
-           options_set_cork(&pair->from, false) == 0 && receive_byte(pair);
+           options_set_cork(&pair->from, false) == 0 && receives(pair, "u");
 }
 
 /* A byte with MSG_MORE does not arrive, until a second byte without the flag pushes both. */
 static bool probe_more(struct pair *pair)
 {
     return send_byte(pair, MSG_MORE) && !arrives(pair, HELD_AFTER_MS) && send_byte(pair, 0) &&
-           receive_byte(pair);
+           receives(pair, "u");
 }
 
 /* recv(2) counts the bytes and does not change the buffer. */
@@ -83,23 +85,19 @@ static bool probe_truncate(struct pair *pair)
 
 static bool probe_descriptor(struct pair *pair)
 {
-    return send_byte(pair, 0) && receive_byte(pair);
+    return send_byte(pair, 0) && receives(pair, "u");
 }
-
-#define FILE_TEXT "from a file"
 
 static bool probe_sendfile(struct pair *pair)
 {
+    static const char text[] = "from a file";
     struct memory memory;
-    char received[sizeof FILE_TEXT];
-    bool holds = memory_open(&memory, 2 * sizeof FILE_TEXT, true) == 0;
+    bool holds = memory_open(&memory, 2 * sizeof text, true) == 0;
 
     if (holds) {
-        memcpy(memory.bytes + 1, FILE_TEXT, sizeof FILE_TEXT);
-        holds = calls_sendfile(&pair->from, memory.file, 1, sizeof received) == sizeof received &&
-                arrives(pair, ARRIVES_WITHIN_MS) &&
-                calls_recv(&pair->to, received, sizeof received, 0) == sizeof received &&
-                !memcmp(received, FILE_TEXT, sizeof received);
+        memcpy(memory.bytes + 1, text, sizeof text);
+        holds = calls_sendfile(&pair->from, memory.file, 1, strlen(text)) == (ssize_t)strlen(text) &&
+                receives(pair, text);
     }
     memory_close(&memory);
     return holds;
@@ -111,7 +109,7 @@ static bool probe_zerocopy(struct pair *pair)
     struct pollfd returns = {.fd = pair->from.fd};
     struct zerocopy_notification notification;
 
-    return zerocopy_enable(pair->from.fd) == 0 && send_byte(pair, zerocopy_flag) && receive_byte(pair) &&
+    return zerocopy_enable(pair->from.fd) == 0 && send_byte(pair, zerocopy_flag) && receives(pair, "u") &&
            poll(&returns, 1, ARRIVES_WITHIN_MS) == 1 &&
            calls_take_notification(&pair->from, &notification) == 0 && notification.first == 0 &&
            notification.last == 0;
@@ -145,7 +143,7 @@ static bool probe_map(struct pair *pair)
 static bool probe_quickack(struct pair *pair)
 {
     return calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, 0) == 0 &&
-           options_set_quickack(&pair->to, false) == 0 && send_byte(pair, 0) && receive_byte(pair) &&
+           options_set_quickack(&pair->to, false) == 0 && send_byte(pair, 0) && receives(pair, "u") &&
            send_byte(pair, 0) && !arrives(pair, HELD_AFTER_MS) &&
            options_set_quickack(&pair->to, true) == 0 && arrives(pair, ACKNOWLEDGED_WITHIN_MS);
 }
@@ -215,13 +213,12 @@ static const struct probe {
 /* Returns 1 or 0; a negative errno value: no pair of sockets could be made. */
 static int probe_one(const struct transport *transport, const struct probe *probe)
 {
-    struct pair pair = {.from.table = &calls_of_sockets, .to.table = &calls_of_sockets};
     int fds[2], result = transport->pair(transport->protocol, fds);
 
     if (result < 0)
         return result;
-    pair.from.fd = fds[0];
-    pair.to.fd = fds[1];
+    struct pair pair = {.from = {.table = &calls_of_sockets, .fd = fds[0]},
+                        .to = {.table = &calls_of_sockets, .fd = fds[1]}};
     if (transport->is_tcp) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     result = probe->holds ? probe->holds(&pair) : ring_has(probe->ability, fds[0], fds[1]);
