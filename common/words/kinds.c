@@ -228,10 +228,13 @@ static int command_parse(const struct word *word, const char *text, union field 
     return problem_usage(problem, "%s= is empty; write a command like \"nbdcopy {uri} null:\"", word->key);
 }
 
+/* `pattern` NULL: that of an address. */
 static bool matches(const char *text, const char *pattern)
 {
     regex_t compiled;
 
+    if (!pattern)
+        return address_check(text) == 0;
     if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return false;
     bool fits = regexec(&compiled, text, 0, NULL, 0) == 0;
@@ -282,11 +285,13 @@ _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG say
 #define PATH_PATTERN "^[^[:cntrl:] ,]+$"
 #define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"
 
+#define ADDRESS_FORM "HOST:PORT, [IPV6]:PORT or unix:PATH"
+
 /* The server parses the text: it has the library. */
 #define OVERRIDE_PATTERN "^[a-z0-9:+KMG]+$"
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
-#define PARTS_MAX 3 /* client, server, proxy */
+/* ---- targets ---- */
 
 #define TARGET(named, parameter, may_join, sentence)                                                         \
     &(const struct target){.variant = {#named, sentence}, .takes = parameter, .joins = may_join}.variant,
@@ -323,7 +328,7 @@ int target_check(const char *text, struct problem *problem)
             return problem_usage(problem, "target=%.60s: %s is one system for all ends", text, name);
         part = *end ? end + 1 : NULL;
     }
-    if (parts > PARTS_MAX)
+    if (parts > END_COUNT)
         return problem_usage(problem, "target=%.60s: too many ends; write at most client+server+proxy", text);
     return 0;
 }
@@ -331,19 +336,6 @@ int target_check(const char *text, struct problem *problem)
 static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
-}
-
-static int address_word_parse(const struct word *word, const char *text, union field field,
-                              struct problem *problem)
-{
-    const char *other = word->word_for_zero;
-    bool is_zero = is_for_zero(word, text);
-
-    if (!is_zero && (strlen(text) >= word->kind->size || address_check(text) < 0))
-        return problem_usage(problem, "%s=%.60s: write %s%sHOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
-                             text, other ? other : "", other ? ", " : "");
-    strcpy(field.text, is_zero ? "" : text);
-    return 0;
 }
 
 static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
