@@ -80,17 +80,14 @@ static bool must_wait(int result)
  * a side that failed. */
 static int run_step(struct trial *trial, size_t number)
 {
+    struct pollfd readable[] = {{.fd = trial->sides[0].connection.calls.fd, .events = POLLIN},
+                                {.fd = trial->sides[1].connection.calls.fd, .events = POLLIN}};
     int results[2] = {-EAGAIN, -EAGAIN};
 
     for (int i = 0; i < STEPS_MAX; i++) {
-        struct pollfd readable[2];
-
         for (int side = 0; side < 2; side++) {
-            struct connection *connection = &trial->sides[side].connection;
-
-            readable[side] = (struct pollfd){.fd = connection->calls.fd, .events = POLLIN};
             if (must_wait(results[side]))
-                results[side] = steps[number][side](connection);
+                results[side] = steps[number][side](&trial->sides[side].connection);
             if (results[side] < 0 && !must_wait(results[side]))
                 return results[side];
         }

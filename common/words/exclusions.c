@@ -11,11 +11,6 @@
 
 /* ---- conditions ---- */
 
-static const struct strategy *strategy_of(const struct plan *plan, enum end end)
-{
-    return plan_strategy(plan, end)->strategy;
-}
-
 static bool asks_content(const struct plan *plan)
 {
     bool fetches = false;
