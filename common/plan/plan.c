@@ -52,7 +52,8 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
     return shape_of(plan, plan->ends[end].incoming);
 }
 
-extern const struct strategy strategy_coalesce; /* the client and the server of a proxy send by it */
+/* How the client and the server of a proxy send. */
+extern const struct strategy strategy_coalesce;
 static const struct strategy_choice feed = {.strategy = &strategy_coalesce, .parameter = UINT64_MAX};
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)

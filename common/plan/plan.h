@@ -143,7 +143,7 @@ struct plan {
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
     char target[TARGET_TEXT_MAX]; /* where the ends run, see words/word.h */
-    char server[ADDRESS_TEXT_MAX], via[ADDRESS_TEXT_MAX]; /* via: the proxy; empty: the client starts it */
+    char server[ADDRESS_TEXT_MAX], via[ADDRESS_TEXT_MAX]; /* the proxy; empty: the client starts it */
     char peer[ADDRESS_TEXT_MAX];                          /* a foreign server; empty: none */
     enum control control;
     struct end_plan ends[END_COUNT];

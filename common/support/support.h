@@ -3,6 +3,7 @@
  * one thread at a time may call these. Answers are kept while the process runs. */
 #pragma once
 
+#include "plan/plan.h"
 #include "words/word.h"
 
 /* Checks that `end` can run this plan on this machine: strategy and reading have the capabilities

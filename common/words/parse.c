@@ -126,8 +126,8 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a head,
- * a payload and the text after it. */
+/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a
+ * head, a payload and the text after it. */
 static int derive_shape(struct plan *plan, bool of_reply, struct problem *problem)
 {
     const struct protocol *protocol = plan->protocol;

@@ -60,7 +60,7 @@ struct word_kind {
     const struct axis *axis;      /* kinds whose values are variants */
     const struct units *units;    /* kinds of numbers */
     const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
-    const char *pattern, *wrong;  /* texts: a regex(7), NULL for addresses; the message about others */
+    const char *pattern, *wrong;  /* texts: a regex(7), NULL: an address; the message otherwise */
     bool lists;                   /* values may be a list a,b,c in a matrix */
     bool ranges;                  /* values may be a range a..b in a matrix */
     const char *const *names;     /* of values, NULL at the end; NULL: none, or see word->choices */
