@@ -88,8 +88,10 @@ int exclusions_check(enum stage stage, const struct plan *plan, enum end end, un
 
     while (row < behind && !(row->stage == stage && premises_hold(row->premises, plan, end, facts)))
         row++;
-    if (row == behind || !problem)
-        return row == behind ? 0 : -1;
+    if (row == behind)
+        return 0;
+    if (!problem)
+        return -1;
     CLEANUP_JSON json_t *values = values_at(plan, end);
     CLEANUP_FREE char *reason = definition_expand(row->reason, values);
     return problem_of_kind(problem, kind_of(stage), "%s", reason);
