@@ -203,12 +203,6 @@ static inline bool plan_is_foreign(const struct plan *plan)
 /* The name of an end in messages to the user: "server", "peer", or the name of the subject. */
 const char *plan_name_of(const struct plan *plan, enum end end);
 
-/* A lab has an effect only if the transport sends packets to a server of uncork. */
-static inline bool plan_has_lab(const struct plan *plan)
-{
-    return plan->has_server && plan->is_tcp && plan->lab;
-}
-
 static inline bool plan_captures(const struct plan *plan)
 {
     return plan->is_tcp && plan->capture;
