@@ -12,7 +12,6 @@
 #include "override/shared.h"
 #include "support/support.h"
 #include "transport/transport.h"
-#include "words/target.h"
 #include "words/word.h"
 
 #include <stdio.h>
@@ -55,26 +54,19 @@ static json_t *list_word(const struct word *word)
 
 /* ---- variants ---- */
 
-static int check_with(const struct axis *axis, const struct variant *variant,
-                      const struct transport *transport, struct problem *problem)
-{
-    if (axis == &strategy_axis)
-        return support_of_strategy((const struct strategy *)variant, transport, problem);
-    if (axis == &reading_axis)
-        return support_of_reading((const struct reading *)variant, transport, problem);
-    return support_of_security((const struct security *)variant, transport, problem);
-}
-
 /* {"unix": "why"}: the transports on which this machine does not support the variant. */
 static json_t *list_unsupported(const struct axis *axis, const struct variant *variant)
 {
+    enum word_index word = axis == &strategy_axis  ? WORD_write
+                           : axis == &reading_axis ? WORD_read
+                                                   : WORD_security;
     json_t *unsupported = json_object();
 
     for (size_t i = 0; i < transport_axis.count; i++) {
         const struct transport *transport = (const struct transport *)transport_axis.variants[i];
         struct problem problem = {0};
 
-        if (check_with(axis, variant, transport, &problem) < 0)
+        if (support_of_variant(word, variant, transport, &problem) < 0)
             json_object_set_new(unsupported, transport->variant.name, json_string(problem.text));
     }
     return unsupported;

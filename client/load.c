@@ -184,7 +184,7 @@ int load_prepare(struct load *load, const char *file, struct problem *problem)
 
     if (file && !(load->definitions = definitions_load(file, problem)))
         return -1;
-    if (*plan->load && !(definition = definition_of_load(load->definitions, plan, problem)))
+    if (*plan->load && !(definition = definition_find(load->definitions, true, plan, problem)))
         return -1;
     if (folder_make(load->folder, "load", geteuid(), problem) < 0 ||
         !(values = collect_values(load, definition, problem)))

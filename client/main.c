@@ -8,9 +8,7 @@
 #include "list.h"
 #include "placement/scheduling.h"
 #include "run.h"
-#include "support/probe.h"
 #include "support/support.h"
-#include "words/expand.h"
 #include "words/parse.h"
 #include "words/word.h"
 

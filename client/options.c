@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "control/channel.h"
-#include "words/exclusions.h"
+#include "words/word.h"
 
 #include <getopt.h>
 #include <limits.h>

@@ -10,8 +10,8 @@
 #include "engine/engine.h"
 #include "measure/facts.h"
 #include "transport/transport.h"
-#include "words/exclusions.h"
 #include "words/parse.h"
+#include "words/word.h"
 
 #include <inttypes.h>
 #include <string.h>

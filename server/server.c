@@ -3,7 +3,7 @@
 
 #include "client_session.h"
 #include "listener.h"
-#include "support/probe.h"
+#include "support/support.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -85,7 +85,7 @@ static int find(struct subject *subject)
         return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
                                         ", but this machine has no such user");
     subject->owner_of_files = user ? user->pw_uid : geteuid();
-    subject->definition = definition_find(subject->definitions, plan, problem);
+    subject->definition = definition_find(subject->definitions, false, plan, problem);
     if (!subject->definition ||
         !(subject->values = definition_values(subject->definition, plan->subject.name, plan, problem)) ||
         find_program(subject, problem) < 0 || open_override(subject, problem) < 0 ||

@@ -5,24 +5,21 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
 
-struct parser {
-    const char *text; /* the whole text */
-    const char *at;
-    struct shape *shape;
-    uint64_t group_bytes;
-    struct problem *problem;
-};
-
-static int refuse(struct parser *parser, const char *why)
+static bool take(const char **at, char wanted)
 {
-    return problem_usage(parser->problem,
-                         "message '%.60s': %s at character %td; write it like 64, 15x2, 16+4K or 32/2x4K",
-                         parser->text, why, parser->at - parser->text + 1);
+    return **at == wanted && ++*at;
 }
+
+/* ---- message, reply ---- */
+
+static const char no_memory[] = "no memory";
 
 /* Returns the last span if it has fragments of this size and room for one more; else a new one.
  * NULL: memory is exhausted. */
@@ -44,87 +41,87 @@ static struct shape_span *span_for(struct shape *shape, uint32_t size)
     return &shape->spans[shape->span_count++];
 }
 
-static int append_fragments(struct parser *parser, uint64_t count, uint64_t size)
+static const char *append_fragments(struct shape *shape, uint64_t count, uint64_t size)
 {
-    struct shape *shape = parser->shape;
-
     if (count > SHAPE_FRAGMENTS_MAX - shape->count)
-        return refuse(parser, "more than 65536 fragments");
+        return "more than 65536 fragments";
     if (size > SHAPE_BYTES_MAX || count * size > SHAPE_BYTES_MAX - shape->bytes)
-        return refuse(parser, "more than 1G in all");
+        return "more than 1G in all";
     shape->count += (uint32_t)count;
     shape->bytes += count * size;
-    parser->group_bytes += count * size;
     while (count--) {
         struct shape_span *span = span_for(shape, (uint32_t)size);
 
         if (!span)
-            return problem_failure(parser->problem, "no memory for a message of %" PRIu32 " fragments",
-                                   shape->count);
+            return no_memory;
         span->marks |= span->bytes ? SPAN_OF_MANY : 0;
         span->bytes += (uint32_t)size;
-        if (span->bytes > shape->longest_span)
-            shape->longest_span = span->bytes;
     }
-    return 0;
+    return NULL;
 }
 
-static int parse_part(struct parser *parser)
+/* Parses a part at `*at`, and the end of its group. Moves `*at` behind them, or to what is wrong:
+ * returns this, or NULL. */
+static const char *take_part(struct shape *shape, const char **at)
 {
     uint64_t count = 1, size = 0;
-    const char *start = parser->at;
-    int result = units_take_number(&parser->at, &count);
+    const char *start = *at, *wrong;
+    int result = units_take_number(at, &count);
 
-    if (result < 0)
-        return refuse(parser,
-                      result == -ERANGE ? "a number that is too large" : "expected a size or a count");
-    if (*parser->at == 'x') {
-        parser->at++;
-    } else {
-        parser->at = start;
+    if (result == 0 && !take(at, 'x')) {
+        *at = start;
         count = 1;
     }
-    if ((result = units_take_size(&parser->at, &size)) < 0)
-        return refuse(parser, result == -ERANGE ? "a number that is too large" : "expected a size");
+    if (result < 0 || (result = units_take_size(at, &size)) < 0)
+        return result == -ERANGE ? "a number that is too large"
+               : *at == start    ? "expected a size or a count"
+                                 : "expected a size";
     if (!count || !size)
-        return refuse(parser, "a count or a size of zero");
-    return append_fragments(parser, count, size);
+        return "a count or a size of zero";
+    if ((wrong = append_fragments(shape, count, size)))
+        return wrong;
+    if (**at && **at != '+' && **at != '/')
+        return "expected +, / or the end";
+    if (**at != '+')
+        shape->spans[shape->span_count - 1].marks |= FRAGMENT_ENDS_GROUP;
+    return NULL;
 }
 
-static void end_group(struct parser *parser, uint32_t marks)
+static void measure(struct shape *shape)
 {
-    struct shape *shape = parser->shape;
+    uint64_t group_bytes = 0;
 
-    shape->spans[shape->span_count - 1].marks |= marks;
-    shape->groups++;
-    if (parser->group_bytes > shape->longest_group)
-        shape->longest_group = parser->group_bytes;
-    parser->group_bytes = 0;
-}
+    for (uint32_t i = 0; i < shape->span_count; i++) {
+        const struct shape_span *span = &shape->spans[i];
 
-static int parse_message(struct parser *parser)
-{
-    do {
-        if (parse_part(parser) < 0)
-            return -1;
-        if (*parser->at == '/')
-            end_group(parser, FRAGMENT_ENDS_GROUP);
-    } while ((*parser->at == '+' || *parser->at == '/') && parser->at++);
-    if (*parser->at)
-        return refuse(parser, "expected +, / or the end");
-    end_group(parser, FRAGMENT_ENDS_GROUP | FRAGMENT_ENDS_MESSAGE);
-    return 0;
+        group_bytes += span->bytes;
+        shape->longest_span = MAX(shape->longest_span, span->bytes);
+        shape->longest_group = MAX(shape->longest_group, group_bytes);
+        if (span->marks & FRAGMENT_ENDS_GROUP) {
+            shape->groups++;
+            group_bytes = 0;
+        }
+    }
 }
 
 int shape_parse(struct shape *shape, const char *text, struct problem *problem)
 {
-    struct parser parser = {.text = text, .at = text, .shape = shape, .problem = problem};
+    const char *at = text, *wrong;
 
-    *shape = (struct shape){0};
-    if (parse_message(&parser) == 0)
-        return 0;
     shape_free(shape);
-    return -1;
+    while (!(wrong = take_part(shape, &at)) && *at)
+        at++;
+    if (!wrong) {
+        shape->spans[shape->span_count - 1].marks |= FRAGMENT_ENDS_MESSAGE;
+        measure(shape);
+        return 0;
+    }
+    if (wrong == no_memory)
+        problem_failure(problem, "no memory for a message of %" PRIu32 " fragments", shape->count);
+    shape_free(shape);
+    return problem_usage(problem,
+                         "message '%.60s': %s at character %td; write it like 64, 15x2, 16+4K or 32/2x4K",
+                         text, wrong, at - text + 1);
 }
 
 void shape_free(struct shape *shape)
@@ -139,20 +136,104 @@ char *shape_format(const struct shape *shape)
     size_t size = 0;
     FILE *out = check_nonnull(open_memstream(&text, &size));
 
-    for (uint32_t i = 0, next; i < shape->span_count; i = next) {
-        const struct shape_span *spans = shape->spans;
-        uint32_t bytes = spans[i].bytes;
+    for (uint32_t i = 0, bytes = 0; i < shape->span_count; i++) {
+        const struct shape_span *span = &shape->spans[i];
+        bool ends_group = span->marks & FRAGMENT_ENDS_GROUP;
         char spelled[UNITS_TEXT_MAX];
 
-        for (next = i + 1;
-             !(spans[next - 1].marks & FRAGMENT_ENDS_GROUP) && spans[next].size == spans[i].size; next++)
-            bytes += spans[next].bytes;
-        units_format(&units_size, spelled, spans[i].size);
-        if (bytes > spans[i].size)
-            fprintf(out, "%" PRIu32 "x", bytes / spans[i].size);
-        fputs(spelled, out);
-        if (next < shape->span_count)
-            fputc(spans[next - 1].marks & FRAGMENT_ENDS_GROUP ? '/' : '+', out);
+        bytes += span->bytes;
+        if (!ends_group && span[1].size == span->size)
+            continue;
+        if (bytes > span->size)
+            fprintf(out, "%" PRIu32 "x", bytes / span->size);
+        units_format(&units_size, spelled, span->size);
+        fprintf(out, "%s%s", spelled, !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "");
+        bytes = 0;
+    }
+    fclose(out);
+    return check_nonnull(text);
+}
+
+/* ---- op ---- */
+
+/* Parses NAME, NAME:SIZE, or either with *WEIGHT, at `*at`, and moves `*at` behind it. Returns
+ * NULL, or what is wrong. */
+static const char *take_operation(struct operations *operations, const char **at)
+{
+    struct operation *operation = &operations->list[operations->count];
+    uint64_t weight = 1;
+    size_t length = 0;
+
+    if (operations->count == OPERATIONS_MAX)
+        return "more than 8 kinds of requests";
+    while (islower((unsigned char)(*at)[length]))
+        length++;
+    if (!length || length >= sizeof operation->name)
+        return "expected a name";
+    memcpy(operation->name, *at, length);
+    *at += length;
+    if (take(at, ':') && (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
+                          operation->bytes > OPERATION_BYTES_MAX))
+        return "a size from 1 to 32M must follow the colon";
+    if (take(at, '*') && (units_take_number(at, &weight) < 0 || !weight || weight > OPERATIONS_WEIGHT_MAX))
+        return "a weight from 1 to 256 must follow the *";
+    operation->weight = (uint32_t)weight;
+    operations->cycle += operation->weight;
+    operations->count++;
+    return operations->cycle > OPERATIONS_WEIGHT_MAX ? "all weights together exceed 256" : NULL;
+}
+
+/* Each position gets the operation that is furthest behind its share; of equal ones the first. */
+static void spread(struct operations *operations)
+{
+    int64_t behind[OPERATIONS_MAX] = {0}; /* a place counts as `cycle` */
+
+    for (uint32_t position = 0; position < operations->cycle; position++) {
+        uint8_t chosen = 0;
+
+        for (uint8_t i = 0; i < operations->count; i++) {
+            behind[i] += operations->list[i].weight;
+            if (behind[i] > behind[chosen])
+                chosen = i;
+        }
+        operations->order[position] = chosen;
+        behind[chosen] -= operations->cycle;
+    }
+}
+
+int operations_parse(struct operations *operations, const char *text, struct problem *problem)
+{
+    const char *at = text, *wrong;
+
+    *operations = (struct operations){0};
+    do
+        wrong = take_operation(operations, &at);
+    while (!wrong && take(&at, '+'));
+    if (!wrong && *at)
+        wrong = "expected *, + or the end after a name or a size";
+    if (wrong)
+        return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text,
+                             wrong);
+    spread(operations);
+    return 0;
+}
+
+char *operations_format(const struct operations *operations)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = check_nonnull(open_memstream(&text, &size));
+
+    for (uint32_t i = 0; i < operations->count; i++) {
+        const struct operation *operation = &operations->list[i];
+        char bytes[UNITS_TEXT_MAX];
+
+        units_format(&units_size, bytes, operation->bytes);
+        fprintf(out, "%s%s", i ? "+" : "", operation->name);
+        if (operation->bytes)
+            fprintf(out, ":%s", bytes);
+        if (operation->weight > 1)
+            fprintf(out, "*%" PRIu32, operation->weight);
     }
     fclose(out);
     return check_nonnull(text);

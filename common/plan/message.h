@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The message grammar: what an application sends, in which fragments, and which of them form a
- * group.
+/* What an application sends: the grammars of the words message, reply and op.
+ *
+ * A message consists of fragments, and some of them form a group:
  *
  *     message = group *("/" group)          "/" ends a group, which is sent at once
  *     group   = part *("+" part)            "+" joins within a group
@@ -14,6 +15,8 @@
 #include "base/problem.h"
 
 #include <stdint.h>
+
+/* ---- message, reply ---- */
 
 #define SHAPE_FRAGMENTS_MAX 65536u
 #define SHAPE_BYTES_MAX (UINT64_C(1) << 30)
@@ -40,8 +43,8 @@ struct shape {
     uint64_t longest_group; /* bytes */
 };
 
-/* Parses the whole of `text`. 0, or -1 with a usage problem that shows the position of the
- * error. */
+/* Parses the whole of `text` in place of the last shape, which is {0} at first. 0, or -1 with a
+ * usage problem that shows the position of the error. */
 int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
@@ -49,3 +52,40 @@ void shape_free(struct shape *shape);
 /* The canonical spelling, which shape_parse() reads back: x joins repeated fragments, and sizes are
  * short. The caller frees it. */
 char *shape_format(const struct shape *shape);
+
+/* ---- op: what the requests of a protocol ask for ---- */
+
+/*     operations = operation *("+" operation)
+ *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
+ *
+ * A mix is spread evenly. It repeats after as many requests as the sum of its weights. So its
+ * counts are exact, and the same in every run. */
+#define OPERATIONS_MAX 8
+#define OPERATIONS_WEIGHT_MAX 256 /* all weights together */
+#define OPERATION_NAME_MAX 12
+#define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* the limit of nbdkit and qemu-nbd */
+
+struct operation_kind;
+
+struct operations {
+    uint32_t count; /* of `list`; 0: the word was not given */
+    struct operation {
+        char name[OPERATION_NAME_MAX];
+        uint64_t bytes; /* of payload; 0: no size was given */
+        uint32_t weight;
+        const struct operation_kind *kind; /* of the protocol; words/parse.c sets it */
+    } list[OPERATIONS_MAX];
+    uint32_t cycle;                       /* the sum of all weights */
+    uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
+};
+
+/* Parses the whole of `text`. Does not check that a protocol has these operations. 0, or -1 with a
+ * usage problem. */
+int operations_parse(struct operations *operations, const char *text, struct problem *problem);
+
+char *operations_format(const struct operations *operations);
+
+static inline const struct operation *operations_at(const struct operations *operations, uint64_t number)
+{
+    return &operations->list[operations->count == 1 ? 0 : operations->order[number % operations->cycle]];
+}

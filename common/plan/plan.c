@@ -52,12 +52,16 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
     return shape_of(plan, plan->ends[end].incoming);
 }
 
+/* How the client and the server of a proxy send. */
+extern const struct strategy strategy_coalesce;
+static const struct strategy_choice feed = {.strategy = &strategy_coalesce, .parameter = UINT64_MAX};
+
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
     bool second = plan->ends[END_CLIENT].drives ? end == END_SERVER : end == END_CLIENT;
 
     if (plan->relays)
-        return end == END_PROXY ? &plan->write : &plan->feed;
+        return end == END_PROXY ? &plan->write : &feed;
     return second ? &plan->reply_write : &plan->write;
 }
 
@@ -114,7 +118,7 @@ const char *plan_address(const struct plan *plan, enum end end)
 
 bool plan_is_own(const struct plan *plan, enum end end)
 {
-    return end == END_CLIENT || !strcmp(plan_address(plan, end), "own");
+    return end == END_CLIENT || !*plan_address(plan, end);
 }
 
 enum end plan_neighbour(const struct plan *plan, enum end end)

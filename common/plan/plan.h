@@ -8,7 +8,6 @@
 #include "placement/place.h"
 #include "placement/scheduling.h"
 #include "plan/message.h"
-#include "plan/operations.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -143,21 +142,19 @@ struct plan {
     bool capture;                 /* of the packets of the data connections, at the client */
     char sysctl[SYSCTL_TEXT_MAX]; /* "net.NAME:VALUE" or "none" */
     char build[FOLDER_TEXT_MAX];  /* folder of the programs, or BUILD_THIS */
-    char target[TARGET_TEXT_MAX]; /* where the ends run, see words/target.h */
-    char server[ADDRESS_TEXT_MAX];
-    char via[ADDRESS_TEXT_MAX];  /* the proxy */
-    char peer[ADDRESS_TEXT_MAX]; /* a foreign server; empty: none */
+    char target[TARGET_TEXT_MAX]; /* where the ends run, see words/word.h */
+    char server[ADDRESS_TEXT_MAX], via[ADDRESS_TEXT_MAX]; /* the proxy; empty: the client starts it */
+    char peer[ADDRESS_TEXT_MAX];                          /* a foreign server; empty: none */
     enum control control;
     struct end_plan ends[END_COUNT];
 
     /* Derived by plan_parse() from the words. */
-    bool has_server;             /* the other end runs uncork: no foreign peer, and not transport=null */
-    bool relays;                 /* the workload has a proxy; see plan_has_proxy() */
-    bool runs_command;           /* the client runs a program in place of its data threads */
-    bool frames;                 /* the protocol has heads */
-    bool encrypts;               /* all ends use TLS, each with its own implementation; else none does */
-    bool is_tcp;                 /* the transport is TCP or MPTCP */
-    struct strategy_choice feed; /* how the client and the server of a proxy send */
+    bool has_server;   /* the other end runs uncork: no foreign peer, and not transport=null */
+    bool relays;       /* the workload has a proxy; see plan_has_proxy() */
+    bool runs_command; /* the client runs a program in place of its data threads */
+    bool frames;       /* the protocol has heads */
+    bool encrypts;     /* all ends use TLS, each with its own implementation; else none does */
+    bool is_tcp;       /* the transport is TCP or MPTCP */
 
     /* How the user gave each word, by index in word_list: bit 1 << end with the prefix of that end,
      * bit 1 << END_COUNT without a prefix. */
@@ -205,17 +202,6 @@ static inline bool plan_is_foreign(const struct plan *plan)
 
 /* The name of an end in messages to the user: "server", "peer", or the name of the subject. */
 const char *plan_name_of(const struct plan *plan, enum end end);
-
-/* Whether a lab can have an effect: only if the transport sends packets to a server of uncork. */
-static inline bool plan_may_have_lab(const struct plan *plan)
-{
-    return plan->has_server && plan->is_tcp;
-}
-
-static inline bool plan_has_lab(const struct plan *plan)
-{
-    return plan_may_have_lab(plan) && plan->lab;
-}
 
 static inline bool plan_captures(const struct plan *plan)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "support/probe.h"
+#include "support/support.h"
 
 #include "base/cleanup.h"
 #include "connection/connection.h"
@@ -27,11 +27,6 @@ static int open_side(struct trial *trial, enum end end, int fd)
     const struct plan *plan = &trial->plan;
     struct thread_shared *shared = &trial->sides[end].shared;
     struct connection *connection = &trial->sides[end].connection;
-    struct security_terms terms = {.identity = SECURITY_IDENTITY,
-                                   .serves = end == END_SERVER,
-                                   .cipher = plan->cipher,
-                                   .handshake = plan->handshake};
-    int result;
 
     shared->plan = plan;
     shared->end = end;
@@ -44,19 +39,15 @@ static int open_side(struct trial *trial, enum end end, int fd)
         .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
     };
     layer_set_transport(connection, &layer_socket, NULL);
-    result = security_open_context(shared, connection->peer, &terms);
+    int result = security_open_context(shared, connection->peer,
+                                       &(struct security_terms){.identity = SECURITY_IDENTITY,
+                                                                .serves = end == END_SERVER,
+                                                                .cipher = plan->cipher,
+                                                                .handshake = plan->handshake});
     return result < 0 ? result : security_begin(connection);
 }
 
-static void close_side(struct side *side)
-{
-    security_end(&side->connection);
-    thread_shared_close(&side->shared);
-}
-
 /* ---- the steps of a trial ---- */
-
-typedef int step_function(struct connection *connection);
 
 static int step_handshake(struct connection *connection)
 {
@@ -76,27 +67,27 @@ static int step_receive(struct connection *connection)
     return size < 0 ? (int)size : size == 6 && !memcmp(text, "uncork", 6) ? 0 : -EBADMSG;
 }
 
+/* What client and server do at the same time. */
+static int (*const steps[][2])(struct connection *) = {
+    {step_handshake, step_handshake}, {step_send, step_receive}, {step_receive, step_send}};
+
 static bool must_wait(int result)
 {
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-/* Repeats the steps of client and server until both are done. 0, or the negative errno value of a
- * step that failed. */
-static int run_steps(struct trial *trial, step_function *client, step_function *server)
+/* Repeats step `number` of client and server until both are done. 0, or the negative errno value of
+ * a side that failed. */
+static int run_step(struct trial *trial, size_t number)
 {
-    step_function *steps[2] = {client, server};
+    struct pollfd readable[] = {{.fd = trial->sides[0].connection.calls.fd, .events = POLLIN},
+                                {.fd = trial->sides[1].connection.calls.fd, .events = POLLIN}};
     int results[2] = {-EAGAIN, -EAGAIN};
 
     for (int i = 0; i < STEPS_MAX; i++) {
-        struct pollfd readable[2];
-
         for (int side = 0; side < 2; side++) {
-            struct connection *connection = &trial->sides[side].connection;
-
-            readable[side] = (struct pollfd){.fd = connection->calls.fd, .events = POLLIN};
             if (must_wait(results[side]))
-                results[side] = steps[side](connection);
+                results[side] = steps[number][side](&trial->sides[side].connection);
             if (results[side] < 0 && !must_wait(results[side]))
                 return results[side];
         }
@@ -106,19 +97,6 @@ static int run_steps(struct trial *trial, step_function *client, step_function *
             break;
     }
     return -ETIMEDOUT;
-}
-
-static int exchange(struct trial *trial, const int fds[2])
-{
-    int result = open_side(trial, END_CLIENT, fds[0]);
-
-    if (result == 0)
-        result = open_side(trial, END_SERVER, fds[1]);
-    if (result == 0)
-        result = run_steps(trial, step_handshake, step_handshake);
-    if (result == 0)
-        result = run_steps(trial, step_send, step_receive);
-    return result == 0 ? run_steps(trial, step_receive, step_send) : result;
 }
 
 /* ---- answers ---- */
@@ -133,59 +111,50 @@ static const char *why(const struct trial *trial, int result)
 
 static int try_security(const struct plan *plan, const struct security *security, struct problem *problem)
 {
-    struct trial *trial = calloc(1, sizeof *trial);
+    CLEANUP_FREE struct trial *trial = calloc(1, sizeof *trial);
     int fds[2], result = trial ? plan->transport->pair(plan->transport->protocol, fds) : -ENOMEM;
 
-    if (result < 0) {
-        free(trial);
+    if (result < 0)
         return problem_failure(problem, "security=%s could not be probed: %s", security->variant.name,
                                strerror(-result));
-    }
-    if (plan->transport->is_tcp) /* else a handshake waits for delayed ACKs */
-        for (int side = 0; side < 2; side++)
-            setsockopt(fds[side], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     trial->plan = *plan;
     for (int end = 0; end < END_COUNT; end++)
         trial->plan.ends[end].security = security;
-    result = exchange(trial, fds);
+    for (enum end end = 0; end <= END_SERVER; end++) {
+        if (plan->transport->is_tcp) /* else a handshake waits for delayed ACKs */
+            setsockopt(fds[end], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+        result = result < 0 ? result : open_side(trial, end, fds[end]);
+    }
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && result == 0; i++)
+        result = run_step(trial, i);
     if (result < 0)
         problem_unsupported(problem, "security=%s does not work with transport=%s here: %s%s",
                             security->variant.name, plan->transport->variant.name, why(trial, result),
                             plan->cipher == CIPHER_AES_256_GCM
                                 ? "; cipher=aes-256-gcm needs a key that is bound to SHA-384"
                                 : "");
-    close_side(&trial->sides[0]);
-    close_side(&trial->sides[1]);
+    for (int side = 0; side < 2; side++) {
+        security_end(&trial->sides[side].connection);
+        thread_shared_close(&trial->sides[side].shared);
+    }
     close(fds[0]);
     close(fds[1]);
-    free(trial);
     return result < 0 ? -1 : 0;
 }
-
-#define ANSWERS_MAX 64 /* more answers replace the last one */
 
 /* A failure is not cached: it may be that of a moment without memory. */
 int probe_security(const struct plan *plan, enum end end, struct problem *problem)
 {
-    static struct answer {
-        const struct security *security;
-        const struct transport *transport;
-        enum cipher cipher;
-        enum handshake handshake;
-    } works[ANSWERS_MAX];
-    static size_t known;
-    struct answer asked = {.security = plan->ends[end].security,
-                           .transport = plan->transport,
-                           .cipher = plan->cipher,
-                           .handshake = plan->handshake};
+    static json_t *works;
+    const struct security *security = plan->ends[end].security;
+    CLEANUP_JSON json_t *asked = json_sprintf("%s %s %d %d", security->variant.name,
+                                              plan->transport->variant.name, plan->cipher, plan->handshake);
 
-    for (size_t i = 0; i < known; i++)
-        if (works[i].security == asked.security && works[i].cipher == asked.cipher &&
-            works[i].transport == asked.transport && works[i].handshake == asked.handshake)
-            return 0;
-    if ((asked.security->check && asked.security->check(problem) < 0) ||
-        try_security(plan, asked.security, problem) < 0)
+    if (json_object_get(works, json_string_value(asked)))
+        return 0;
+    if ((security->check && security->check(problem) < 0) || try_security(plan, security, problem) < 0)
         return -1;
-    works[known < ANSWERS_MAX ? known++ : ANSWERS_MAX - 1] = asked;
+    works = works ? works : json_object();
+    json_object_set_new(works, json_string_value(asked), json_true());
     return 0;
 }

@@ -2,49 +2,37 @@
 #include "support/support.h"
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/digest.h"
-#include "base/units.h"
 #include "capture/capture.h"
-#include "connection/capability.h"
 #include "connection/memory.h"
-#include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
 #include "net/address.h"
 #include "placement/cores.h"
-#include "support/probe.h"
-#include "transport/transport.h"
-#include "words/exclusions.h"
 #include "words/parse.h"
-#include "words/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
-extern const struct security security_plain;
-
 #define CAPABILITY_LACKS(name, bit, lacks) [bit] = lacks,
 static const char *const lacks[CAPABILITY_COUNT] = {CAPABILITIES(CAPABILITY_LACKS)};
 
 /* Checks that transport, filter and engine of the end have the capabilities that the word needs. */
-static int check_needs(const struct plan *plan, enum end end, const char *word, const char *value,
-                       unsigned needs, struct problem *problem)
+static int check_needs(const struct plan *plan, enum end end, enum word_index index, unsigned needs,
+                       struct problem *problem)
 {
     const struct security *security = plan->ends[end].security;
-    const char *transport = plan->transport->variant.name;
-    unsigned gives, withheld;
+    const char *word = word_list[index].key, *transport = plan->transport->variant.name;
+    CLEANUP_JSON json_t *text = word_value(&word_list[index], plan, end);
+    const char *value = json_string_value(text);
+    unsigned gives;
     int result = probe_capabilities(plan->transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
 
     if (result < 0)
         return problem_failure(problem, "%s=%s with transport=%s could not be probed: %s", word, value,
                                transport, strerror(-result));
-    withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_OPTIONS;
+    unsigned withheld = gives & ~security->gives & ~CAPABILITIES_OF_ENGINES & ~CAPABILITIES_OF_OPTIONS;
     gives = (gives & (security->gives | CAPABILITIES_OF_OPTIONS)) | plan->ends[end].engine->gives |
             (security->gives & CAPABILITIES_OF_LAYERS);
     for (int bit = 0; bit < CAPABILITY_COUNT; bit++)
@@ -55,26 +43,30 @@ static int check_needs(const struct plan *plan, enum end end, const char *word, 
     return 0;
 }
 
-static int check_sending(const struct plan *plan, enum end end, struct problem *problem)
+/* Checks the words of an end that need capabilities. */
+static int check_words(const struct plan *plan, enum end end, struct problem *problem)
 {
+    const struct end_plan *own = &plan->ends[end];
     const struct strategy_choice *choice = plan_strategy(plan, end);
-    CLEANUP_FREE char *value = strategy_choice_format(choice);
+    bool sends = plan_outgoing(plan, end), receives = plan_incoming(plan, end);
+    /* Where an end accepts, a connection must keep the SO_RCVBUF of its listener. */
+    bool inherits = end != END_CLIENT && own->rcvbuf_bytes && own->buffers != BUFFERS_AFTER;
+    const struct {
+        bool is_used;
+        enum word_index word;
+        unsigned needs;
+    } words[] = {
+        {plan->is_tcp && inherits, WORD_rcvbuf, CAPABLE_INHERIT_RCVBUF},
+        {plan->is_tcp && receives && own->quickack != QUICKACK_DEFAULT, WORD_quickack, CAPABLE_QUICKACK},
+        {sends, choice == &plan->write ? WORD_write : WORD_reply_write,
+         strategy_needs(choice, own->security, plan->transport)},
+        {receives, WORD_read, own->reading->needs},
+    };
 
-    if (!plan_outgoing(plan, end))
-        return 0;
-    return check_needs(plan, end, choice == &plan->write ? "write" : "reply_write", value,
-                       strategy_needs(choice, plan->ends[end].security, plan->transport), problem);
-}
-
-static int check_receiving(const struct plan *plan, enum end end, struct problem *problem)
-{
-    const struct reading *reading = plan->ends[end].reading;
-
-    if (!plan_incoming(plan, end))
-        return 0;
-    if (plan->ends[end].touch == TOUCH_CHECKSUM && digest_check(problem) < 0)
-        return -1;
-    return check_needs(plan, end, "read", reading->variant.name, reading->needs, problem);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (words[i].is_used && check_needs(plan, end, words[i].word, words[i].needs, problem) < 0)
+            return -1;
+    return receives && own->touch == TOUCH_CHECKSUM ? digest_check(problem) : 0;
 }
 
 /* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
@@ -154,40 +146,15 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
         !scheduling_is_realtime(own))
         return 0;
     scheduling_format(word, own);
-    for (int end = 0; end < END_COUNT; end++) {
-        bool here = end == END_CLIENT || !remote;
-
-        if (here && plan_has_end(plan, (enum end)end) &&
-            plan->ends[end].scheduling.priority <= own->priority && starves(plan, (enum end)end))
+    for (enum end end = 0; end < (remote ? END_SERVER : END_COUNT); end++)
+        if (plan_has_end(plan, end) && plan->ends[end].scheduling.priority <= own->priority &&
+            starves(plan, end))
             return problem_unsupported(
                 problem,
                 "pace=spin needs a CPU of its own: with client.sched=%s threads of the "
                 "%s would never run; write place=apart, pace=sleep or sched=other",
                 word, end_names[end]);
-    }
     return 0;
-}
-
-static int check_quickack(const struct plan *plan, enum end end, struct problem *problem)
-{
-    enum quickack quickack = plan->ends[end].quickack;
-
-    if (!plan->is_tcp || !plan_incoming(plan, end) || quickack == QUICKACK_DEFAULT)
-        return 0;
-    return check_needs(plan, end, "quickack", quickack == QUICKACK_REARM ? "rearm" : "once", CAPABLE_QUICKACK,
-                       problem);
-}
-
-/* At an end that accepts, a connection must keep the SO_RCVBUF of its listener. */
-static int check_rcvbuf(const struct plan *plan, enum end end, struct problem *problem)
-{
-    const struct end_plan *own = &plan->ends[end];
-    char value[UNITS_TEXT_MAX];
-
-    if (!plan->is_tcp || end == END_CLIENT || !own->rcvbuf_bytes || own->buffers == BUFFERS_AFTER)
-        return 0;
-    units_format(&units_size, value, own->rcvbuf_bytes);
-    return check_needs(plan, end, "rcvbuf", value, CAPABLE_INHERIT_RCVBUF, problem);
 }
 
 /* What excludes what comes first: it is the same on every machine. Then come the probes. */
@@ -201,69 +168,39 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
     if (plan->runs_command)
         return plan_cpus(plan, end, remote, &cpus, problem);
     if (exclusions_check(STAGE_engine, plan, end, 0, problem) < 0 ||
-        exclusions_check(STAGE_threads, plan, end, 0, problem) < 0)
+        exclusions_check(STAGE_threads, plan, end, 0, problem) < 0 ||
+        (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0) ||
+        (own->engine->check && own->engine->check(own, problem) < 0) ||
+        check_pace(plan, remote, problem) < 0 ||
+        (scheduling_is_realtime(&own->scheduling) && scheduling_check(&own->scheduling, problem) < 0) ||
+        check_limits(plan, end, problem) < 0 ||
+        (plan->transport->check && plan->transport->check(problem) < 0) ||
+        (plan->encrypts && probe_security(plan, end, problem) < 0) || check_words(plan, end, problem) < 0 ||
+        transport_check(plan, end, problem) < 0)
         return -1;
-    if (end == END_CLIENT && plan_captures(plan) && capture_check(problem) < 0)
-        return -1;
-    if ((own->engine->check && own->engine->check(own, problem) < 0) || check_pace(plan, remote, problem) < 0)
-        return -1;
-    if (scheduling_is_realtime(&own->scheduling) && scheduling_check(&own->scheduling, problem) < 0)
-        return -1;
-    if (check_limits(plan, end, problem) < 0 ||
-        (plan->transport->check && plan->transport->check(problem) < 0))
-        return -1;
-    if (check_rcvbuf(plan, end, problem) < 0 || check_quickack(plan, end, problem) < 0)
-        return -1;
-    if (plan->encrypts && probe_security(plan, end, problem) < 0)
-        return -1;
-    if (check_sending(plan, end, problem) < 0 || check_receiving(plan, end, problem) < 0)
-        return -1;
-    return transport_check(plan, end, problem) < 0 ? -1 : plan_cpus(plan, end, remote, &cpus, problem);
+    return plan_cpus(plan, end, remote, &cpus, problem);
 }
 
 /* Without another end nothing waits, so there is no loop and no ring. */
-static int check_alone(const struct transport *transport, const char *word, const char *value, unsigned needs,
+int support_of_variant(enum word_index word, const struct variant *variant, const struct transport *transport,
                        struct problem *problem)
 {
     const struct engine any = {.gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
                                                                  : CAPABLE_BLOCKING_MODE};
-    const struct plan plan = {.transport = transport,
-                              .ends[END_CLIENT] = {.security = &security_plain, .engine = &any}};
-
-    if (engine_check(needs & CAPABILITIES_OF_ENGINES, problem) < 0)
-        return -1;
-    return check_needs(&plan, END_CLIENT, word, value, needs, problem);
-}
-
-int support_of_strategy(const struct strategy *strategy, const struct transport *transport,
-                        struct problem *problem)
-{
-    struct strategy_choice choice = {.strategy = strategy, .parameter = PARAMETER_NONE};
-
-    return check_alone(transport, "write", strategy->variant.name,
-                       strategy_needs(&choice, &security_plain, transport), problem);
-}
-
-int support_of_reading(const struct reading *reading, const struct transport *transport,
-                       struct problem *problem)
-{
-    return check_alone(transport, "read", reading->variant.name, reading->needs, problem);
-}
-
-int support_of_security(const struct security *security, const struct transport *transport,
-                        struct problem *problem)
-{
     char texts[2][64];
     struct plan plan;
-    int result = 0;
 
     snprintf(texts[0], sizeof texts[0], "transport=%s", transport->variant.name);
-    snprintf(texts[1], sizeof texts[1], "security=%s", security->variant.name);
+    snprintf(texts[1], sizeof texts[1], "%s=%s", word_list[word].key, variant->name);
     if (plan_parse(&plan, (const char *[]){texts[0], texts[1]}, 2, problem) < 0)
         return -1;
-    result = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem);
-    if (result == 0 && plan.encrypts)
-        result = probe_security(&plan, END_CLIENT, problem);
+    plan.transport = transport;
+    plan.ends[END_CLIENT].engine = &any;
+    unsigned needs = plan.write.strategy->needs | plan.ends[END_CLIENT].reading->needs;
+    bool works = exclusions_check(STAGE_ends, &plan, END_CLIENT, 0, problem) == 0 &&
+                 (!plan.encrypts || probe_security(&plan, END_CLIENT, problem) == 0) &&
+                 engine_check(needs & CAPABILITIES_OF_ENGINES, problem) == 0 &&
+                 check_words(&plan, END_CLIENT, problem) == 0;
     plan_free(&plan);
-    return result;
+    return works ? 0 : -1;
 }

@@ -29,24 +29,21 @@ static bool is_definition(const json_t *definition)
 json_t *definitions_load(const char *path, struct problem *problem)
 {
     json_error_t error;
-    json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    CLEANUP_JSON json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     const json_t *definition;
     const char *name;
     bool right = json_is_object(definitions);
 
     json_object_foreach(definitions, name, definition)
         right = right && is_definition(definition);
-    if (right)
-        return definitions;
-    if (definitions)
+    if (!definitions)
+        problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
+    else if (!right)
         problem_usage(problem,
                       "--subjects %s: not an object of definitions by name, each with a program, and with "
                       "lists and tables of texts",
                       path);
-    else
-        problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
-    json_decref(definitions);
-    return NULL;
+    return right ? json_incref(definitions) : NULL;
 }
 
 char *definition_expand(const char *text, const json_t *values)
@@ -91,36 +88,25 @@ static bool chooses_protocol(const struct plan *plan)
     return plan->runs_command && !plan->protocol->kinds;
 }
 
-static const json_t *find(const json_t *definitions, const char *word, const char *name,
-                          const struct plan *plan, struct problem *problem)
+const json_t *definition_find(const json_t *definitions, bool of_load, const struct plan *plan,
+                              struct problem *problem)
 {
     const char *protocol = plan->protocol->variant.name, *transport = plan->transport->variant.name;
+    const char *word = of_load ? "load" : "subject", *name = of_load ? plan->load : plan->subject.name;
     const json_t *definition = json_object_get(definitions, name);
 
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
-                            strcmp(word, "load") != 0 ? "server" : "client");
+                            of_load ? "client" : "server");
     else if (!chooses_protocol(plan) && !list_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
     else if (!list_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
-    else
-        return definition;
-    return NULL;
-}
-
-const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem)
-{
-    const char *name = plan->subject.name;
-    const json_t *definition = find(definitions, "subject", name, plan, problem);
-
-    if (!definition)
-        return NULL;
-    if (!json_is_string(json_object_get(definition, "listens")))
+    else if (!of_load && !json_is_string(json_object_get(definition, "listens")))
         problem_unsupported(problem, "subject=%s: its definition does not say how it listens", name);
-    else if (plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
+    else if (!of_load && plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
              definition_needs(definition, "certificate"))
         problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate",
                             name, handshake_names[plan->handshake]);
@@ -129,16 +115,11 @@ const json_t *definition_find(const json_t *definitions, const struct plan *plan
     return NULL;
 }
 
-const json_t *definition_of_load(const json_t *definitions, const struct plan *plan, struct problem *problem)
-{
-    return find(definitions, "load", plan->load, plan, problem);
-}
-
 json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
                           struct problem *problem)
 {
     const struct subject_choice *choice = &plan->subject;
-    json_t *values = json_object();
+    CLEANUP_JSON json_t *values = json_object();
 
     json_object_update(values, json_object_get(definition, "parameters"));
     json_object_set(values, "program", json_object_get(definition, "program"));
@@ -150,12 +131,11 @@ json_t *definition_values(const json_t *definition, const char *name, const stru
         if (!json_object_get(values, parameter->key)) {
             problem_usage(problem, "%s.%s: the %s %s has no such parameter", name, parameter->key,
                           strcmp(name, choice->name) != 0 ? "load" : "subject", name);
-            json_decref(values);
             return NULL;
         }
         json_object_set_new(values, parameter->key, json_string(parameter->value));
     }
-    return values;
+    return json_incref(values);
 }
 
 const char *definition_protocol(const json_t *definitions, const struct plan *plan)
@@ -173,12 +153,11 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 
 void definition_add_address(json_t *values, const struct address *address)
 {
-    char text[ADDRESS_MAX], *colon;
+    char text[ADDRESS_MAX];
 
     address_format(text, address);
-    if ((colon = strrchr(text, ':')))
-        *colon = '\0';
-    json_object_set_new(values, "host", json_string(text));
+    char *colon = strrchr(text, ':');
+    json_object_set_new(values, "host", json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
     json_object_set_new(values, "port", json_sprintf("%d", address_port(address)));
     json_object_set_new(values, "path", json_string(address_path(address)));
 }
@@ -188,7 +167,7 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
     const char *keys[] = {plan->runs_command ? "arguments_command" : "",
                           plan->encrypts ? "arguments_tls" : "",
                           plan->is_tcp ? "arguments_tcp" : "arguments_unix", "arguments"};
-    json_t *arguments = json_array();
+    CLEANUP_JSON json_t *arguments = json_array();
     const json_t *text;
     size_t i;
 
@@ -196,27 +175,23 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
         json_array_foreach(json_object_get(definition, keys[key]), i, text) {
             CLEANUP_FREE char *argument = definition_expand(json_string_value(text), values);
 
-            if (json_array_append_new(arguments, json_string(argument)) < 0) {
-                json_decref(arguments);
+            if (json_array_append_new(arguments, json_string(argument)) < 0)
                 return NULL;
-            }
         }
     }
-    return arguments;
+    return json_incref(arguments);
 }
 
 int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner)
 {
     char path[512];
-    FILE *file;
-    bool whole;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    file = fopen(path, "wex"); /* a new file, so that no device and no file of others changes */
+    FILE *file = fopen(path, "wex"); /* a new file, so that no device and no file of others changes */
     if (!file)
         return -1;
-    whole = fwrite(data, 1, size, file) == size && fchmod(fileno(file), 0600) == 0 &&
-            (geteuid() != 0 || fchown(fileno(file), owner, (gid_t)-1) == 0);
+    bool whole = fwrite(data, 1, size, file) == size && fchmod(fileno(file), 0600) == 0 &&
+                 (geteuid() != 0 || fchown(fileno(file), owner, (gid_t)-1) == 0);
     return fclose(file) == 0 && whole ? 0 : -1;
 }
 

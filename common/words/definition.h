@@ -17,8 +17,8 @@ json_t *definitions_load(const char *path, struct problem *problem);
 
 /* The definition of the plan's subject, or of its load (borrowed). NULL with a problem if there is
  * none, or if it cannot do what the plan says. */
-const json_t *definition_find(const json_t *definitions, const struct plan *plan, struct problem *problem);
-const json_t *definition_of_load(const json_t *definitions, const struct plan *plan, struct problem *problem);
+const json_t *definition_find(const json_t *definitions, bool of_load, const struct plan *plan,
+                              struct problem *problem);
 
 /* Whether the definition needs `what`: "content" or "certificate". */
 bool definition_needs(const json_t *definition, const char *what);

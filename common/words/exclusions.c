@@ -1,28 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/exclusions.h"
+#include "words/word.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "connection/capability.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
-#include "transport/transport.h"
 #include "words/definition.h"
-#include "words/target.h"
-#include "words/word.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- conditions ---- */
-
-static const struct strategy *strategy_of(const struct plan *plan, enum end end)
-{
-    return plan_strategy(plan, end)->strategy;
-}
 
 static bool asks_content(const struct plan *plan)
 {
@@ -33,31 +20,25 @@ static bool asks_content(const struct plan *plan)
     return fetches;
 }
 
-#define HOLDS(name) name##_holds(plan, end, facts)
-#define CONDITION(name, means, holds)                                                                        \
-    static bool name##_holds(const struct plan *plan, enum end end, unsigned facts)                          \
-    {                                                                                                        \
-        const struct end_plan *own = &plan->ends[end];                                                       \
-                                                                                                             \
-        (void)own, (void)facts;                                                                              \
-        return holds;                                                                                        \
-    }
-#include "words/conditions.def"
-#undef CONDITION
+#define HOLDS(name) condition_holds(CONDITION_##name, plan, end, facts)
+static bool condition_holds(enum condition condition, const struct plan *plan, enum end end, unsigned facts)
+{
+    const struct end_plan *own = &plan->ends[end];
 
-#define CONDITION(name, means, holds) {means, name##_holds},
-static const struct {
-    const char *means;
-    bool (*holds)(const struct plan *plan, enum end end, unsigned facts);
-} conditions[] = {
+    switch (condition) {
+#define CONDITION(name, means, holds)                                                                        \
+    case CONDITION_##name:                                                                                   \
+        return holds;
 #include "words/conditions.def"
-};
 #undef CONDITION
+    }
+    return false;
+}
 
 bool premises_hold(const struct premise premises[2], const struct plan *plan, enum end end, unsigned facts)
 {
     for (size_t i = 0; i < 2; i++)
-        if (conditions[premises[i].condition].holds(plan, end, facts) == premises[i].fails)
+        if (condition_holds(premises[i].condition, plan, end, facts) == premises[i].fails)
             return false;
     return true;
 }
@@ -76,44 +57,22 @@ static const struct exclusion {
 
 #define EXCLUSION_COUNT (sizeof exclusions / sizeof *exclusions)
 
-static const struct exclusion *find_exclusion(enum stage stage, const struct plan *plan, enum end end,
-                                              unsigned facts)
-{
-    for (size_t i = 0; i < EXCLUSION_COUNT; i++)
-        if (exclusions[i].stage == stage && premises_hold(exclusions[i].premises, plan, end, facts))
-            return &exclusions[i];
-    return NULL;
-}
-
-bool is_excluded(enum stage stage, const struct plan *plan, enum end end)
-{
-    return find_exclusion(stage, plan, end, 0) != NULL;
-}
-
-static void put_text(json_t *values, const char *name, char *text)
-{
-    json_object_set_new(values, name, json_string(text));
-    free(text);
-}
-
 /* The values of the names in a reason. New reference. */
 static json_t *values_at(const struct plan *plan, enum end end)
 {
-    const struct strategy_choice *choice = plan_strategy(plan, end);
-    CLEANUP_FREE char *strategy = strategy_choice_format(choice);
+    const char *strategy = plan_strategy(plan, end) == &plan->write ? "write" : "reply_write";
+    const struct operation_kind *operation = plan->protocol->kinds;
     json_t *values = json_object();
 
     for (size_t i = 0; i < WORD_COUNT; i++)
         if (!word_list[i].for_run)
-            put_text(values, word_list[i].key, word_text(&word_list[i], plan, end));
-    json_object_set_new(values, "end", json_string(end_names[end]));
-    json_object_set_new(values, "engine", json_string(plan->ends[end].engine->variant.name));
-    json_object_set_new(values, "strategy",
-                        json_sprintf("%s=%s", choice == &plan->write ? "write" : "reply_write", strategy));
-    json_object_set_new(values, "client.security",
-                        json_string(plan->ends[END_CLIENT].security->variant.name));
-    if (plan->protocol->kinds)
-        json_object_set_new(values, "operation", json_string(plan->protocol->kinds->name));
+            json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end));
+    CLEANUP_JSON json_t *others = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:o}", "end", end_names[end], "engine", plan->ends[end].engine->variant.name,
+        "client.security", plan->ends[END_CLIENT].security->variant.name, "operation",
+        operation ? operation->name : NULL, "strategy",
+        json_sprintf("%s=%s", strategy, json_string_value(json_object_get(values, strategy))));
+    json_object_update(values, others);
     return values;
 }
 
@@ -125,23 +84,33 @@ static enum problem_kind kind_of(enum stage stage)
 int exclusions_check(enum stage stage, const struct plan *plan, enum end end, unsigned facts,
                      struct problem *problem)
 {
-    const struct exclusion *found = find_exclusion(stage, plan, end, facts);
-    CLEANUP_JSON json_t *values = found ? values_at(plan, end) : NULL;
-    CLEANUP_FREE char *reason = found ? definition_expand(found->reason, values) : NULL;
+    const struct exclusion *row = exclusions, *behind = exclusions + EXCLUSION_COUNT;
 
-    return found ? problem_of_kind(problem, kind_of(stage), "%s", reason) : 0;
+    while (row < behind && !(row->stage == stage && premises_hold(row->premises, plan, end, facts)))
+        row++;
+    if (row == behind)
+        return 0;
+    if (!problem)
+        return -1;
+    CLEANUP_JSON json_t *values = values_at(plan, end);
+    CLEANUP_FREE char *reason = definition_expand(row->reason, values);
+    return problem_of_kind(problem, kind_of(stage), "%s", reason);
 }
 
 /* ---- for other programs ---- */
 
 json_t *premises_list(const struct premise premises[2])
 {
+#define CONDITION(name, means, holds) means,
+    static const char *const meanings[] = {
+#include "words/conditions.def"
+    };
     json_t *list = json_array();
 
     for (size_t i = 0; i < 2; i++)
         if (premises[i].condition != CONDITION_always)
-            json_array_append_new(list, json_sprintf("%s%s", premises[i].fails ? "not " : "",
-                                                     conditions[premises[i].condition].means));
+            json_array_append_new(
+                list, json_sprintf("%s%s", premises[i].fails ? "not " : "", meanings[premises[i].condition]));
     return list;
 }
 
@@ -149,10 +118,9 @@ json_t *exclusions_list(void)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < EXCLUSION_COUNT; i++)
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", exclusions[i].name, "status",
-                                              problem_kind_name(kind_of(exclusions[i].stage)), "when",
-                                              premises_list(exclusions[i].premises), "reason",
-                                              exclusions[i].reason));
+    for (const struct exclusion *row = exclusions; row < exclusions + EXCLUSION_COUNT; row++)
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", row->name, "status",
+                                              problem_kind_name(kind_of(row->stage)), "when",
+                                              premises_list(row->premises), "reason", row->reason));
     return list;
 }

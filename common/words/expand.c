@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/expand.h"
+#include "words/parse.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct range {
@@ -18,16 +17,15 @@ struct range {
 static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct plan plan = {0};
-    union field field = word_field(word, &plan, END_CLIENT);
-    CLEANUP_FREE char *canonical = NULL;
 
     if (json_array_size(values) == EXPAND_VALUES_MAX)
         return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
-    if (word->kind->parse(word, text, field, problem) < 0)
+    if (word->kind->parse(word, text, word->field(&plan, plan.ends), problem) < 0)
         return -1;
-    canonical = word->kind->format ? word->kind->format(word, field) : strdup(text);
+    json_array_append_new(values,
+                          word->kind->format ? word_value(word, &plan, END_CLIENT) : json_string(text));
     plan_free(&plan);
-    return json_array_append_new(values, json_string(canonical));
+    return 0;
 }
 
 static bool parse_range(struct range *range, const char *at)
@@ -72,27 +70,23 @@ static int append_range(json_t *values, const struct word *word, const char *tex
 /* Two dots make a range. If the word takes no ranges, they may be part of a path. */
 static int append_item(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
+    bool has_dots = word->kind->lists && strstr(text, "..");
     struct problem dropped = {0};
 
-    if (!strstr(text, ".."))
-        return append_value(values, word, text, problem);
-    if (word->kind->ranges)
+    if (has_dots && word->kind->ranges)
         return append_range(values, word, text, problem);
-    if (append_value(values, word, text, &dropped) < 0)
-        return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key,
-                             text, word->key);
-    return 0;
+    if (append_value(values, word, text, has_dots ? &dropped : problem) == 0)
+        return 0;
+    return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas", word->key, text,
+                         word->key);
 }
 
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text);
-    CLEANUP_FREE char *previous = strdup("");
+    CLEANUP_FREE char *copy = strdup(text), *previous = strdup("");
     char *rest = copy, *item;
 
-    if (!word->kind->lists)
-        return append_value(values, word, text, problem);
-    while ((item = strsep(&rest, ","))) {
+    while ((item = strsep(&rest, word->kind->lists ? "," : ""))) {
         char *whole = word->kind->complete ? word->kind->complete(previous, item) : strdup(item);
 
         free(previous);
@@ -121,8 +115,7 @@ static int expand_word(json_t *expanded, json_t *seen, const char *text, struct 
 
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem)
 {
-    CLEANUP_JSON json_t *expanded = json_array();
-    CLEANUP_JSON json_t *seen = json_object();
+    CLEANUP_JSON json_t *expanded = json_array(), *seen = json_object();
 
     for (size_t i = 0; i < count; i++)
         if (expand_word(expanded, seen, words[i], problem) < 0)

@@ -5,19 +5,12 @@
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
 #include "net/address.h"
-#include "transport/transport.h"
-#include "words/target.h"
 
 #include <errno.h>
 #include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names from a list ---- */
@@ -32,27 +25,24 @@ static const struct variant *find_variant(const struct word *word, const char *t
     return variant;
 }
 
-/* A variant is the first member of its struct. */
-#define VARIANT_OF(axis)                                                                                     \
-    static int axis##_parse(const struct word *word, const char *text, union field field,                    \
-                            struct problem *problem)                                                         \
-    {                                                                                                        \
-        const struct variant *found = find_variant(word, text, problem);                                     \
-                                                                                                             \
-        *field.axis = (const struct axis *)found;                                                            \
-        return found ? 0 : -1;                                                                               \
-    }                                                                                                        \
-    static char *axis##_format(const struct word *word, union field field)                                   \
-    {                                                                                                        \
-        (void)word;                                                                                          \
-        return strdup((*field.axis)->variant.name);                                                          \
-    }
-VARIANT_OF(transport)
-VARIANT_OF(security)
-VARIANT_OF(workload)
-VARIANT_OF(protocol)
-VARIANT_OF(reading)
-VARIANT_OF(engine)
+/* A variant is the first member of its struct, and all pointers to structs look the same. */
+static int variant_parse(const struct word *word, const char *text, union field field,
+                         struct problem *problem)
+{
+    const struct variant *found = find_variant(word, text, problem);
+
+    memcpy(field.variant, &found, sizeof found);
+    return found ? 0 : -1;
+}
+
+static json_t *variant_format(const struct word *word, union field field)
+{
+    const struct variant *variant;
+
+    (void)word;
+    memcpy(&variant, field.variant, sizeof variant);
+    return json_string(variant->name);
+}
 
 static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
@@ -67,9 +57,9 @@ static int choice_parse(const struct word *word, const char *text, union field f
                          nearest.found);
 }
 
-static char *choice_format(const struct word *word, union field field)
+static json_t *choice_format(const struct word *word, union field field)
 {
-    return strdup(word->choices[*field.choice]);
+    return json_string(word->choices[*field.choice]);
 }
 
 static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
@@ -81,135 +71,108 @@ static int flag_parse(const struct word *word, const char *text, union field fie
     return result;
 }
 
-static char *flag_format(const struct word *word, union field field)
+static json_t *flag_format(const struct word *word, union field field)
 {
-    return strdup(word->choices[*field.flag]);
+    return json_string(word->choices[*field.flag]);
 }
 
 /* ---- numbers ---- */
 
+static bool is_for_zero(const struct word *word, const char *text)
+{
+    return word->word_for_zero && !strcmp(text, word->word_for_zero);
+}
+
 static int number_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     const struct word_kind *kind = word->kind;
-    const char *zero = word->word_for_zero, *prefix = kind->prefix;
+    size_t prefix = strlen(kind->prefix);
     char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
-    uint64_t *value = field.number;
-    int result;
 
-    *value = 0;
-    if (zero && !strcmp(text, zero))
+    *field.number = 0;
+    if (is_for_zero(word, text))
         return 0;
-    if (strncmp(text, prefix, strlen(prefix)) != 0)
-        return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text, zero, prefix,
-                             kind->example);
-    text += strlen(prefix);
-    result = units_parse(kind->units, text, value);
+    if (strncmp(text, kind->prefix, prefix) != 0)
+        return problem_usage(problem, "%s=%.60s: write %s, or %sSIZE like %s", word->key, text,
+                             word->word_for_zero, kind->prefix, kind->example);
+    text += prefix;
+    int result = units_parse(kind->units, text, field.number);
     if (result == -EINVAL)
         return problem_usage(problem, "%s=%.60s is not a valid %s; write it like %s", word->key, text,
                              kind->name, kind->example);
-    if (result == 0 && *value >= word->minimum && *value <= word->maximum)
+    if (result == 0 && *field.number >= word->minimum && *field.number <= word->maximum)
         return 0;
     units_format(kind->units, minimum, word->minimum);
     units_format(kind->units, maximum, word->maximum);
     return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
 }
 
-static char *number_format(const struct word *word, union field field)
+static json_t *number_format(const struct word *word, union field field)
 {
-    const struct word_kind *kind = word->kind;
-    uint64_t value = *field.number;
-    char text[2 * UNITS_TEXT_MAX];
+    char text[UNITS_TEXT_MAX];
 
-    if (!value && word->word_for_zero)
-        return strdup(word->word_for_zero);
-    strcpy(text, kind->prefix);
-    units_format(kind->units, text + strlen(text), value);
-    return strdup(text);
+    if (!*field.number && word->word_for_zero)
+        return json_string(word->word_for_zero);
+    units_format(word->kind->units, text, *field.number);
+    return json_sprintf("%s%s", word->kind->prefix, text);
 }
 
 /* ---- a strategy, with a layer and a size after colons ---- */
 
-static uint64_t parameter_max(const struct strategy *strategy)
+/* Takes the layer at the begin of a parameter. Returns the rest; NULL: there is none. */
+static const char *take_layer(struct strategy_choice *choice, const char *text)
 {
-    return strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
-}
+    for (enum cork_layer layer = 1; text && choice->strategy->corks && cork_layer_names[layer]; layer++) {
+        size_t length = strlen(cork_layer_names[layer]);
 
-static int refuse_parameter(const struct word *word, const struct strategy *strategy, const char *text,
-                            struct problem *problem)
-{
-    const char *name = strategy->variant.name;
-    char limit[UNITS_TEXT_MAX];
-
-    units_format(&units_size, limit, parameter_max(strategy));
-    if (!strategy->parameter)
-        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, text, name);
-    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
-                         word->key, name, text, limit, name, strategy->parameter_max ? "512" : "64K",
-                         strategy->corks ? ", or a layer: record, segment" : "");
-}
-
-static bool take_layer(struct strategy_choice *choice, const char *text)
-{
-    for (enum cork_layer layer = 1; choice->strategy->corks && cork_layer_names[layer]; layer++)
-        if (!strcmp(cork_layer_names[layer], text))
+        if (strcspn(text, ":") == length && !strncmp(text, cork_layer_names[layer], length)) {
             choice->layer = layer;
-    return choice->layer != CORK_BY_SECURITY;
-}
-
-static bool take_size(struct strategy_choice *choice, const char *text)
-{
-    return choice->strategy->parameter && choice->parameter == PARAMETER_NONE &&
-           units_parse(&units_size, text, &choice->parameter) == 0 && choice->parameter &&
-           choice->parameter <= parameter_max(choice->strategy);
+            return text[length] ? text + length + 1 : NULL;
+        }
+    }
+    return text;
 }
 
 static int strategy_parse(const struct word *word, const char *text, union field field,
                           struct problem *problem)
 {
     struct strategy_choice *choice = field.strategy;
-    CLEANUP_FREE char *copy = strdup(text);
-    char *rest = copy, *part = strsep(&rest, ":");
-    const struct variant *found;
-    bool is_first = true;
+    size_t length = strcspn(text, ":");
+    CLEANUP_FREE char *name = strndup(text, length);
+    char limit[UNITS_TEXT_MAX];
 
-    if (!copy)
+    if (!name)
         return problem_failure(problem, "no memory for %s=", word->key);
-    if (!(found = find_variant(word, part, problem)))
+    const struct strategy *strategy = (const struct strategy *)find_variant(word, name, problem);
+    if (!strategy)
         return -1;
-    *choice =
-        (struct strategy_choice){.strategy = (const struct strategy *)found, .parameter = PARAMETER_NONE};
-    for (; (part = strsep(&rest, ":")); is_first = false)
-        if (!(is_first && take_layer(choice, part)) && !take_size(choice, part))
-            return refuse_parameter(word, choice->strategy, strchr(text, ':') + 1, problem);
-    return 0;
+    *choice = (struct strategy_choice){.strategy = strategy, .parameter = PARAMETER_NONE};
+    const char *parameter = text[length] ? text + length + 1 : NULL, *size = take_layer(choice, parameter);
+    uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
+    if (!size || (strategy->parameter && units_parse(&units_size, size, &choice->parameter) == 0 &&
+                  choice->parameter && choice->parameter <= most))
+        return 0;
+    if (!strategy->parameter)
+        return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
+    units_format(&units_size, limit, most);
+    return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
+                         word->key, name, parameter, limit, name, strategy->parameter_max ? "512" : "64K",
+                         strategy->corks ? ", or a layer: record, segment" : "");
 }
 
-char *strategy_choice_format(const struct strategy_choice *choice)
+static json_t *strategy_format(const struct word *word, union field field)
 {
-    char size[UNITS_TEXT_MAX] = "", text[128];
+    const struct strategy_choice *choice = field.strategy;
+    char size[UNITS_TEXT_MAX] = "";
 
+    (void)word;
     if (choice->parameter != PARAMETER_NONE)
         units_format(&units_size, size, choice->parameter);
-    snprintf(text, sizeof text, "%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
-             cork_layer_names[choice->layer], *size ? ":" : "", size);
-    return strdup(text);
+    return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
+                        cork_layer_names[choice->layer], *size ? ":" : "", size);
 }
 
 /* ---- values with a grammar of their own ---- */
-
-static int shape_replace(struct shape *shape, const char *text, struct problem *problem)
-{
-    shape_free(shape);
-    return shape_parse(shape, text, problem);
-}
-
-static char *sched_spell(const struct scheduling *scheduling)
-{
-    char text[SCHEDULING_TEXT_MAX];
-
-    scheduling_format(text, scheduling);
-    return strdup(text);
-}
 
 /* These kinds do not depend on their word. */
 #define PARSED_BY(kind, function)                                                                            \
@@ -220,21 +183,31 @@ static char *sched_spell(const struct scheduling *scheduling)
         return function(field.kind, text, problem);                                                          \
     }
 #define FORMATTED_BY(kind, function)                                                                         \
-    static char *kind##_format(const struct word *word, union field field)                                   \
+    static json_t *kind##_format(const struct word *word, union field field)                                 \
     {                                                                                                        \
+        CLEANUP_FREE char *text = function(field.kind);                                                      \
+                                                                                                             \
         (void)word;                                                                                          \
-        return function(field.kind);                                                                         \
+        return json_string(text);                                                                            \
     }
-PARSED_BY(message, shape_replace)
+PARSED_BY(message, shape_parse)
 FORMATTED_BY(message, shape_format)
 PARSED_BY(op, operations_parse)
 FORMATTED_BY(op, operations_format)
 PARSED_BY(placing, place_parse)
 FORMATTED_BY(placing, place_format)
 PARSED_BY(sched, scheduling_parse)
-FORMATTED_BY(sched, sched_spell)
-FORMATTED_BY(strategy, strategy_choice_format)
-FORMATTED_BY(text, strdup)
+
+static json_t *sched_format(const struct word *word, union field field)
+{
+    char text[SCHEDULING_TEXT_MAX];
+
+    (void)word;
+    scheduling_format(text, field.sched);
+    return json_string(text);
+}
+
+/* ---- texts ---- */
 
 /* A blank would end the word in a line of words, and a comma the item in a list. */
 static int command_parse(const struct word *word, const char *text, union field field,
@@ -250,39 +223,40 @@ static int command_parse(const struct word *word, const char *text, union field 
                                  COMMAND_TEXT_MAX - 4);
         size += (size_t)snprintf(field.text + size, 4, encodes ? "%%%02X" : "%c", *at);
     }
-    return size ? 0
-                : problem_usage(problem, "%s= is empty; write a command like \"nbdcopy {uri} null:\"",
-                                word->key);
+    if (size)
+        return 0;
+    return problem_usage(problem, "%s= is empty; write a command like \"nbdcopy {uri} null:\"", word->key);
 }
 
-/* The key says which subject and which parameter: set_parameter() in parse.c. */
-static int parameter_parse(const struct word *word, const char *text, union field field,
-                           struct problem *problem)
+/* `pattern` NULL: that of an address. */
+static bool matches(const char *text, const char *pattern)
 {
-    (void)field;
-    if (strlen(text) >= FOLDER_TEXT_MAX)
-        return problem_usage(problem, "%s=%.60s is longer than %d characters", word->key, text,
-                             FOLDER_TEXT_MAX - 1);
-    return 0;
+    regex_t compiled;
+
+    if (!pattern)
+        return address_check(text) == 0;
+    if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return false;
+    bool fits = regexec(&compiled, text, 0, NULL, 0) == 0;
+    regfree(&compiled);
+    return fits;
 }
 
-/* ---- texts ---- */
-
+/* A default needs no regcomp(3), which takes 10 us. */
 static int spelled_parse(const struct word *word, const char *text, union field field,
                          struct problem *problem)
 {
-    const struct word_kind *kind = word->kind;
-    bool fits = word->preset && !strcmp(text, word->preset); /* saves regcomp(3), which takes 10 us */
-    regex_t pattern;
+    bool is_preset = word->preset && !strcmp(text, word->preset);
 
-    if (!fits && regcomp(&pattern, kind->pattern, REG_EXTENDED | REG_NOSUB) == 0) {
-        fits = strlen(text) < kind->size && regexec(&pattern, text, 0, NULL, 0) == 0;
-        regfree(&pattern);
-    }
-    if (!fits)
-        return problem_usage(problem, "%s=%.60s%s", word->key, text, kind->wrong);
-    memcpy(field.text, text, strlen(text) + 1);
+    if (!is_preset && (strlen(text) >= word->kind->size || !matches(text, word->kind->pattern)))
+        return problem_usage(problem, "%s=%.60s%s", word->key, text, word->kind->wrong);
+    strcpy(field.text, is_for_zero(word, text) ? "" : text);
     return 0;
+}
+
+static json_t *text_format(const struct word *word, union field field)
+{
+    return json_string(!*field.text && word->word_for_zero ? word->word_for_zero : field.text);
 }
 
 #define NAME_PATTERN "^[a-z0-9-]+$"
@@ -297,14 +271,12 @@ static int spelled_parse(const struct word *word, const char *text, union field 
 /* In a list, an item without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
 static char *sysctl_complete(const char *previous, const char *item)
 {
-    size_t name = strcspn(previous, ":"), size = name + 1 + strlen(item) + 1;
+    size_t name = strcspn(previous, ":");
     char *completed;
 
     if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
         return strdup(item);
-    completed = xmalloc(size);
-    snprintf(completed, size, "%.*s:%s", (int)name, previous, item);
-    return completed;
+    return asprintf(&completed, "%.*s:%s", (int)name, previous, item) < 0 ? check_nonnull(NULL) : completed;
 }
 
 /* Whether the path exists is checked where it is used. A blank would end the word in a line of
@@ -313,24 +285,52 @@ _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG say
 #define PATH_PATTERN "^[^[:cntrl:] ,]+$"
 #define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"
 
+#define ADDRESS_FORM "HOST:PORT, [IPV6]:PORT or unix:PATH"
+
 /* The server parses the text: it has the library. */
 #define OVERRIDE_PATTERN "^[a-z0-9:+KMG]+$"
 #define OVERRIDE_WRONG ": write off, none, nodelay, more:64 or nodelay+sndbuf:256K"
 
-/* The preset is stored as an empty name. */
-static int subject_parse(const struct word *word, const char *text, union field field,
-                         struct problem *problem)
-{
-    if (spelled_parse(word, text, field, problem) < 0)
-        return -1;
-    if (!strcmp(field.text, word->preset))
-        *field.text = '\0';
-    return 0;
-}
+/* ---- targets ---- */
 
-static char *subject_format(const struct word *word, union field field)
+#define TARGET(named, parameter, may_join, sentence)                                                         \
+    &(const struct target){.variant = {#named, sentence}, .takes = parameter, .joins = may_join}.variant,
+static const struct variant *const targets[] = {
+#include "words/targets.def"
+};
+
+const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
+
+int target_check(const char *text, struct problem *problem)
 {
-    return strdup(*field.text ? field.text : word->preset);
+    int parts = 0;
+
+    for (const char *part = text; part; parts++) {
+        char name[41];
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(part, ":+"), part);
+        if (!*name)
+            return problem_usage(
+                problem, "target=%.60s: an end has no target; uncork-client --list names the targets", text);
+        const struct target *target = (const struct target *)axis_find(&target_axis, name, problem);
+        if (!target)
+            return -1;
+        const char *colon = part + strlen(name), *plus = strchr(colon, '+');
+        const char *end = plus && target->joins ? plus : strchr(colon, '\0');
+        if (plus && !target->joins && !target->takes)
+            return problem_usage(problem, "target=%.60s: %s is one system for all ends; write target=%s",
+                                 part, name, name);
+        if (!target->takes && colon < end)
+            return problem_usage(problem, "target=%.60s: %s takes nothing after a colon", part, name);
+        if (target->takes && (end <= colon + 1 || colon[1] == '-')) /* an option of ssh(1) */
+            return problem_usage(problem, "target=%.60s: write %s:%s", part, name, target->takes);
+        if (!target->joins && parts)
+            return problem_usage(problem, "target=%.60s: %s is one system for all ends", text, name);
+        part = *end ? end + 1 : NULL;
+    }
+    if (parts > END_COUNT)
+        return problem_usage(problem, "target=%.60s: too many ends; write at most client+server+proxy", text);
+    return 0;
 }
 
 static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
@@ -338,25 +338,13 @@ static int target_parse(const struct word *word, const char *text, union field f
     return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
 }
 
-static int address_word_parse(const struct word *word, const char *text, union field field,
-                              struct problem *problem)
-{
-    const char *other = word->word_for_zero;
-    bool known = (other && !strcmp(text, other)) || address_check(text) == 0;
-
-    if (strlen(text) >= word->kind->size || !known)
-        return problem_usage(problem, "%s=%.60s: write %s%sHOST:PORT, [IPV6]:PORT or unix:PATH", word->key,
-                             text, other ? other : "", other ? ", " : "");
-    memcpy(field.text, text, strlen(text) + 1);
-    return 0;
-}
-
 static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     (void)field;
-    return *text ? 0
-                 : problem_usage(problem, "%s= is empty; write words like %s=\"write=nodelay\"", word->key,
-                                 word->key);
+    if (*text)
+        return 0;
+    return problem_usage(problem, "%s= is empty; write words like %s=\"write=nodelay\"", word->key,
+                         word->key);
 }
 
 /* ---- the kinds ---- */
@@ -366,7 +354,7 @@ static int words_parse(const struct word *word, const char *text, union field fi
     const struct word_kind kind_##kind = {.name = listed, .size = sizeof(type), __VA_ARGS__};
 #define PARSED(parses, formats) .parse = parses##_parse, .format = formats##_format
 #define LISTED(parses, formats) PARSED(parses, formats), .lists = true
-#define VARIANT(axes) LISTED(axes, axes), .axis = &axes##_axis
+#define VARIANT(axes) LISTED(variant, variant), .axis = &axes##_axis
 #define NUMBER(in, begins, like) LISTED(number, number), .units = &units_##in, .prefix = begins, .example = like
 #define SPELLING(matches, else_says) .pattern = matches, .wrong = else_says
 #define NAMES(...) .names = (const char *const[]){__VA_ARGS__, NULL}

@@ -4,12 +4,7 @@
 #include "base/axis.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
-#include "transport/transport.h"
 #include "words/word.h"
 
 #include <inttypes.h>
@@ -17,21 +12,16 @@
 #include <string.h>
 #include <sys/param.h>
 
-extern const struct strategy strategy_coalesce; /* the client and the server of a proxy send by it */
-
 #define GIVEN_TO(prefix) (1u << (prefix)) /* bit of plan->given; END_COUNT: without a prefix */
 
+/* `only`: at this end; END_COUNT: at all ends. */
 static int set_field(struct plan *plan, const struct word *word, enum end only, const char *value,
                      struct problem *problem)
 {
-    for (int end = 0; end < END_COUNT; end++) {
-        if (only != END_COUNT && only != (enum end)end)
-            continue;
-        if (word->kind->parse(word, value, word_field(word, plan, (enum end)end), problem) < 0)
+    for (enum end end = 0; end < (word->per_end ? END_COUNT : 1); end++)
+        if ((only == END_COUNT || only == end) &&
+            word->kind->parse(word, value, word->field(plan, &plan->ends[end]), problem) < 0)
             return -1;
-        if (!word->per_end)
-            break;
-    }
     return 0;
 }
 
@@ -56,6 +46,22 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     return 0;
 }
 
+static int set_word(struct plan *plan, const char *text, const struct typed_word *typed,
+                    struct problem *problem)
+{
+    const struct word *word = typed->word;
+
+    if (word->for_run)
+        return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
+                             word->key);
+    if (word == &word_parameter)
+        return set_parameter(plan, text, typed->value, problem);
+    if (plan->given[word - word_list] & GIVEN_TO(typed->prefix))
+        return problem_usage(problem, "'%.*s' is given twice", (int)(typed->value - text) - 1, text);
+    plan->given[word - word_list] |= GIVEN_TO(typed->prefix);
+    return set_field(plan, word, typed->prefix, typed->value, problem);
+}
+
 /* Sets the words with a prefix, or those without. plan_parse() sets those without first, so that a
  * word with a prefix overrides them wherever it stands. */
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
@@ -63,26 +69,9 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 {
     for (size_t i = 0; i < count; i++) {
         struct typed_word typed;
-        uint8_t *given;
 
-        if (word_split(&typed, words[i], problem) < 0)
-            return -1;
-        if ((typed.prefix != END_COUNT) != prefixed)
-            continue;
-        if (typed.word->for_run)
-            return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
-                                 typed.word->key);
-        if (typed.word == &word_parameter) {
-            if (set_parameter(plan, words[i], typed.value, problem) < 0)
-                return -1;
-            continue;
-        }
-        given = &plan->given[typed.word - word_list];
-        if (*given & GIVEN_TO(typed.prefix))
-            return problem_usage(problem, "'%.*s' is given twice", (int)(typed.value - words[i]) - 1,
-                                 words[i]);
-        *given |= GIVEN_TO(typed.prefix);
-        if (set_field(plan, typed.word, typed.prefix, typed.value, problem) < 0)
+        if (word_split(&typed, words[i], problem) < 0 ||
+            ((typed.prefix != END_COUNT) == prefixed && set_word(plan, words[i], &typed, problem) < 0))
             return -1;
     }
     return 0;
@@ -90,11 +79,12 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 
 /* ---- values derived from the words ---- */
 
-/* A foreign peer without a protocol echoes: its replies have the shape of the message. */
+/* A foreign peer without a protocol echoes: its replies have the shape of the message. The client
+ * is the first end: whether it drives is known when the others ask for their strategy. */
 static void derive_end(struct plan *plan, enum end end)
 {
-    enum role_index index = plan->workload->role(plan, end);
     static const struct role none;
+    enum role_index index = plan->workload->role(plan, end);
     const struct role *const *roles = plan->frames ? plan->workload->framed : plan->workload->roles;
     const struct role *role = roles[index] ? roles[index] : &none;
     struct end_plan *own = &plan->ends[end];
@@ -109,6 +99,8 @@ static void derive_end(struct plan *plan, enum end end)
     if (role->receives)
         own->incoming = own->drives && role->times && (plan->frames || !plan_has_peer(plan)) ? SHAPE_REPLY
                                                                                              : SHAPE_MESSAGE;
+    own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && !plan_strategy(plan, end)->strategy->nagle;
+    own->sets_zerocopy = own->outgoing != SHAPE_NONE && plan_strategy(plan, end)->strategy->zerocopy;
 }
 
 static int name_operations(struct plan *plan, struct problem *problem)
@@ -134,43 +126,32 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Sets the shape of a head, its payload and the text after it. */
-static int set_shape(struct shape *shape, size_t head, uint64_t payload, const char *end,
-                     struct problem *problem)
+/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a
+ * head, a payload and the text after it. */
+static int derive_shape(struct plan *plan, bool of_reply, struct problem *problem)
 {
+    const struct protocol *protocol = plan->protocol;
+    const char *end = of_reply ? protocol->reply_end : protocol->request_end;
+    struct shape *shape = of_reply ? &plan->reply : &plan->message;
+    uint64_t head = 0, payload = 0;
     char text[96];
-
-    if (!payload)
-        snprintf(text, sizeof text, "%zu", head);
-    else if (end)
-        snprintf(text, sizeof text, "%zu+%" PRIu64 "+%zu", head, payload, strlen(end));
-    else
-        snprintf(text, sizeof text, "%zu+%" PRIu64, head, payload);
-    return shape_parse(shape, text, problem);
-}
-
-/* Sets the shapes of the largest request and reply: memory and queues are sized for them. */
-static int derive_shapes(struct plan *plan, struct problem *problem)
-{
-    size_t request_head = 0, reply_head = 0;
-    uint64_t stored = 0, fetched = 0;
 
     for (uint32_t i = 0; i < plan->operations.count; i++) {
         const struct operation *operation = &plan->operations.list[i];
         const struct call call = {.kind = operation->kind, .bytes = operation->bytes};
-        uint8_t head[PROTOCOL_SENT_MAX];
-        size_t asked = plan->protocol->write_request(head, &call),
-               answered = plan->protocol->write_reply(head, &call);
+        uint8_t bytes[PROTOCOL_SENT_MAX];
+        size_t size = of_reply ? protocol->write_reply(bytes, &call) : protocol->write_request(bytes, &call);
 
-        request_head = MAX(request_head, asked);
-        reply_head = MAX(reply_head, answered);
-        stored = MAX(stored, call.kind->stores ? call.bytes : 0);
-        fetched = MAX(fetched, call.kind->fetches ? call.bytes : 0);
+        head = MAX(head, size);
+        if (of_reply ? call.kind->fetches : call.kind->stores)
+            payload = MAX(payload, call.bytes);
     }
-    plan_free(plan);
-    if (set_shape(&plan->message, request_head, stored, plan->protocol->request_end, problem) < 0)
-        return -1;
-    return set_shape(&plan->reply, reply_head, fetched, plan->protocol->reply_end, problem);
+    int size = snprintf(text, sizeof text, "%" PRIu64, head);
+    if (payload)
+        size += snprintf(text + size, sizeof text - (size_t)size, "+%" PRIu64, payload);
+    if (payload && end)
+        snprintf(text + size, sizeof text - (size_t)size, "+%zu", strlen(end));
+    return shape_parse(shape, text, problem);
 }
 
 /* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
@@ -186,16 +167,9 @@ static int check_parameters(const struct plan *plan, struct problem *problem)
     return -1;
 }
 
-static int derive_frames(struct plan *plan, struct problem *problem)
-{
-    if (!plan->protocol->kinds)
-        return 0;
-    return name_operations(plan, problem) < 0 || (plan->frames && derive_shapes(plan, problem) < 0) ? -1 : 0;
-}
-
 /* Copies the properties of the chosen variants into the plan, so that its readers need not know the
  * structs of variants. */
-static void derive(struct plan *plan)
+static void derive_variants(struct plan *plan)
 {
     plan->frames = plan->protocol->kinds && plan->workload->framed;
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
@@ -203,17 +177,8 @@ static void derive(struct plan *plan)
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
     plan->runs_command = plan->workload->runs_command;
     plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
-    plan->feed = (struct strategy_choice){.strategy = &strategy_coalesce, .parameter = PARAMETER_NONE};
-    for (int end = 0; end < END_COUNT; end++)
-        derive_end(plan, (enum end)end);
-    /* After derive_end() of all ends: the strategy of an end depends on which end drives. */
-    for (int end = 0; end < END_COUNT; end++) {
-        const struct strategy *strategy = plan_strategy(plan, (enum end)end)->strategy;
-        struct end_plan *own = &plan->ends[end];
-
-        own->strategy_sets_nodelay = own->outgoing != SHAPE_NONE && !strategy->nagle;
-        own->sets_zerocopy = own->outgoing != SHAPE_NONE && strategy->zerocopy;
-    }
+    for (enum end end = 0; end < END_COUNT; end++)
+        derive_end(plan, end);
 }
 
 /* Sets the words that are fixed at the client and the server of a proxy. The client only feeds the
@@ -251,7 +216,7 @@ static void choose_engine(struct plan *plan, enum end end)
             continue;
         if (!candidate || !own->hands_over) /* handoff: keep the first */
             candidate = own->engine;
-        if (is_excluded(STAGE_engine, plan, end))
+        if (exclusions_check(STAGE_engine, plan, end, 0, NULL) < 0)
             continue;
         if (!own->engine->thread_per_connection || own->threads >= plan->connections)
             return;
@@ -260,12 +225,20 @@ static void choose_engine(struct plan *plan, enum end end)
     own->engine = able ? able : candidate ? candidate : own->engine;
 }
 
-/* Checks that the words of a plan do not contradict each other. 0, or -1 with a usage problem. */
-static int check_words(const struct plan *plan, struct problem *problem)
+static int derive(struct plan *plan, struct problem *problem)
 {
-    for (enum end end = 0; end < END_COUNT; end++)
+    derive_variants(plan);
+    if (check_parameters(plan, problem) < 0 || fix_ends_of_proxy(plan, problem) < 0)
+        return -1;
+    for (enum end end = 0; end < END_COUNT; end++) {
+        choose_engine(plan, end);
         if (plan_has_end(plan, end) && exclusions_check(STAGE_words, plan, end, 0, problem) < 0)
             return -1;
+    }
+    if (plan->protocol->kinds && name_operations(plan, problem) < 0)
+        return -1;
+    if (plan->frames && (derive_shape(plan, false, problem) < 0 || derive_shape(plan, true, problem) < 0))
+        return -1;
     return 0;
 }
 
@@ -283,46 +256,33 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
 {
     *plan = (struct plan){0};
     if (set_presets(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
-        set_words(plan, words, count, true, problem) == 0) {
-        derive(plan);
-        if (check_parameters(plan, problem) == 0 && fix_ends_of_proxy(plan, problem) == 0) {
-            for (enum end end = 0; end < END_COUNT; end++)
-                choose_engine(plan, end);
-            if (check_words(plan, problem) == 0 && derive_frames(plan, problem) == 0)
-                return 0;
-        }
-    }
+        set_words(plan, words, count, true, problem) == 0 && derive(plan, problem) == 0)
+        return 0;
     plan_free(plan);
     return -1;
 }
 
 /* ---- words of a plan, as JSON ---- */
 
-/* The key with its prefix; END_COUNT: without one. */
-static const char *key_of(char key[64], const struct word *word, enum end prefix)
+/* The key with its prefix; END_COUNT: without one. New reference. */
+static json_t *key_of(const struct word *word, enum end prefix)
 {
-    bool prefixed = prefix != END_COUNT;
-
-    snprintf(key, 64, "%s%s%s", prefixed ? end_names[prefix] : "", prefixed ? "." : "", word->key);
-    return key;
+    return prefix == END_COUNT ? json_string(word->key) : json_sprintf("%s.%s", end_names[prefix], word->key);
 }
 
 static void put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
                      enum end prefix)
 {
-    CLEANUP_FREE char *value = word_text(word, plan, end);
-    char key[64];
+    CLEANUP_JSON json_t *key = key_of(word, prefix);
 
-    json_object_set_new(words, key_of(key, word, prefix), json_string(value));
+    json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
 }
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
-    if (plan_is_subject(plan, end) && !word->for_subject)
-        return false;
-    if (plan->runs_command && end == END_CLIENT && !word->for_command)
-        return false;
-    return !word->for_run && plan_has_end(plan, end) && premises_hold(word->used, plan, end, 0);
+    return !word->for_run && plan_has_end(plan, end) && (word->for_subject || !plan_is_subject(plan, end)) &&
+           (word->for_command || !plan->runs_command || end != END_CLIENT) &&
+           premises_hold(word->used, plan, end, 0);
 }
 
 /* Puts the parameters of this subject and this load into `used`, and the keys of the others into
@@ -331,45 +291,31 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
 {
     for (uint32_t i = 0; i < plan->subject.count; i++) {
         const struct subject_parameter *parameter = &plan->subject.parameters[i];
-        char key[2 * SUBJECT_NAME_MAX];
+        CLEANUP_JSON json_t *key = json_sprintf("%s.%s", parameter->subject, parameter->key);
 
-        snprintf(key, sizeof key, "%s.%s", parameter->subject, parameter->key);
         if (!strcmp(parameter->subject, plan->subject.name) ||
             (plan->runs_command && !strcmp(parameter->subject, plan->load)))
-            json_object_set_new(used, key, json_string(parameter->value));
+            json_object_set_new(used, json_string_value(key), json_string(parameter->value));
         else
-            json_array_append_new(unused, json_string(key));
+            json_array_append(unused, key);
     }
-}
-
-static bool users_differ(const struct plan *plan, const struct word *word)
-{
-    CLEANUP_FREE char *first = NULL;
-    bool differ = false;
-
-    for (enum end end = 0; end < END_COUNT; end++) {
-        CLEANUP_FREE char *value = is_used(plan, word, end) ? word_text(word, plan, end) : NULL;
-
-        differ |= first && value && strcmp(first, value) != 0;
-        if (!first) {
-            first = value;
-            value = NULL;
-        }
-    }
-    return differ;
 }
 
 json_t *plan_words(const struct plan *plan)
 {
     json_t *words = json_object();
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        const struct word *word = &word_list[i];
-        bool differ = word->per_end && users_differ(plan, word), is_put = false;
+    for (const struct word *word = word_list; word < word_list + WORD_COUNT; word++) {
+        CLEANUP_JSON json_t *values = json_object(); /* each once */
 
-        for (enum end end = 0; end < END_COUNT && (differ || !is_put); end++)
-            if ((is_put = is_used(plan, word, end)))
-                put_word(words, plan, word, end, differ ? end : END_COUNT);
+        for (enum end end = 0; end < END_COUNT; end++) {
+            CLEANUP_JSON json_t *value = is_used(plan, word, end) ? word_value(word, plan, end) : NULL;
+
+            json_object_set_new(values, json_string_value(value), json_true());
+        }
+        for (enum end end = 0; end < END_COUNT; end++)
+            if (is_used(plan, word, end))
+                put_word(words, plan, word, end, json_object_size(values) > 1 ? end : END_COUNT);
     }
     sort_parameters(plan, words, NULL);
     return words;
@@ -392,18 +338,15 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused)
     static const enum end prefixes[] = {END_COUNT, END_CLIENT, END_SERVER, END_PROXY};
     json_t *used = json_object();
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        for (size_t j = 0; j < sizeof prefixes / sizeof *prefixes; j++) {
-            const struct word *word = &word_list[i];
-            enum end holder;
-            char key[64];
+    for (const struct word *word = word_list; word < word_list + WORD_COUNT; word++) {
+        for (const enum end *prefix = prefixes; prefix <= &prefixes[END_COUNT]; prefix++) {
+            bool given = plan->given[word - word_list] & GIVEN_TO(*prefix);
+            enum end holder = find_holder(plan, word, *prefix);
 
-            if (!(plan->given[i] & GIVEN_TO(prefixes[j])))
-                continue;
-            if ((holder = find_holder(plan, word, prefixes[j])) != END_COUNT)
-                put_word(used, plan, word, holder, prefixes[j]);
-            else
-                json_array_append_new(unused, json_string(key_of(key, word, prefixes[j])));
+            if (given && holder != END_COUNT)
+                put_word(used, plan, word, holder, *prefix);
+            else if (given)
+                json_array_append_new(unused, key_of(word, *prefix));
         }
     }
     sort_parameters(plan, used, unused);

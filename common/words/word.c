@@ -3,21 +3,17 @@
 
 #include "base/axis.h"
 #include "base/cleanup.h"
-#include "words/target.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- the list ---- */
 
 static const char *const switch_names[] = {"off", "on", NULL};
 
-#define CHOICES(...)                                                                                         \
-    .choices = (const char *const[])                                                                         \
-    {                                                                                                        \
-        __VA_ARGS__, NULL                                                                                    \
-    }
+/* clang-format off */
+#define CHOICES(...) .choices = (const char *const[]){__VA_ARGS__, NULL}
+/* clang-format on */
 
 /* In place of the field of a word of the runner: expand_words() only checks its spelling. */
 static union {
@@ -40,12 +36,6 @@ static union {
 #undef END_WORD
 #undef RUN_WORD
 
-static union field parameter_field(struct plan *plan, struct end_plan *own)
-{
-    (void)plan, (void)own;
-    return field_of_parameter(&scratch.text);
-}
-
 #define ROW(key, kind, preset, ...) {#key, &kind_##kind, preset, key##_field, __VA_ARGS__},
 #define WORD(key, kind, at, preset, ...) ROW(key, kind, preset, __VA_ARGS__)
 #define END_WORD(key, kind, at, preset, ...) ROW(key, kind, preset, .per_end = true, __VA_ARGS__)
@@ -54,7 +44,7 @@ const struct word word_list[WORD_COUNT] = {
 #include "words/words.def"
 };
 
-const struct word word_parameter = {.key = "parameter", .kind = &kind_parameter, .field = parameter_field};
+const struct word word_parameter = {.key = "parameter", .kind = &kind_parameter, .field = not_field};
 
 _Static_assert(WORD_COUNT <= PLAN_WORDS_MAX, "struct plan has a byte for every word");
 
@@ -81,24 +71,21 @@ bool word_is_of_lab(const char *key)
     return word && word->used[0].condition == CONDITION_lab;
 }
 
-union field word_field(const struct word *word, struct plan *plan, enum end end)
+json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
-    return word->field(plan, &plan->ends[end]);
-}
+    struct plan *values = (struct plan *)(uintptr_t)plan;
 
-char *word_text(const struct word *word, const struct plan *plan, enum end end)
-{
-    return word->kind->format(word, word_field(word, (struct plan *)(uintptr_t)plan, end));
+    return word->kind->format(word, word->field(values, &values->ends[end]));
 }
 
 static enum end take_prefix(const char **key)
 {
-    for (int end = 0; end < END_COUNT; end++) {
+    for (enum end end = 0; end < END_COUNT; end++) {
         size_t length = strlen(end_names[end]);
 
         if (!strncmp(*key, end_names[end], length) && (*key)[length] == '.') {
             *key += length + 1;
-            return (enum end)end;
+            return end;
         }
     }
     return END_COUNT;
@@ -107,16 +94,17 @@ static enum end take_prefix(const char **key)
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
     CLEANUP_JSON json_t *string = json_string(text);
-    const char *equals = strchr(text, '='), *at = text;
+    const char *at = text;
     char key[64];
 
     if (!string) /* records and the control channel are JSON */
         return problem_usage(problem, "'%.60s' is not valid UTF-8", text);
     typed->prefix = take_prefix(&at);
-    if (!equals || at > equals || (size_t)(equals - at) >= sizeof key)
+    size_t length = strcspn(at, "=");
+    if (!at[length] || length >= sizeof key)
         return problem_usage(problem, "'%.60s' is not a word; write key=value", text);
-    snprintf(key, sizeof key, "%.*s", (int)(equals - at), at);
-    typed->value = equals + 1;
+    snprintf(key, sizeof key, "%.*s", (int)length, at);
+    typed->value = at + length + 1;
     if (typed->prefix == END_COUNT && strchr(key, '.')) {
         typed->word = &word_parameter;
         return 0;

@@ -2,23 +2,40 @@
 /* The words: every setting that can differ between two runs, as key=value.
  *
  * word_list, made from words.def, is the only list of them. The parser, --list=json, the control
- * channel and the Python suite read it. The kind of a word defines how its values are spelled. */
+ * channel and the Python suite read it. The kind of a word defines how its values are spelled.
+ *
+ * What excludes what is data, too: conditions.def has what a plan can be, exclusions.def has which
+ * two conditions exclude each other, with the reason. Words say by the same conditions when they
+ * have an effect. What depends on the machine is no row: support/ probes it. */
 #pragma once
 
 #include "base/axis.h"
 #include "plan/plan.h"
-#include "words/exclusions.h"
+
+#include <jansson.h>
+
+#define CONDITION(name, means, holds) CONDITION_##name,
+enum condition {
+#include "words/conditions.def"
+};
+#undef CONDITION
+
+struct premise {
+    enum condition condition;
+    bool fails; /* the condition must not hold */
+};
+
+/* clang-format off */
+#define IF(name) {CONDITION_##name, false}
+#define UNLESS(name) {CONDITION_##name, true}
+/* clang-format on */
+#define ALWAYS IF(always)
 
 struct word;
 
 /* The field of a word: the member is that of its kind. */
 union field {
-    const struct transport **transport;
-    const struct security **security;
-    const struct workload **workload;
-    const struct protocol **protocol;
-    const struct reading **reading;
-    const struct engine **engine;
+    void *variant;    /* a pointer to a variant of word->kind->axis */
     unsigned *choice; /* an enum: index in word->choices */
     bool *flag;
     uint64_t *number;
@@ -35,15 +52,15 @@ struct word_kind {
     size_t size; /* bytes of a field */
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
     int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
-    /* The canonical spelling of the field, in new memory; NULL for kinds that no field has. */
-    char *(*format)(const struct word *word, union field field);
+    /* The canonical spelling of the field. New reference. NULL for kinds that no field has. */
+    json_t *(*format)(const struct word *word, union field field);
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
     char *(*complete)(const char *previous, const char *item);
     const struct axis *axis;      /* kinds whose values are variants */
     const struct units *units;    /* kinds of numbers */
     const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
-    const char *pattern, *wrong;  /* texts: a regex(7), extended; the message about any other value */
+    const char *pattern, *wrong;  /* texts: a regex(7), NULL: an address; the message otherwise */
     bool lists;                   /* values may be a list a,b,c in a matrix */
     bool ranges;                  /* values may be a range a..b in a matrix */
     const char *const *names;     /* of values, NULL at the end; NULL: none, or see word->choices */
@@ -66,7 +83,7 @@ struct word {
     bool for_serve;             /* uncork-server --serve takes it too */
     bool for_subject;           /* affects a subject, by the listening socket that it inherits */
     bool for_command;           /* has an effect in workload=command, which has no data threads */
-    const char *word_for_zero;  /* numbers, kind address: the spelling of 0 */
+    const char *word_for_zero;  /* the spelling of the number 0, or of an empty text */
 };
 
 #define TEXT(size) __typeof__(char[size])
@@ -100,14 +117,8 @@ bool word_is_of_lab(const char *key);
  * word. */
 const struct word *word_find(const char *key, struct problem *problem);
 
-/* The field of a word in a plan. `end` matters only for per-end words. */
-union field word_field(const struct word *word, struct plan *plan, enum end end);
-
-/* Its canonical spelling, in new memory. */
-char *word_text(const struct word *word, const struct plan *plan, enum end end);
-
-/* NAME, NAME:SIZE, NAME:LAYER or NAME:LAYER:SIZE, in new memory. */
-char *strategy_choice_format(const struct strategy_choice *choice);
+/* The canonical spelling of its value. `end` matters only for per-end words. New reference. */
+json_t *word_value(const struct word *word, const struct plan *plan, enum end end);
 
 /* A "key=value" that the user typed, split. `prefix` is END_COUNT if there is none. */
 struct typed_word {
@@ -118,3 +129,57 @@ struct typed_word {
 
 /* Splits the text and looks up the key. 0, or -1 with a usage problem. */
 int word_split(struct typed_word *typed, const char *text, struct problem *problem);
+
+/* ---- what excludes what ---- */
+
+/* Which rows are asked, and by whom: the sections of exclusions.def. */
+enum stage {
+    STAGE_words,   /* plan_parse(), at both ends */
+    STAGE_options, /* uncork-client, before a run */
+    STAGE_session, /* uncork-server, for the plan of a client */
+    STAGE_serve,   /* uncork-server --serve */
+    STAGE_ends,    /* this and the following: support_check(), of one end */
+    STAGE_engine,  /* also plan_parse(), to choose the engine */
+    STAGE_threads,
+};
+
+/* What the caller knows besides the plan: bits. */
+enum fact {
+    FACT_PSK = 1,
+    FACT_INSECURE = 2,
+    FACT_PCAP = 4,
+    FACT_PLACE = 8, /* the end has --server-in or --proxy-in */
+    FACT_PUBLIC_CHANNEL = 16,
+    FACT_SHORT_CONTENT = 32,
+};
+
+/* Whether both premises hold at `end`. The plan is that of plan_parse(). */
+bool premises_hold(const struct premise premises[2], const struct plan *plan, enum end end, unsigned facts);
+
+/* 0, or -1 with the reason of the first row of the stage that excludes the plan at `end`: a usage
+ * problem, or from STAGE_ends on an unsupported one. `problem` NULL: without the reason. */
+int exclusions_check(enum stage stage, const struct plan *plan, enum end end, unsigned facts,
+                     struct problem *problem);
+
+/* [{"stage", "status", "when": [...], "reason"}, ...] in the order of the rows, and the meanings of
+ * premises as texts, without `always`. New references. */
+json_t *exclusions_list(void);
+json_t *premises_list(const struct premise premises[2]);
+
+/* ---- targets ---- */
+
+#define TARGET_LOCAL "local"
+
+/* Where client, server and proxy run: one target for all ends, or one each as client+server or
+ * client+server+proxy. The runner uses it. */
+struct target {
+    struct variant variant;
+    const char *takes; /* the parameter after the colon; NULL: none */
+    bool joins;        /* may be joined with other targets by + */
+};
+
+extern const struct axis target_axis;
+
+/* Checks the spelling of a target; does not check that the host or image exists. 0, or -1 with a
+ * usage problem. */
+int target_check(const char *text, struct problem *problem);

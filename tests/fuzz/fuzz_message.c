@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = text_of(data, size);
     struct problem problem = {0};
-    struct shape shape, again;
+    struct shape shape = {0}, again = {0};
 
     if (shape_parse(&shape, text, &problem) == 0) {
         char *spelled = shape_format(&shape);

@@ -4,7 +4,6 @@
 
 #include "base/cleanup.h"
 #include "plan/plan.h"
-#include "words/expand.h"
 #include "words/parse.h"
 
 #include <stdio.h>

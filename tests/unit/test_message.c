@@ -16,7 +16,7 @@ static void parse(struct shape *shape, const char *text)
 static void refuse(const char *text, const char *why)
 {
     struct problem problem = {0};
-    struct shape shape;
+    struct shape shape = {0};
 
     if (shape_parse(&shape, text, &problem) == 0)
         fail_msg("'%s' was taken for a message", text);
@@ -48,7 +48,7 @@ TEST(a_refusal_names_the_position)
 
 TEST(a_message_has_limits)
 {
-    struct shape shape;
+    struct shape shape = {0};
 
     parse(&shape, "65536x1");
     assert_int_equal(shape.count, SHAPE_FRAGMENTS_MAX);
@@ -72,7 +72,7 @@ TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
     static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
     static const uint32_t counts[] = {1, 1, 1, 1, 3};
     static const uint32_t marks[] = {1, 0, 1, 1, 3 | SPAN_OF_MANY};
-    struct shape shape;
+    struct shape shape = {0};
 
     parse(&shape, "32/2x4K/8K/3x1");
     assert_int_equal(shape.count, 7);
@@ -107,7 +107,7 @@ TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
                                                {"1025x1K", "1025x1K"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct shape shape;
+        struct shape shape = {0};
         CLEANUP_FREE char *text = NULL;
 
         parse(&shape, spellings[i][0]);
@@ -149,7 +149,7 @@ TEST(every_shape_is_read_back_from_its_spelling)
 
     for (int i = 0; i < 3000; i++) {
         char typed[256];
-        struct shape shape, again;
+        struct shape shape = {0}, again = {0};
         CLEANUP_FREE char *text = NULL, *twice = NULL;
 
         roll_message(&dice, typed);

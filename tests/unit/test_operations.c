@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "plan/operations.h"
+#include "plan/message.h"
 
 static void parse(struct operations *operations, const char *text)
 {

@@ -57,7 +57,7 @@ static void need_pages(void)
 {
     struct problem why = {0};
 
-    if (support_of_reading(plan.ends[END_SERVER].reading, plan.transport, &why) == 0)
+    if (support_of_variant(WORD_read, &plan.ends[END_SERVER].reading->variant, plan.transport, &why) == 0)
         return;
     print_message("skipped: %s\n", why.text);
     skip();

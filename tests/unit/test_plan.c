@@ -222,14 +222,12 @@ TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
 TEST(only_tcp_to_a_server_of_uncork_has_a_lab)
 {
     parse(WORDS("lab=on", "link_rate=1000mbit", "sysctl=net.ipv4.tcp_rmem:1:2:3"));
-    assert_true(plan_has_lab(&plan));
     assert_unused("");
     assert_given("lab=on link_rate=1gbit sysctl=net.ipv4.tcp_rmem:1:2:3");
     parse(WORDS("lab=off", "link_rate=1gbit", "link_mtu=9000", "link_delay=1ms", "link_loss=1%",
                 "sysctl=none"));
     assert_unused("link_rate link_mtu link_delay link_loss sysctl");
     parse(WORDS("lab=on", "link_rate=1gbit", "transport=unix"));
-    assert_false(plan_has_lab(&plan));
     assert_unused("lab link_rate");
     refuse(WORDS("lab=on", "server=192.0.2.1:7"), "lab=on and server=192.0.2.1:7 contradict each other");
     refuse(WORDS("lab=on", "workload=proxy", "via=192.0.2.1:7"),

@@ -8,8 +8,8 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "ring/ring.h"
-#include "support/probe.h"
 #include "support/support.h"
+#include "transport/transport.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -124,7 +124,7 @@ static void allows(const struct transport *transport, const char *strategy)
 {
     struct problem problem = {0};
 
-    if (support_of_strategy(the(&strategy_axis, strategy), transport, &problem) < 0)
+    if (support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem) < 0)
         fail_msg("%s", problem.text);
 }
 
@@ -132,7 +132,7 @@ static void forbids(const struct transport *transport, const char *strategy, con
 {
     struct problem problem = {0};
 
-    assert_int_equal(support_of_strategy(the(&strategy_axis, strategy), transport, &problem), -1);
+    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
 }
@@ -248,7 +248,7 @@ TEST(a_truncation_that_copies_is_detected)
     struct problem problem = {0};
 
     faults.ignores_truncate = true;
-    assert_int_equal(support_of_reading(the(&reading_axis, "msgtrunc"), tcp, &problem), -1);
+    assert_int_equal(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &problem), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "read=msgtrunc");
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
@@ -285,7 +285,7 @@ TEST(a_probe_that_could_not_run_is_named_and_repeated)
     pair_of_tcp = shaky.pair;
     shaky.pair = pair_or_fail;
     pairs_work = false;
-    assert_int_equal(support_of_strategy(the(&strategy_axis, "cork"), &shaky, &problem), -1);
+    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, "cork"), &shaky, &problem), -1);
     assert_problem(&problem, PROBLEM_FAILURE,
                    "write=cork with transport=tcp could not be probed: Too many open");
     pairs_work = true;

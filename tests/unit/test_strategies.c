@@ -4,7 +4,6 @@
 #include "connection/capability.h"
 #include "pair.h"
 #include "connection/strategy.h"
-#include "support/probe.h"
 #include "support/support.h"
 #include "unit.h"
 
@@ -109,7 +108,7 @@ static void run_strategy(const struct strategy *strategy, const struct transport
                       strategy->variant.name);
         return;
     }
-    if (support_of_strategy(strategy, transport, &why) < 0) {
+    if (support_of_variant(WORD_write, &strategy->variant, transport, &why) < 0) {
         print_message("skipped: %s\n", why.text);
         return;
     }

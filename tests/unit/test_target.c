@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/target.h"
+#include "words/word.h"
 
 #include "unit.h"
 
