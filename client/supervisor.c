@@ -20,9 +20,6 @@
 
 #define ENDS_WITHIN_MS 2000
 
-/* Ignored here: they end the client, and its end ends the supervisor. */
-static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
-
 static void on_child(int number)
 {
     (void)number; /* only interrupts ppoll(2) */
@@ -54,8 +51,6 @@ static _Noreturn void exec_job(const struct job *job, pid_t parent)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
-        signal(end_signals[i], SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; job->environment && i < 2; i++)
@@ -86,24 +81,22 @@ static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_m
 }
 
 /* Closes all descriptors of the client: an open copy in a load would delay the end of processes
- * that wait for their close. */
+ * that wait for their close. Signals stay blocked: they end the client, and its end ends this
+ * process. */
 static _Noreturn void supervise(const struct supervisor *supervisor, int its_channel_fd)
 {
     int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
-    sigset_t child, wait_mask;
+    sigset_t all_but_child;
     uint8_t number;
 
+    sigfillset(&all_but_child);
+    sigprocmask(SIG_BLOCK, &all_but_child, NULL);
+    sigdelset(&all_but_child, SIGCHLD);
+    signal(SIGCHLD, on_child);
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
-        signal(end_signals[i], SIG_IGN);
-    signal(SIGCHLD, on_child);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &wait_mask);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(null, fd);
     dup2(its_channel_fd, channel_fd);
     syscall(SYS_close_range, channel_fd + 1, ~0U, 0);
     fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
@@ -111,7 +104,7 @@ static _Noreturn void supervise(const struct supervisor *supervisor, int its_cha
         cores_restrict(supervisor->cpus);
     if (chdir(supervisor->folder) == 0)
         while (status >= 0 && read(channel_fd, &number, 1) == 1) {
-            status = run_job(&supervisor->jobs[number], channel_fd, &wait_mask);
+            status = run_job(&supervisor->jobs[number], channel_fd, &all_but_child);
             if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }
