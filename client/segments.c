@@ -82,31 +82,22 @@ static int set_beginnings(const struct team *team, struct tally *tally, struct p
     return 0;
 }
 
-static void add_all(struct tally *tally, const struct capture *capture, int link)
+/* Adds all captured segments, and reports them. */
+static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
+                           struct tally *tally)
 {
     struct captured captured;
     struct segment segment;
     size_t at = 0;
 
     while (capture_next(capture, &at, &captured))
-        if (frame_parse(&segment, link, captured.bytes, captured.size, captured.wire_bytes))
+        if (frame_parse(&segment, facts->link, captured.bytes, captured.size, captured.wire_bytes))
             tally_add(tally, &segment);
-}
-
-static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
-                           struct tally *tally, const struct team *team, struct problem *problem)
-{
-    json_t *report;
-
-    if (set_beginnings(team, tally, problem) < 0)
-        return NULL;
-    add_all(tally, capture, facts->link);
-    report = json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*}", "device", facts->device, "snap_bytes",
-                       CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
-                       (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path);
-    for (int way = 0; way < WAY_COUNT; way++)
-        json_object_set_new(report, way_names[way], tally_to_json(tally, (enum way)way));
-    return report;
+    return json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*, s:o, s:o}", "device", facts->device, "snap_bytes",
+                     CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
+                     (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path,
+                     way_names[WAY_SENT], tally_to_json(tally, WAY_SENT), way_names[WAY_RECEIVED],
+                     tally_to_json(tally, WAY_RECEIVED));
 }
 
 json_t *segments_report(struct capture *capture, const struct team *team, struct problem *problem)
@@ -115,16 +106,15 @@ json_t *segments_report(struct capture *capture, const struct team *team, struct
     /* the ways with a close_notify: with reconnects only the client sends one */
     unsigned ways = team->plan->workload->reconnects ? 1u << WAY_SENT : 1u << WAY_SENT | 1u << WAY_RECEIVED;
     struct endpoint server;
-    json_t *report;
-    struct tally *tally;
 
     if (!facts)
         return NULL;
     endpoint_of(&server, &team->target);
-    tally = tally_create(&server, team->plan->encrypts ? ways : 0);
-    report = make_report(capture, facts, tally, team, problem);
+    struct tally *tally = tally_create(&server, team->plan->encrypts ? ways : 0);
+    bool has_begun = set_beginnings(team, tally, problem) == 0;
+    json_t *report = has_begun ? make_report(capture, facts, tally) : NULL;
     tally_free(tally);
-    if (problem->kind == PROBLEM_NONE && capture_write(capture, problem) == 0)
+    if (report && capture_write(capture, problem) == 0)
         return report;
     json_decref(report);
     return NULL;
