@@ -8,6 +8,6 @@ struct command *command_open(const struct command_task *task, uv_loop_t *loop, s
     return NULL;
 }
 
-NEVER_CALLED(void command_time(struct command *command))
-NEVER_CALLED(void command_report(const struct command *command, json_t **load, json_t **times))
+NEVER_CALLED(int command_message(struct command *command, enum control_type type))
+NEVER_CALLED(void command_report(const struct command *command, json_t *parts))
 NEVER_CALLED(void command_close(struct command *command))

@@ -8,12 +8,9 @@
  */
 #pragma once
 
-#include "net/address.h"
+#include "client.h"
+#include "control/channel.h"
 #include "placement/place.h"
-#include "plan/plan.h"
-
-#include <jansson.h>
-#include <uv.h>
 
 struct command;
 
@@ -23,23 +20,20 @@ struct command_task {
     const struct address *address; /* of the subject */
     const char *key;               /* of the run, in hexadecimal; "": none */
     struct place_list cpus;        /* of the load; count 0: those of this process */
-    void (*prepared)(void *owner); /* the rehearsal begins */
-    /* Called when the preparation has failed, or the rehearsal or the timed run has ended.
-     * PROBLEM_NONE: success. */
-    void (*done)(void *owner, const struct problem *problem);
-    void (*closed)(void *owner); /* after command_close() */
-    void *owner;
+    struct channel *server;        /* that of the subject */
+    struct run *run;
 };
 
 /* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL
- * with a problem; then no closed() follows. */
+ * with a problem. */
 struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
 
-/* Starts the timed run. Call it once, after the rehearsal. */
-void command_time(struct command *command);
+/* Handles a message of the server. -1: it does not belong here. */
+int command_message(struct command *command, enum control_type type);
 
-/* After the timed run: the objects `load` and `hyperfine` of the record. New references. */
-void command_report(const struct command *command, json_t **load, json_t **times);
+/* After the timed run: sets `load` and `hyperfine` of the record. */
+void command_report(const struct command *command, json_t *parts);
 
-/* Ends the load and all processes that it has started, and removes its folder. */
+/* Ends the load and all processes that it has started, and removes its folder; then calls
+ * run_part_closed(). */
 void command_close(struct command *command);

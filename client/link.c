@@ -18,35 +18,27 @@ static void on_part_closed(void *owner)
     if (--link->open_parts > 0)
         return;
     json_decref(link->answer);
-    link->events->closed(link);
-}
-
-static void on_message(void *owner, enum control_type type, const json_t *body)
-{
-    struct link *link = owner;
-
-    link->events->message(link, type, body);
+    run_part_closed(link->run);
 }
 
 static void on_ended(void *owner, const char *why)
 {
+    struct problem problem = {0};
     struct link *link = owner;
 
-    link->events->ended(link, why);
+    problem_failure(&problem, "the %s %s %s", end_names[link->end], link->name, why);
+    run_link_failed(link, &problem);
 }
-
-static const struct channel_events channel_events = {
-    .message = on_message, .ended = on_ended, .closed = on_part_closed};
 
 /* An end with an address in words may be on another machine only with TLS or --insecure. */
 static int check_address(void *owner, const struct address *address, struct problem *problem)
 {
     struct link *link = owner;
+    const struct options *options = link->client->options;
 
     link->address = *address;
     address_format(link->name, address);
-    if (plan_is_own(link->plan, link->end) || link->options->keys || link->options->insecure ||
-        address_is_local(address))
+    if (plan_is_own(link->plan, link->end) || options->keys || options->insecure || address_is_local(address))
         return 0;
     return problem_usage(problem,
                          "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
@@ -55,52 +47,52 @@ static int check_address(void *owner, const struct address *address, struct prob
 
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
+    static const struct channel_events events = {
+        .message = run_link_message, .ended = on_ended, .closed = on_part_closed};
     struct link *link = owner;
     struct problem failure = *problem;
 
     if (fd >= 0) {
         link->open_parts++;
-        link->is_open = channel_open(&link->channel, link->connector.timer.loop, fd, link->keys,
-                                     &channel_events, link, &failure) == 0;
+        link->is_open =
+            channel_open(&link->channel, &link->client->loop, fd, link->keys, &events, link, &failure) == 0;
     }
     if (link->is_open)
-        link->events->opened(link);
+        run_link_opened(link);
     else
-        link->events->failed(link, &failure);
+        run_link_failed(link, &failure);
 }
 
 static void on_ready(void *owner, const struct problem *problem)
 {
     struct link *link = owner;
+    const struct own_server *own = &link->client->own[link->end];
 
-    if (problem->kind != PROBLEM_NONE) {
-        link->events->failed(link, problem);
-        return;
-    }
-    link->keys = link->own->keys;
-    connector_begin(&link->connector, &link->own->address, CONNECT_WITHIN_MS, false);
+    link->keys = own->keys;
+    if (problem->kind == PROBLEM_NONE)
+        connector_begin(&link->connector, &own->address, CONNECT_WITHIN_MS, false);
+    else
+        run_link_failed(link, problem);
 }
 
-void link_open(struct link *link, uv_loop_t *loop)
+void link_open(struct link *link)
 {
     link->open_parts = 1;
     link->connector = (struct connector){
         .done = on_connected, .check = check_address, .closed = on_part_closed, .owner = link};
-    connector_open(&link->connector, loop);
-    link->keys = link->options->keys;
+    connector_open(&link->connector, &link->client->loop);
+    link->keys = link->client->options->keys;
     if (plan_is_own(link->plan, link->end))
-        own_server_start(link->own, loop, link->end == END_PROXY, &link->options->locations[link->end],
-                         on_ready, link);
+        own_server_start(&link->client->own[link->end], on_ready, link);
     else
         connector_find(&link->connector, plan_address(link->plan, link->end), CONNECT_WITHIN_MS);
 }
 
 void link_close(struct link *link)
 {
-    if (!link->open_parts || link->is_closing)
+    if (!link->open_parts)
         return;
-    link->is_closing = true;
-    own_server_forget(link->own);
+    own_server_forget(&link->client->own[link->end]);
     if (link->open_parts > 1)
         channel_close(&link->channel);
     connector_close(&link->connector);
@@ -128,18 +120,17 @@ int link_find_data(const struct link *link, struct address *data, const json_t *
 {
     const struct transport *transport = link->plan->transport;
     const char *name = transport->variant.name, *end = end_names[link->end];
+    int error =
+        transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
+                               control_text(ready, "path"));
 
-    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                                   control_text(ready, "path"))) {
-    case 0:
-        return 0;
-    case -EPERM:
+    if (error == -EPERM)
         return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
                                name, end, link->name);
-    default:
+    if (error < 0)
         return problem_failure(
             problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
-    }
+    return 0;
 }
 
 int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "list.h"
 
+#include "base/cleanup.h"
 #include "base/option.h"
 #include "base/version.h"
 #include "connection/protocol.h"
@@ -25,8 +26,8 @@ static json_t *list_strings(const char *const *strings)
 {
     json_t *list = strings ? json_array() : NULL;
 
-    while (strings && *strings)
-        json_array_append_new(list, json_string(*strings++));
+    for (; strings && *strings; strings++)
+        json_array_append_new(list, json_string(*strings));
     return list;
 }
 
@@ -119,15 +120,13 @@ static json_t *list_options(const struct option_help *options)
 static json_t *list_changes(void)
 {
 #define CHANGE_ENTRY(name, bit, sized, means) {name, (sized) ? "SIZE" : NULL, means},
-    static const struct {
-        const char *name, *takes, *help;
-    } changes[] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
+    static const char *const changes[][3] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
 #undef CHANGE_ENTRY
     json_t *entries = json_array();
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i].name, "takes",
-                                                 changes[i].takes, "help", changes[i].help));
+        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i][0], "takes",
+                                                 changes[i][1], "help", changes[i][2]));
     return entries;
 }
 
@@ -202,8 +201,9 @@ static void print_variant(const json_t *variant)
     }
 }
 
-void list_print(const json_t *list)
+void list_print(void)
 {
+    CLEANUP_JSON json_t *list = list_make();
     const json_t *entry;
     const char *axis;
     json_t *entries;

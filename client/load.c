@@ -45,6 +45,12 @@ static void put_uri(const struct load *load, json_t *values, const char *protoco
     json_object_set_new(values, "uri", uri);
 }
 
+const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX])
+{
+    snprintf(path, LOAD_PATH_MAX, "%s/%s", load->folder, name);
+    return path;
+}
+
 char *load_quote(const char *text)
 {
     char *result = NULL;
@@ -67,11 +73,9 @@ static json_t *define_command(const struct plan *plan, json_t *values)
     json_t *value;
 
     for (const char *at = plan->command; *at; end++) {
-        unsigned code;
-        bool is_code =
-            *at == '%' && sscanf(at + 1, "%2x", &code) == 1 && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
+        bool is_code = *at == '%' && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
 
-        *end = is_code ? (char)code : *at;
+        *end = is_code ? (char)strtoul((char[]){at[1], at[2], '\0'}, NULL, 16) : *at;
         at += is_code ? 3 : 1;
     }
     *end = '\0';
@@ -84,39 +88,24 @@ static json_t *define_command(const struct plan *plan, json_t *values)
                      json_sprintf("%" PRIu64, plan->moves_bytes));
 }
 
-/* Parses a size or a product of sizes. 0 if it is neither. */
-static uint64_t parse_product(char *text)
-{
-    uint64_t product = 1, factor;
-    char *part;
-
-    while ((part = strsep(&text, "*"))) {
-        if (units_parse(&units_size, part, &factor) < 0)
-            return 0;
-        product *= factor;
-    }
-    return product;
-}
-
 static int write_content(const struct load *load, const json_t *values, struct problem *problem)
 {
     CLEANUP_FREE uint8_t *chunk = needed(malloc(CONTENT_CHUNK));
-    char path[FOLDER_MAX + 16];
+    char path[LOAD_PATH_MAX];
     uint64_t size = 0;
-    FILE *file;
-    bool whole;
 
     if (units_parse(&units_size, record_text(values, "size"), &size) < 0)
         return problem_failure(problem, "the load %s has content but no size= for it", load->name);
-    snprintf(path, sizeof path, "%s/content", load->folder);
-    whole = (file = fopen(path, "we"));
-    for (uint64_t at = 0; whole && at < size; at += CONTENT_CHUNK) {
+    FILE *file = fopen(load_path(load, "content", path), "we");
+    bool is_whole = file;
+
+    for (uint64_t at = 0; is_whole && at < size; at += CONTENT_CHUNK) {
         size_t part = (size_t)(size - at < CONTENT_CHUNK ? size - at : CONTENT_CHUNK);
 
         pattern_fill(chunk, part, at);
-        whole = fwrite(chunk, 1, part, file) == part;
+        is_whole = fwrite(chunk, 1, part, file) == part;
     }
-    if (file && fclose(file) == 0 && whole)
+    if (file && fclose(file) == 0 && is_whole)
         return 0;
     return problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
 }
@@ -152,6 +141,20 @@ static json_t *collect_values(const struct load *load, const json_t *definition,
 
 /* ---- preparation ---- */
 
+/* A size or a product of sizes. */
+static int parse_moves(struct load *load, const char *moves, const json_t *values, struct problem *problem)
+{
+    CLEANUP_FREE char *text = definition_expand(moves, values);
+    char *rest = text;
+    uint64_t factor;
+
+    for (load->moves = text != NULL; rest && load->moves; load->moves *= factor)
+        if (units_parse(&units_size, strsep(&rest, "*"), &factor) < 0)
+            factor = 0;
+    return load->moves ? 0
+                       : problem_failure(problem, "the load %s: moves='%s' is not a size", load->name, moves);
+}
+
 static int compile_counts(struct load *load, const char *text, struct problem *problem)
 {
     load->has_counts = *text && regcomp(&load->counts, text, REG_EXTENDED) == 0;
@@ -180,7 +183,6 @@ int load_prepare(struct load *load, const char *file, struct problem *problem)
     const struct plan *plan = load->plan;
     CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
-    CLEANUP_FREE char *moves = NULL;
 
     if (file && !(load->definitions = definitions_load(file, problem)))
         return -1;
@@ -200,17 +202,17 @@ int load_prepare(struct load *load, const char *file, struct problem *problem)
         (plan->encrypts && write_key(load, problem) < 0))
         return -1;
     load->arguments = definition_arguments(definition, values, plan);
-    moves = definition_expand(record_text(definition, "moves"), values);
     if (json_array_size(load->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", load->name);
     json_array_insert_new(load->arguments, 0, json_string(load->program));
-    if (!(load->limit_s = record_number(definition, "limit_s")))
-        load->limit_s = LIMIT_S;
-    if (!(load->moves = parse_product(moves)))
-        return problem_failure(problem, "the load %s: moves='%s' is not a size", load->name,
-                               record_text(definition, "moves"));
     load->version_option = json_string_value(json_object_get(definition, "version"));
-    return compile_counts(load, record_text(definition, "counts"), problem);
+    load->limit_s = record_number(definition, "limit_s");
+    if (!load->limit_s)
+        load->limit_s = LIMIT_S;
+    if (parse_moves(load, record_text(definition, "moves"), values, problem) < 0 ||
+        compile_counts(load, record_text(definition, "counts"), problem) < 0)
+        return -1;
+    return find(LOAD_TIMER, load->timer, "", problem);
 }
 
 void load_free(struct load *load)

@@ -9,8 +9,10 @@
 #include "plan/plan.h"
 
 #include <jansson.h>
-#include <limits.h>
 #include <regex.h>
+
+#define LOAD_TIMER "hyperfine" /* the program that times it */
+#define LOAD_PATH_MAX (FOLDER_MAX + 16)
 
 struct load {
     /* Set by the owner. */
@@ -19,7 +21,7 @@ struct load {
     const char *key;               /* of the run, in hexadecimal; "": none */
     const char *name;
 
-    char folder[FOLDER_MAX], program[PATH_MAX];
+    char folder[FOLDER_MAX], program[PATH_MAX], timer[PATH_MAX];
     json_t *definitions;        /* has the texts of the arguments */
     json_t *arguments;          /* the first is the program */
     const char *version_option; /* prints its version; NULL: none does */
@@ -30,12 +32,15 @@ struct load {
     bool overridden; /* the timed run is under the library too */
 };
 
-/* Finds the program, makes its folder and writes its files. `file`: definitions; NULL: none. Blocks
- * while it writes content. 0, or -1 with a problem; call load_free() in both cases. */
+/* Finds the program and the timer, makes its folder and writes its files. `file`: definitions; NULL: none.
+ * Blocks while it writes content. 0, or -1 with a problem; call load_free() in both cases. */
 int load_prepare(struct load *load, const char *file, struct problem *problem);
 
 /* Does not remove the folder. */
 void load_free(struct load *load);
+
+/* The path of a file in the folder, in `path`. */
+const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX]);
 
 /* Quotes a text as one word of sh(1). New memory. */
 char *load_quote(const char *text);

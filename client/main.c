@@ -7,9 +7,9 @@
 #include "base/option.h"
 #include "base/standard.h"
 #include "base/version.h"
+#include "client.h"
 #include "list.h"
 #include "placement/scheduling.h"
-#include "run.h"
 #include "support/probe.h"
 #include "support/support.h"
 #include "words/expand.h"
@@ -117,29 +117,24 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
 
 static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
 {
-    bool is_stdin;
-    FILE *file;
-    int result;
-
     if (options->action != ACTION_BATCH && options->action != ACTION_CHECK)
         return append_cell(cells, options->words, options->word_count, problem);
-    is_stdin = !strcmp(options->file, "-");
-    file = is_stdin ? stdin : fopen(options->file, "re");
+    if (!strcmp(options->file, "-"))
+        return read_lines(cells, stdin, "standard input", problem);
+    CLEANUP_FILE FILE *file = fopen(options->file, "re");
+
     if (!file)
         return problem_usage(problem, "%s: %s", options->file, strerror(errno));
-    result = read_lines(cells, file, is_stdin ? "standard input" : options->file, problem);
-    if (!is_stdin)
-        fclose(file);
-    return result;
+    return read_lines(cells, file, options->file, problem);
 }
 
 static int reject_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = json_array();
-    const char *key;
+    CLEANUP_JSON json_t *given = plan_words_given(plan, unused);
+    const char *key = json_string_value(json_array_get(unused, 0));
 
-    json_decref(plan_words_given(plan, unused));
-    key = json_string_value(json_array_get(unused, 0));
+    (void)given;
     if (!key)
         return 0;
     if (word_is_of_lab(key))
@@ -184,11 +179,9 @@ static void report_run(const struct options *options, json_t *record, struct pro
         answer_print(record);
 }
 
-static void on_parent_gone(void *owner)
+static void on_parent_gone(void *client)
 {
-    struct client *client = owner;
-
-    client->orphaned = true;
+    ((struct client *)client)->orphaned = true;
 }
 
 /* Runs every line and prints its record. Continues after a failed run. */
@@ -210,11 +203,14 @@ static void run_batch(struct client *client, const struct cells *cells, struct p
 
 static void run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
-    CLEANUP_JSON json_t *record = NULL;
     struct client client = {.options = options};
+    json_t *record = NULL;
 
     if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
         return;
+    for (enum end end = 0; end < END_COUNT; end++)
+        client.own[end] =
+            (struct own_server){.end = end, .loop = &client.loop, .location = &options->locations[end]};
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
     } else if (options->parent_fd == NO_PARENT_FD ||
@@ -231,10 +227,11 @@ static void run(const struct options *options, const struct cells *cells, struct
     parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);
-    if (record && options->action == ACTION_FACTS)
-        print_json(json_incref(record), problem);
-    else if (record)
+    if (record && options->action == ACTION_RUN)
         report_run(options, record, problem);
+    else if (record)
+        print_json(json_incref(record), problem);
+    json_decref(record);
 }
 
 /* Checks that each end supports the plan. Server and proxy are checked only if this client starts
@@ -248,25 +245,25 @@ static int check_ends(const struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Prints for each line the plan that would run: docs/record.md, --check. */
+/* The plan that would run: docs/record.md, --check. */
+static json_t *describe(const struct plan *plan)
+{
+    json_t *unused = json_array(), *given = plan_words_given(plan, unused);
+    bool is_planned = !plan->messages && !plan->bytes && !plan->runs_command;
+    json_int_t planned_ns = (json_int_t)(plan->warmup_ns + plan->duration_ns);
+    struct problem why = {0};
+
+    check_ends(plan, &why); /* other problems are left to the run, which then fails */
+    return json_pack("{s:o, s:o, s:o, s:o*, s:s*}", "words", plan_words(plan), "given", given, "unused",
+                     unused, "planned_ns", is_planned ? json_integer(planned_ns) : NULL, "unsupported",
+                     why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
+}
+
 static void check(const struct cells *cells, struct problem *problem)
 {
-    for (size_t i = 0; i < cells->count; i++) {
-        const struct plan *plan = &cells->plans[i];
-        struct problem why = {0};
-        json_t *unused = json_array(), *given = plan_words_given(plan, unused);
-        json_t *line =
-            json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given", given, "unused", unused);
-
-        if (!plan->messages && !plan->bytes && !plan->runs_command)
-            json_object_set_new(line, "planned_ns",
-                                json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
-        /* other problems are left to the run, which then fails */
-        if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
-            json_object_set_new(line, "unsupported", json_string(why.text));
-        if (print_json(line, problem) < 0)
+    for (size_t i = 0; i < cells->count; i++)
+        if (print_json(describe(&cells->plans[i]), problem) < 0)
             return;
-    }
     print_end(cells, problem);
 }
 
@@ -283,24 +280,16 @@ static void do_cells(const struct options *options, struct problem *problem)
     free(cells.plans);
 }
 
-static void print_list(bool is_json, struct problem *problem)
-{
-    CLEANUP_JSON json_t *list = list_make();
-
-    if (is_json)
-        print_json(json_incref(list), problem);
-    else
-        list_print(list);
-}
-
 static void act(const struct options *options, struct problem *problem)
 {
     json_t *expanded;
 
     switch (options->action) {
     case ACTION_LIST:
+        list_print();
+        break;
     case ACTION_LIST_JSON:
-        print_list(options->action == ACTION_LIST_JSON, problem);
+        print_json(list_make(), problem);
         break;
     case ACTION_EXPAND:
         if ((expanded = expand_words(options->words, options->word_count, problem)))

@@ -6,83 +6,51 @@
 #include "control/channel_tls.h"
 
 #include <fcntl.h>
-#include <jansson.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 3000
-#define KEY_FD 3 /* after standard input, output and error */
-#define KEY_FILE "/dev/fd/3"
 #define EXIT_WITHIN_MS 50 /* its connections close before its exit can be seen */
-
-static int find_program(char *path, size_t size, struct problem *problem)
-{
-    static const char name[] = "uncork-server";
-    char *slash;
-
-    if (uv_exepath(path, &size) < 0 || !(slash = strrchr(path, '/')) ||
-        (size_t)(slash + 1 - path) + sizeof name > 4096)
-        return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
-    memcpy(slash + 1, name, sizeof name);
-    return 0;
-}
-
-/* Makes a random key for the server. Returns the read end of a pipe that contains its line, or -1
- * with a failure. In an argument, a file or the environment the key would stay readable. */
-static int open_key(struct own_server *server, struct problem *problem)
-{
-    char line[PSK_LINE_MAX];
-    int ends[2];
-    bool is_written;
-
-    if (!(server->keys = psk_generate(line, problem)))
-        return -1;
-    if (pipe(ends) < 0)
-        return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                 /* the server gets it as KEY_FILE */
-    is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
-    secret_wipe(line, sizeof line);
-    close(ends[1]);
-    if (is_written)
-        return ends[0];
-    close(ends[0]);
-    return problem_failure(problem, "cannot write a key into a pipe");
-}
-
-/* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
-static void list_arguments(char *arguments[12], char *program, bool proxy, const struct location *location)
-{
-    const bool keyed = location->netns;
-    const char *const all[] = {program,
-                               "--with-parent",
-                               "--listen",
-                               location->listen,
-                               keyed ? "--psk" : NULL,
-                               keyed ? KEY_FILE : NULL,
-                               proxy ? "--proxy" : NULL,
-                               location->subjects ? "--subjects" : NULL,
-                               location->subjects,
-                               location->sink ? "--allow-sink" : NULL,
-                               location->sink};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
-            *arguments++ = (char *)(uintptr_t)all[i];
-    *arguments = NULL;
-}
+#define KEY_FD 3          /* after standard input, output and error */
+#define KEY_FILE "/dev/fd/3"
+#define ARGUMENTS_MAX 12
 
 static void begin(struct own_server *server);
-static void report(struct own_server *server, const struct problem *problem);
+
+/* The server is ready, or has failed to start: tells who waits. */
+static void report(struct own_server *server, const struct problem *problem)
+{
+    void (*ready)(void *owner, const struct problem *problem) = server->ready;
+
+    server->ready = NULL;
+    server->is_ready = problem->kind == PROBLEM_NONE;
+    if (server->open_handles) {
+        uv_timer_stop(&server->timer);
+        uv_read_stop((uv_stream_t *)&server->pipe);
+    }
+    if (ready)
+        ready(server->owner, problem);
+}
+
+static void report_silence(struct own_server *server)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "uncork-server printed no ready line");
+    report(server, &problem);
+}
+
+/* ---- its process ---- */
 
 static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
 
-    if (--server->open_handles == 0 && server->begins_again)
+    if (--server->open_handles == 0 && server->ready)
         begin(server);
 }
 
@@ -96,21 +64,50 @@ static void close_handles(struct own_server *server)
 static void on_ended(uv_process_t *process, int64_t status, int signal_number)
 {
     struct own_server *server = process->data;
-    struct problem problem = {0};
 
     child_note_end(&server->child, status, signal_number);
-    server->has_ended = true;
-    if (!server->is_ready) {
-        problem_failure(&problem, "uncork-server printed no ready line");
-        report(server, &problem);
-    }
+    if (!server->is_ready)
+        report_silence(server);
     close_handles(server);
+}
+
+/* Finds uncork-server beside this program. */
+static int find_program(char path[PATH_MAX], struct problem *problem)
+{
+    char own[PATH_MAX - 16];
+
+    if (uv_exepath(own, &(size_t){sizeof own}) < 0)
+        return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
+    snprintf(path, PATH_MAX, "%s/uncork-server", dirname(own));
+    return 0;
+}
+
+/* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
+static void list_arguments(const struct own_server *server, char *program, char *arguments[ARGUMENTS_MAX])
+{
+    const struct location *location = server->location;
+    const char *const all[] = {program,
+                               "--with-parent",
+                               "--listen",
+                               location->listen,
+                               location->netns ? "--psk" : NULL,
+                               location->netns ? KEY_FILE : NULL,
+                               server->end == END_PROXY ? "--proxy" : NULL,
+                               location->subjects ? "--subjects" : NULL,
+                               location->subjects,
+                               location->sink ? "--allow-sink" : NULL,
+                               location->sink};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i])
+            *arguments++ = (char *)(uintptr_t)all[i];
+    *arguments = NULL;
 }
 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
-    char program[4096], *arguments[12];
+    char program[PATH_MAX], *arguments[ARGUMENTS_MAX];
     uv_stdio_container_t stdio[KEY_FD + 1] = {[STDERR_FILENO] = {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
                                               [KEY_FD] = {UV_INHERIT_FD, .data.fd = key}};
     uv_process_options_t options = {.exit_cb = on_ended,
@@ -118,12 +115,14 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
                                     .args = arguments,
                                     .stdio = stdio,
                                     .stdio_count = KEY_FD + (key >= 0)};
-    int ends[2], error;
+    int ends[2];
 
-    if (find_program(program, sizeof program, problem) < 0)
+    if (find_program(program, problem) < 0)
         return -1;
-    list_arguments(arguments, program, server->is_proxy, server->location);
-    if ((error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0)) < 0)
+    list_arguments(server, program, arguments);
+    int error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0);
+
+    if (error < 0)
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
     stdio[STDIN_FILENO] = stdio[STDOUT_FILENO] = (uv_stdio_container_t){UV_INHERIT_FD, .data.fd = ends[1]};
     server->open_handles = 3;
@@ -133,12 +132,37 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
     uv_pipe_open(&server->pipe, ends[0]);
     error = uv_spawn(server->loop, &server->process, &options);
     close(ends[1]);
-    if (!error) {
-        server->child.pid = server->process.pid;
-        return 0;
+    if (error) {
+        close_handles(server);
+        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
     }
-    close_handles(server);
-    return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
+    server->child.pid = server->process.pid;
+    server->has_started = true;
+    return 0;
+}
+
+/* ---- its network namespace and its key ---- */
+
+/* Makes a random key for the server. Returns the read end of a pipe that contains its line, or -1
+ * with a failure. In an argument, a file or the environment the key would stay readable. */
+static int open_key(struct own_server *server, struct problem *problem)
+{
+    char line[PSK_LINE_MAX];
+    int ends[2];
+
+    if (!(server->keys = psk_generate(line, problem)))
+        return -1;
+    if (pipe(ends) < 0)
+        return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
+    bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
+
+    secret_wipe(line, sizeof line);
+    close(ends[1]);
+    if (is_written)
+        return ends[0];
+    close(ends[0]);
+    return problem_failure(problem, "cannot write a key into a pipe");
 }
 
 static int enter_namespace(int netns)
@@ -154,39 +178,26 @@ static int enter_namespace(int netns)
 
 static int spawn_in_namespace(struct own_server *server, struct problem *problem)
 {
-    const struct location *location = server->location;
+    const char *netns = server->location->netns;
     CLEANUP_CLOSE int key = -1, before = -1, target = -1;
-    int result;
 
-    if (!location->netns)
+    if (!netns)
         return spawn(server, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    target = open(location->netns, O_RDONLY | O_CLOEXEC);
+    target = open(netns, O_RDONLY | O_CLOEXEC);
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
-        return problem_failure(problem, "cannot enter the network namespace %s: %s", location->netns,
-                               strerror(errno));
-    result = spawn(server, key, problem); /* starts in the namespace */
+        return problem_failure(problem, "cannot enter the network namespace %s: %s", netns, strerror(errno));
+    int result = spawn(server, key, problem); /* starts in the namespace */
+
     if (enter_namespace(before) < 0)
-        return problem_failure(problem, "cannot return from the network namespace %s: %s", location->netns,
+        return problem_failure(problem, "cannot return from the network namespace %s: %s", netns,
                                strerror(errno));
     return result;
 }
 
 /* ---- its ready line ---- */
-
-/* The server is ready, or has failed to start. */
-static void report(struct own_server *server, const struct problem *problem)
-{
-    server->is_ready = problem->kind == PROBLEM_NONE;
-    if (server->open_handles) {
-        uv_timer_stop(&server->timer);
-        uv_read_stop((uv_stream_t *)&server->pipe);
-    }
-    if (server->ready)
-        server->ready(server->owner, problem);
-}
 
 static int parse_line(struct own_server *server, struct problem *problem)
 {
@@ -204,10 +215,7 @@ static int parse_line(struct own_server *server, struct problem *problem)
 
 static void on_silent(uv_timer_t *timer)
 {
-    struct problem problem = {0};
-
-    problem_failure(&problem, "uncork-server printed no ready line");
-    report(timer->data, &problem);
+    report_silence(timer->data);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -241,7 +249,7 @@ static void begin(struct own_server *server)
 
     psk_free(server->keys);
     server->keys = NULL;
-    server->begins_again = server->has_ended = server->is_ready = false;
+    server->has_started = server->is_ready = false;
     server->size = 0;
     memset(server->line, 0, sizeof server->line);
     if (spawn_in_namespace(server, &problem) < 0) {
@@ -252,71 +260,46 @@ static void begin(struct own_server *server)
     uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
 }
 
-void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
-                      const struct location *location,
-                      void (*ready)(void *owner, const struct problem *problem), void *owner)
+void own_server_start(struct own_server *server, void (*ready)(void *owner, const struct problem *problem),
+                      void *owner)
 {
     static const struct problem none;
 
     server->ready = ready;
     server->owner = owner;
-    server->loop = loop;
-    server->is_proxy = is_proxy;
-    server->location = location;
-    if (!server->child.pid && server->open_handles)
-        server->begins_again = true; /* it has just ended: after its handles are closed */
-    else if (!server->child.pid)
+    if (server->child.pid && server->is_ready)
+        report(server, &none);
+    else if (!server->child.pid && !server->open_handles)
         begin(server);
-    else if (server->is_ready)
-        ready(owner, &none);
+    /* else it starts, or has just ended: it begins again when its handles are closed */
 }
 
 void own_server_forget(struct own_server *server)
 {
     server->ready = NULL;
-    server->begins_again = false;
 }
 
 /* ---- its end ---- */
 
-static void on_waited(uv_timer_t *timer)
-{
-    (void)timer; /* it is no longer active */
-}
-
-/* Returns whether the server has ended. */
-static bool ends_within(struct own_server *server, uint64_t ms)
-{
-    if (server->child.pid)
-        uv_timer_start(&server->timer, on_waited, ms, 0);
-    while (server->child.pid && uv_is_active((uv_handle_t *)&server->timer))
-        uv_run(server->loop, UV_RUN_ONCE);
-    return !server->child.pid;
-}
-
 void own_server_stop(struct own_server *server)
 {
     own_server_forget(server);
-    if (server->child.pid)
-        kill(server->child.pid, SIGTERM);
-    if (!ends_within(server, ENDS_WITHIN_MS))
-        kill(server->child.pid, SIGKILL);
-    if (!ends_within(server, ENDS_WITHIN_MS))
-        return; /* the kernel holds it */
+    child_end(&server->child, ENDS_WITHIN_MS);
+    if (server->open_handles && !uv_is_closing((uv_handle_t *)&server->process))
+        close_handles(server);
     while (server->open_handles > 0)
         uv_run(server->loop, UV_RUN_ONCE);
     psk_free(server->keys);
-    *server = (struct own_server){0};
+    *server = (struct own_server){.end = server->end, .loop = server->loop, .location = server->location};
 }
 
-void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason)
+void own_server_stop_failed(struct own_server *server, struct problem *reason)
 {
     char how[CHILD_TEXT_MAX], text[96];
 
-    ends_within(server, EXIT_WITHIN_MS);
-    if (server->has_ended) {
+    if (server->has_started && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
         child_describe(&server->child, how);
-        snprintf(text, sizeof text, "the %s %s", name, how);
+        snprintf(text, sizeof text, "the %s %s", end_names[server->end], how);
         problem_add(reason, text);
     }
     own_server_stop(server);

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "run.h"
-
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/version.h"
+#include "client.h"
 #include "link.h"
 #include "measure/facts.h"
 #include "team/session.h"
@@ -18,18 +16,16 @@ struct run {
     struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     uv_work_t check;
-    json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
     struct work work;
-    bool is_working;              /* work_start() was called */
-    bool wants_facts, is_closing; /* wants_facts: in place of a run */
-    int open_parts;               /* timer, links, check, work */
-    json_t *facts;                /* of all ends; NULL: not yet */
+    bool wants_facts; /* in place of a run */
+    bool is_closing;
+    int open_parts; /* timer, links, check, work */
     struct run_result result;
 };
 
 /* ---- the end ---- */
 
-static void part_closed(void *owner)
+void run_part_closed(void *owner)
 {
     struct run *run = owner;
 
@@ -43,8 +39,7 @@ static void close_run(struct run *run)
     run->is_closing = true;
     if (run->session.state != SESSION_CLOSING)
         session_enter(&run->session, SESSION_CLOSING);
-    if (run->is_working)
-        work_close(&run->work);
+    work_close(&run->work);
     for (int end = 0; end < END_COUNT; end++)
         link_close(&run->links[end]);
     session_close(&run->session);
@@ -67,15 +62,17 @@ static void note_problem(struct run *run, const char *phase, const struct proble
 }
 
 /* Another end has failed or left, or a step of this end. If the team works, it ends first: then
- * fail_in_run() follows. */
+ * fail_in_run() follows. Its own reason comes first, as after a suspension. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
+    bool is_running = run->session.state == SESSION_RUNNING;
+
     if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
-    if (run->session.state == SESSION_RUNNING && work_was_cancelled(&run->work))
-        return; /* its own reason comes first */
+    if (is_running && run->work.team.by_control)
+        return;
     note_problem(run, phase, problem);
-    if (run->session.state != SESSION_RUNNING || !work_cancel(&run->work, phase, problem))
+    if (!is_running || !work_cancel(&run->work, phase, problem))
         close_run(run);
 }
 
@@ -111,29 +108,26 @@ static void on_timed_out(void *owner)
 
 static int make_reports(struct run *run, struct problem *problem)
 {
-    json_t **reports = run->result.reports;
+    json_t *parts = run->result.parts = json_object();
 
     if (work_report(&run->work, &run->result, problem) < 0)
         return -1;
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
-        reports[end] = json_incref(run->links[end].answer);
-    if (plan_has_subject(run->plan)) {
-        run->result.subject = reports[plan_second_end(run->plan)];
-        reports[plan_second_end(run->plan)] = NULL;
-    }
-    return reports[END_SERVER] ? record_check(&run->result, problem) : 0;
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        json_object_set(parts, plan_is_subject(run->plan, end) ? "subject" : end_names[end],
+                        run->links[end].answer); /* NULL: no such key */
+    return json_object_get(parts, end_names[END_SERVER]) ? record_check(parts, problem) : 0;
 }
 
+/* After a failure the team may have no figures. */
 static void finish_if_answered(struct run *run)
 {
+    enum session_state state = run->session.state;
     struct problem problem = {0};
 
-    /* After a failure the team may have no figures. */
-    if (links_pending(run->links) ||
-        (run->session.state != SESSION_REPORTING && run->session.state != SESSION_ANSWERING))
+    if (links_pending(run->links) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
         return;
-    if (run->session.state == SESSION_ANSWERING)
-        run->facts = links_facts(run->links, run->plan);
+    if (state == SESSION_ANSWERING)
+        run->result.parts = links_facts(run->links, run->plan);
     else if (make_reports(run, &problem) < 0)
         note_problem(run, "report", &problem);
     close_run(run);
@@ -141,15 +135,13 @@ static void finish_if_answered(struct run *run)
 
 /* ---- the work ---- */
 
-static void on_begun(void *owner)
+void run_work_begun(struct run *run)
 {
-    session_enter(&((struct run *)owner)->session, SESSION_RUNNING);
+    session_enter(&run->session, SESSION_RUNNING);
 }
 
-static void on_work_ended(void *owner, const char *phase, const struct problem *problem)
+void run_work_ended(struct run *run, const char *phase, const struct problem *problem)
 {
-    struct run *run = owner;
-
     if (run->session.state != SESSION_RUNNING) {
         if (problem)
             fail(run, "start", problem);
@@ -161,18 +153,12 @@ static void on_work_ended(void *owner, const char *phase, const struct problem *
     }
 }
 
-static const struct work_events work_events = {
-    .begun = on_begun, .ended = on_work_ended, .closed = part_closed};
-
 /* The end with the data connections of the client is ready, and so are all behind it. */
 static int start_work(struct run *run, struct problem *problem)
 {
-    run->open_parts++;
-    run->is_working = true;
-    run->work.ready = run->ready;
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
-            run->work.channels[end] = &run->links[end].channel;
+            run->work.hub.channels[end] = &run->links[end].channel;
     if (run->plan->runs_command)
         session_enter(&run->session, SESSION_STARTING);
     return work_start(&run->work, problem);
@@ -180,24 +166,14 @@ static int start_work(struct run *run, struct problem *problem)
 
 /* ---- connecting to the ends ---- */
 
-static const struct link_events link_events;
-
 static void connect_to(struct run *run, enum end end)
 {
-    struct client *client = run->client;
-    struct link *link = &run->links[end];
-
-    *link = (struct link){.end = end,
-                          .plan = run->plan,
-                          .options = client->options,
-                          .own = &client->own[end],
-                          .name = run->result.addresses[end],
-                          .events = &link_events,
-                          .owner = run};
+    run->links[end] = (struct link){
+        .end = end, .plan = run->plan, .client = run->client, .run = run, .name = run->result.addresses[end]};
     run->open_parts++;
     if (run->session.state != SESSION_CONNECTING)
         session_enter(&run->session, SESSION_CONNECTING);
-    link_open(link, &client->loop);
+    link_open(&run->links[end]);
 }
 
 /* Asks for facts when all links are open: an early answer must not look like the last one. */
@@ -217,9 +193,9 @@ static void ask_for_facts(struct run *run)
 }
 
 /* The server gets the host id of its neighbour, which is the proxy or this client. */
-static void on_link_opened(struct link *link)
+void run_link_opened(struct link *link)
 {
-    struct run *run = link->owner;
+    struct run *run = link->run;
     bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
 
     if (run->wants_facts) {
@@ -227,7 +203,7 @@ static void on_link_opened(struct link *link)
         return;
     }
     session_enter(&run->session, SESSION_AGREEING);
-    link_send_plan(link, is_behind ? control_text(run->ready, "host") : facts_host_id());
+    link_send_plan(link, is_behind ? control_text(run->work.ready, "host") : facts_host_id());
 }
 
 /* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
@@ -252,9 +228,9 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
         run->work.target = data;
         run->work.remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
     }
-    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
-        json_decref(run->ready);
-        run->ready = json_deep_copy(body);
+    if (!run->work.ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        json_decref(run->work.ready);
+        run->work.ready = json_deep_copy(body);
     }
     if (link->end == END_PROXY) {
         connect_to(run, END_SERVER);
@@ -282,9 +258,10 @@ static int take_phase(struct run *run, const struct link *link, enum control_typ
     return work_message(&run->work, link->end, type, body);
 }
 
-static void on_message(struct link *link, enum control_type type, const json_t *body)
+void run_link_message(void *owner, enum control_type type, const json_t *body)
 {
-    struct run *run = link->owner;
+    struct link *link = owner;
+    struct run *run = link->run;
     struct problem problem = {0};
     const char *phase = "run";
     bool belongs = session_accepts(&run->session, type);
@@ -319,30 +296,10 @@ static void on_message(struct link *link, enum control_type type, const json_t *
         fail(run, phase, &problem);
 }
 
-static void on_link_ended(struct link *link, const char *why)
+void run_link_failed(struct link *link, const struct problem *problem)
 {
-    const struct run *run = link->owner;
-    struct problem problem = {0};
-
-    problem_failure(&problem, "the %s %s %s", end_names[link->end], link->name, why);
-    fail(link->owner, work_phase(&run->work), &problem);
+    fail(link->run, work_phase(&link->run->work), problem);
 }
-
-static void on_link_failed(struct link *link, const struct problem *problem)
-{
-    fail(link->owner, "start", problem);
-}
-
-static void on_link_closed(struct link *link)
-{
-    part_closed(link->owner);
-}
-
-static const struct link_events link_events = {.opened = on_link_opened,
-                                               .failed = on_link_failed,
-                                               .message = on_message,
-                                               .ended = on_link_ended,
-                                               .closed = on_link_closed};
 
 /* ---- the beginning ---- */
 
@@ -357,7 +314,7 @@ static void on_checked(uv_work_t *request, int status)
     struct problem problem = run->work.problem;
 
     (void)status;
-    part_closed(run);
+    run_part_closed(run);
     if (run->session.state == SESSION_CLOSING)
         return;
     if (plan_has_peer(run->plan) && problem.kind == PROBLEM_NONE)
@@ -366,6 +323,22 @@ static void on_checked(uv_work_t *request, int status)
         connect_to(run, plan_second_end(run->plan));
     else if (problem.kind != PROBLEM_NONE || start_work(run, &problem) < 0)
         fail(run, "start", &problem);
+}
+
+static void open_run(struct run *run, struct client *client, const struct plan *plan,
+                     enum session_state first)
+{
+    *run = (struct run){.client = client,
+                        .plan = plan,
+                        .session = {.is_client = true,
+                                    .plan = plan,
+                                    .timed_out = on_timed_out,
+                                    .closed = run_part_closed,
+                                    .owner = run},
+                        .work = {.plan = plan, .client = client, .run = run},
+                        .open_parts = 2, /* the timer of the session, and the work */
+                        .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
+    session_open(&run->session, &client->loop, first);
 }
 
 /* Turns the loop until all parts of the run are closed. */
@@ -381,50 +354,29 @@ static void complete(struct run *run)
         }
         uv_run(&run->client->loop, UV_RUN_ONCE);
     }
-    work_free(&run->work);
-    json_decref(run->ready);
-}
-
-static void open_run(struct run *run, struct client *client, const struct plan *plan,
-                     enum session_state first)
-{
-    *run = (struct run){.client = client,
-                        .plan = plan,
-                        .session = {.is_client = true,
-                                    .plan = plan,
-                                    .timed_out = on_timed_out,
-                                    .closed = part_closed,
-                                    .owner = run},
-                        .work = {.plan = plan,
-                                 .options = client->options,
-                                 .loop = &client->loop,
-                                 .events = &work_events,
-                                 .owner = run},
-                        .check.data = run,
-                        .open_parts = 1, /* the timer of the session */
-                        .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
-    session_open(&run->session, &client->loop, first);
+    json_decref(run->work.ready);
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
 {
-    struct run run;
-    struct problem *reason = &run.result.problem;
     uint64_t started = clock_now_ns();
     json_t *record = NULL;
+    struct run run;
+    struct problem *reason = &run.result.problem;
 
     open_run(&run, client, plan, SESSION_CHECKING);
     run.open_parts++;
+    run.check.data = &run;
     uv_queue_work(&client->loop, &run.check, check, on_checked);
     complete(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
-        own_server_stop_failed(&client->own[end], end_names[end], reason); /* the next run starts new ones */
+        own_server_stop_failed(&client->own[end], reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
     else
         record = record_make(plan, &run.result);
-    record_free(&run.result);
+    json_decref(run.result.parts);
     return record;
 }
 
@@ -439,5 +391,5 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     ask_for_facts(&run);
     complete(&run);
     *problem = run.result.problem;
-    return run.facts;
+    return run.result.parts;
 }
