@@ -65,7 +65,6 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
 {
     for (; *arguments; arguments++) {
         const char *one = *arguments;
-
         if (!strcmp(one, "-h") || !strcmp(one, "--help"))
             return fputs(help, stdout);
         if (!strcmp(one, "--version"))
@@ -207,7 +206,6 @@ static int run(struct watch *watch, struct problem *problem)
         return STATUS_FAILED;
     }
     int status = wait_for_program(watch, &signals);
-
     report(watch);
     return exit_as(status);
 }
@@ -226,6 +224,5 @@ int main(int count, char **arguments)
         status = run(&watch, &problem);
     override_close(&watch.override);
     int end_status = standard_end("uncork", &problem);
-
     return status || watch.command ? status : end_status;
 }
