@@ -25,7 +25,6 @@
 static json_t *list_strings(const char *const *strings)
 {
     json_t *list = strings ? json_array() : NULL;
-
     for (; strings && *strings; strings++)
         json_array_append_new(list, json_string(*strings));
     return list;
@@ -34,7 +33,6 @@ static json_t *list_strings(const char *const *strings)
 static json_t *list_variants_of(const struct axis *axis)
 {
     json_t *names = json_array();
-
     for (size_t i = 0; i < axis->count; i++)
         json_array_append_new(names, json_string(axis->variants[i]->name));
     return names;
@@ -107,7 +105,6 @@ static json_t *list_axis(const struct axis *axis)
 static json_t *list_options(const struct option_help *options)
 {
     json_t *entries = json_array();
-
     for (; options->help; options++)
         if (options->name)
             json_array_append_new(
@@ -158,7 +155,6 @@ json_t *list_make(void)
 static const char *text(const json_t *object, const char *key)
 {
     const char *value = json_string_value(json_object_get(object, key));
-
     return value ? value : "-";
 }
 
@@ -195,7 +191,6 @@ static void print_variant(const json_t *variant)
         printf("  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why) {
         const char *reason = strstr(json_string_value(why), "here: ");
-
         printf("  %-15s not on %s: %s\n", "", transport,
                reason ? reason + strlen("here: ") : json_string_value(why));
     }

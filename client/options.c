@@ -55,7 +55,6 @@ static int take_pcap(struct options *options, const char *path, struct problem *
 static int take_parent_fd(struct options *options, const char *text, struct problem *problem)
 {
     uint64_t fd = STDIN_FILENO;
-
     if (text && (units_parse(&units_count, text, &fd) < 0 || fd > INT_MAX))
         return problem_usage(problem,
                              "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
@@ -69,7 +68,6 @@ static int take_parent_fd(struct options *options, const char *text, struct prob
 static int take_argument(struct options *options, const char *argument, struct problem *problem)
 {
     bool is_word = strchr(argument, '=') != NULL;
-
     if (!is_word && *argument && options->json && !options->file && !options->word_count)
         options->file = argument;
     else if (is_word)
@@ -203,7 +201,6 @@ int options_check(const struct options *options, const struct plan *plan, struct
 
     for (enum end end = 0; end < END_COUNT; end++) {
         const char *netns = options->locations[end].netns;
-
         if (exclusions_check(STAGE_options, plan, end, facts | (netns ? FACT_PLACE : 0), problem) < 0)
             return -1;
         if (netns && is_current_netns(netns))
