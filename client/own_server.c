@@ -30,7 +30,7 @@ static void report(struct own_server *server, const struct problem *problem)
     server->is_ready = problem->kind == PROBLEM_NONE;
     if (server->open_handles) {
         uv_timer_stop(&server->timer);
-        uv_read_stop((uv_stream_t *)&server->pipe);
+        uv_read_stop((uv_stream_t *)&server->output);
     }
     if (ready)
         ready(server->owner, problem);
@@ -39,7 +39,6 @@ static void report(struct own_server *server, const struct problem *problem)
 static void report_silence(struct own_server *server)
 {
     struct problem problem = {0};
-
     problem_failure(&problem, "uncork-server printed no ready line");
     report(server, &problem);
 }
@@ -49,7 +48,6 @@ static void report_silence(struct own_server *server)
 static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
-
     if (--server->open_handles == 0 && server->ready)
         begin(server);
 }
@@ -57,14 +55,14 @@ static void on_closed(uv_handle_t *handle)
 static void close_handles(struct own_server *server)
 {
     uv_close((uv_handle_t *)&server->process, on_closed);
-    uv_close((uv_handle_t *)&server->pipe, on_closed);
+    uv_close((uv_handle_t *)&server->input, on_closed);
+    uv_close((uv_handle_t *)&server->output, on_closed);
     uv_close((uv_handle_t *)&server->timer, on_closed);
 }
 
 static void on_ended(uv_process_t *process, int64_t status, int signal_number)
 {
     struct own_server *server = process->data;
-
     child_note_end(&server->child, status, signal_number);
     if (!server->is_ready)
         report_silence(server);
@@ -108,30 +106,26 @@ static void list_arguments(const struct own_server *server, char *program, char 
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
     char program[PATH_MAX], *arguments[ARGUMENTS_MAX];
-    uv_stdio_container_t stdio[KEY_FD + 1] = {[STDERR_FILENO] = {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                              [KEY_FD] = {UV_INHERIT_FD, .data.fd = key}};
+    uv_stdio_container_t stdio[KEY_FD + 1] = {
+        {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
+        {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
+        {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {UV_INHERIT_FD, .data.fd = key}};
     uv_process_options_t options = {.exit_cb = on_ended,
                                     .file = program,
                                     .args = arguments,
                                     .stdio = stdio,
                                     .stdio_count = KEY_FD + (key >= 0)};
-    int ends[2];
 
     if (find_program(program, problem) < 0)
         return -1;
     list_arguments(server, program, arguments);
-    int error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0);
-
-    if (error < 0)
-        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
-    stdio[STDIN_FILENO] = stdio[STDOUT_FILENO] = (uv_stdio_container_t){UV_INHERIT_FD, .data.fd = ends[1]};
-    server->open_handles = 3;
     uv_timer_init(server->loop, &server->timer);
-    uv_pipe_init(server->loop, &server->pipe, 0);
-    server->timer.data = server->pipe.data = server->process.data = server;
-    uv_pipe_open(&server->pipe, ends[0]);
-    error = uv_spawn(server->loop, &server->process, &options);
-    close(ends[1]);
+    uv_pipe_init(server->loop, &server->input, 0);
+    uv_pipe_init(server->loop, &server->output, 0);
+    server->open_handles = 4;
+    server->timer.data = server->input.data = server->output.data = server->process.data = server;
+    int error = uv_spawn(server->loop, &server->process, &options);
     if (error) {
         close_handles(server);
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
@@ -156,7 +150,6 @@ static int open_key(struct own_server *server, struct problem *problem)
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
     fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
     bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
-
     secret_wipe(line, sizeof line);
     close(ends[1]);
     if (is_written)
@@ -190,7 +183,6 @@ static int spawn_in_namespace(struct own_server *server, struct problem *problem
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
         return problem_failure(problem, "cannot enter the network namespace %s: %s", netns, strerror(errno));
     int result = spawn(server, key, problem); /* starts in the namespace */
-
     if (enter_namespace(before) < 0)
         return problem_failure(problem, "cannot return from the network namespace %s: %s", netns,
                                strerror(errno));
@@ -257,7 +249,7 @@ static void begin(struct own_server *server)
         return;
     }
     uv_timer_start(&server->timer, on_silent, READY_WITHIN_MS, 0);
-    uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
+    uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
 }
 
 void own_server_start(struct own_server *server, void (*ready)(void *owner, const struct problem *problem),

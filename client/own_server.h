@@ -26,8 +26,8 @@ struct own_server {
 
     struct child child; /* pid 0: it does not run */
     uv_process_t process;
-    uv_pipe_t pipe;   /* its standard input and output: closing it ends the server */
-    uv_timer_t timer; /* a time limit */
+    uv_pipe_t input, output; /* closing its standard input ends the server */
+    uv_timer_t timer;        /* a time limit */
     int open_handles;
     bool has_started, is_ready;
     char line[512]; /* its ready line */
