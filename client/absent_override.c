@@ -2,7 +2,7 @@
 #include "base/absent.h"
 #include "command.h"
 
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+struct command *command_open(struct run *run, struct problem *problem)
 {
     problem_unsupported(problem, "workload=command: " ABSENT_OVERRIDE);
     return NULL;

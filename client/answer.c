@@ -2,7 +2,6 @@
 #include "answer.h"
 
 #include "measure/histogram.h"
-#include "segments.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -62,7 +61,6 @@ static const char *were(uint64_t count)
 static void print_word(const json_t *record, const char *before, const char *key, const char *after)
 {
     const char *value = record_word(record, key);
-
     if (*value)
         printf("%s%s%s", before, value, after);
 }
@@ -158,7 +156,6 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
             all->maximum = maximum;
         json_array_foreach(json_object_get(recorded, "bins"), j, bin) {
             uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
-
             all->bins[histogram_bin(low)] += (uint64_t)json_integer_value(json_array_get(bin, 2));
         }
     }
@@ -205,7 +202,6 @@ static void print_per_second(const struct answer *answer, const char *unit)
 static void print_open_loop(const struct answer *answer, uint64_t late)
 {
     uint64_t due = record_sum(answer->driver, "due");
-
     printf("  %" PRIu64 " request%s due, ", due, were(due));
     if (late) {
         printf("%" PRIu64 " of them never sent; ", late);
@@ -258,7 +254,6 @@ static void print_request(const struct answer *answer)
 static double byte_rate(const json_t *end, const char *key)
 {
     double seconds = elapsed_seconds(end);
-
     return seconds > 0 ? (double)(record_sum(end, key) - record_sum(end, "first_bytes")) / seconds : 0;
 }
 
@@ -378,16 +373,6 @@ static void print_command(const json_t *record)
            record_number(record, "load.moved_bytes"));
 }
 
-static void print_nothing_finished(const struct answer *answer)
-{
-    uint64_t late = record_sum(answer->driver, "late");
-
-    fputs("  no message was finished in the time", stdout);
-    if (late)
-        printf(", %" PRIu64 " request%s due and never sent", late, were(late));
-    putchar('\n');
-}
-
 void answer_print(const json_t *record)
 {
     struct answer answer = {.record = record};
@@ -399,7 +384,6 @@ void answer_print(const json_t *record)
     }
     enum end driver = drives[END_CLIENT] ? END_CLIENT : END_SERVER;
     enum end other = drives[END_CLIENT] ? END_SERVER : END_CLIENT;
-
     answer.driver = answer.ends[driver];
     answer.both = drives[END_CLIENT] && drives[END_SERVER];
     answer.messages = record_sum(answer.driver, "messages_sent");
@@ -413,7 +397,11 @@ void answer_print(const json_t *record)
         return;
     }
     if (!answer.messages) {
-        print_nothing_finished(&answer);
+        uint64_t late = record_sum(answer.driver, "late");
+        fputs("  no message was finished in the time", stdout);
+        if (late)
+            printf(", %" PRIu64 " request%s due and never sent", late, were(late));
+        putchar('\n');
         return;
     }
     (*record_word(record, "direction") ? print_stream : print_request)(&answer);
@@ -422,6 +410,5 @@ void answer_print(const json_t *record)
     print_counts(&answer, other, answer.both ? "message" : "reply");
     print_replies(&answer);
     print_cpu(&answer);
-    segments_print(answer.ends[END_CLIENT]);
     answer_print_environment(record, answer.ends);
 }

@@ -25,7 +25,8 @@
 enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
 struct command {
-    struct command_task task;
+    struct run *run;
+    struct place_list cpus; /* of the load; count 0: those of this process */
     uv_work_t preparation;
     struct problem problem; /* of the preparation */
     uv_poll_t answers;      /* of the supervisor */
@@ -74,8 +75,7 @@ static void make_jobs(struct command *command)
 static void prepare(uv_work_t *preparation)
 {
     struct command *command = preparation->data;
-
-    if (load_prepare(&command->load, command->task.definitions, &command->problem) == 0)
+    if (load_prepare(&command->load, &command->problem) == 0)
         make_jobs(command);
 }
 
@@ -89,7 +89,7 @@ static void fail(struct command *command, const struct problem *problem)
         uv_poll_stop(&command->answers);
         shutdown(command->supervisor.channel_fd, SHUT_RDWR);
     }
-    run_work_ended(command->task.run, "run", problem);
+    run_work_ended(command->run, "run", problem);
 }
 
 static int check_moved(struct command *command, struct problem *problem)
@@ -157,9 +157,9 @@ static int end_run(struct command *command, struct problem *problem)
     } else {
         if (read_times(command, problem) < 0 || (load->has_counts && read_count(command, problem) < 0))
             return -1;
-        run_work_ended(command->task.run, "run", NULL);
+        run_work_ended(command->run, "run", NULL);
     }
-    channel_send(command->task.server, CONTROL_MARKED, NULL);
+    channel_send(&command->run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
     return 0;
 }
 
@@ -195,7 +195,6 @@ static void take_step(struct command *command, enum step step)
         step++;
     command->step = step;
     uint64_t limit_ms = 1000 * limit_of_step_s(command);
-
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
                    CHECK_EVERY_MS);
@@ -245,7 +244,7 @@ static void part_closed(struct command *command)
     load_free(&command->load);
     json_decref(command->times);
     free(command->timed_line);
-    run_part_closed(command->task.run);
+    run_part_closed(command->run);
     free(command);
 }
 
@@ -265,7 +264,7 @@ static void on_prepared(uv_work_t *preparation, int status)
         command->answers.data = command;
         command->open_parts++;
         uv_poll_start(&command->answers, UV_READABLE, on_answer);
-        run_work_begun(command->task.run);
+        session_enter(&command->run->session, SESSION_RUNNING);
         take_step(command, STEP_VERSION);
     } else if (!command->is_closing) {
         fail(command, &command->problem);
@@ -273,22 +272,21 @@ static void on_prepared(uv_work_t *preparation, int status)
     part_closed(command);
 }
 
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+struct command *command_open(struct run *run, struct problem *problem)
 {
-    struct command *command = needed(calloc(1, sizeof *command));
+    const char *name = *run->plan->load ? run->plan->load : "command";
+    struct place_list cpus;
 
-    (void)problem; /* set where the build lacks the library of overrides */
-    command->task = *task;
-    command->load = (struct load){.plan = task->plan,
-                                  .address = task->address,
-                                  .key = task->key,
-                                  .name = *task->plan->load ? task->plan->load : "command"};
+    if (plan_cpus(run->plan, END_CLIENT, run->remote, &cpus, problem) < 0)
+        return NULL;
+    struct command *command = needed(calloc(1, sizeof *command));
+    *command =
+        (struct command){.run = run, .cpus = cpus, .load = {.run = run, .name = name}, .open_parts = 2};
     command->supervisor = (struct supervisor){
-        .folder = command->load.folder, .cpus = &command->task.cpus, .jobs = command->jobs, .channel_fd = -1};
-    uv_timer_init(loop, &command->timer);
+        .folder = command->load.folder, .cpus = &command->cpus, .jobs = command->jobs, .channel_fd = -1};
+    uv_timer_init(&run->client->loop, &command->timer);
     command->timer.data = command->preparation.data = command;
-    command->open_parts = 2;
-    uv_queue_work(loop, &command->preparation, prepare, on_prepared);
+    uv_queue_work(&run->client->loop, &command->preparation, prepare, on_prepared);
     return command;
 }
 

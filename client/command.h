@@ -8,25 +8,13 @@
  */
 #pragma once
 
-#include "client.h"
-#include "control/channel.h"
-#include "placement/place.h"
+#include "run.h"
 
 struct command;
 
-struct command_task {
-    const struct plan *plan;
-    const char *definitions;       /* file of --subjects; NULL: none */
-    const struct address *address; /* of the subject */
-    const char *key;               /* of the run, in hexadecimal; "": none */
-    struct place_list cpus;        /* of the load; count 0: those of this process */
-    struct channel *server;        /* that of the subject */
-    struct run *run;
-};
-
 /* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL
  * with a problem. */
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
+struct command *command_open(struct run *run, struct problem *problem);
 
 /* Handles a message of the server. -1: it does not belong here. */
 int command_message(struct command *command, enum control_type type);

@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 #include "answer.h"
 #include "base/units.h"
+#include "capture/capture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#define SIZES_SHOWN 8
 #define CPUS_SHOWN 4
+
+/* The captured segments of one way. */
+static void print_way(const char *name, const json_t *way)
+{
+    const json_t *sizes = json_object_get(way, "sizes"), *pair;
+    size_t i;
+
+    printf("; %s %" PRIu64, name, record_number(way, "data_segments"));
+    json_array_foreach(sizes, i, pair)
+        if (i < SIZES_SHOWN)
+            printf("%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
+                   json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
+    if (json_array_size(sizes) > SIZES_SHOWN)
+        printf(", ...");
+    if (record_number(way, "super_packets"))
+        printf(" (%" PRIu64 " packets not cut up yet)", record_number(way, "super_packets"));
+}
+
+static void print_capture(const json_t *capture)
+{
+    if (!capture)
+        return;
+    printf("  segments captured on %s", record_text(capture, "device"));
+    print_way("sent", json_object_get(capture, "sent"));
+    print_way("received", json_object_get(capture, "received"));
+    if (record_number(capture, "dropped"))
+        printf("; %" PRIu64 " packets were dropped, so the counts prove nothing",
+               record_number(capture, "dropped"));
+    if (json_is_true(json_object_get(capture, "truncated")))
+        printf("; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
+    printf("%s%s\n", json_object_get(capture, "file") ? "; " : "", record_text(capture, "file"));
+}
 
 /* Prints the first few CPUs on which threads of an end finished, each once. */
 static void print_cpus(const json_t *end)
@@ -16,7 +51,6 @@ static void print_cpus(const json_t *end)
 
     json_array_foreach(threads, i, thread) {
         int cpu = (int)record_number(thread, "cpus.end"), known = 0;
-
         while (known < count && seen[known] != cpu)
             known++;
         if (known < count)
@@ -102,6 +136,7 @@ static void print_clamps(const char *end, const json_t *report)
 
 void answer_print_environment(const json_t *record, const json_t *const ends[END_COUNT])
 {
+    print_capture(json_object_get(ends[END_CLIENT], "capture"));
     print_lab(record);
     print_tls(ends);
     for (int end = 0; end < END_COUNT; end++)

@@ -24,8 +24,8 @@
 
 static void put_uri(const struct load *load, json_t *values, const char *protocol)
 {
-    const struct plan *plan = load->plan;
-    const char *path = address_path(load->address), *s = plan->encrypts ? "s" : "";
+    const struct plan *plan = load->run->plan;
+    const char *path = address_path(&load->run->target), *s = plan->encrypts ? "s" : "";
     const char *user = plan->encrypts ? SECURITY_IDENTITY "@" : "";
     bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
     char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
@@ -35,7 +35,7 @@ static void put_uri(const struct load *load, json_t *values, const char *protoco
         snprintf(keys, sizeof keys, "tls-psk-file=%s/keys.psk", load->folder);
     if (is_http && plan->operations.count)
         snprintf(file, sizeof file, "%" PRIu64, plan->operations.list[0].bytes);
-    address_format(address, load->address);
+    address_format(address, &load->run->target);
     if (is_nbd && *path)
         uri = json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys);
     else if (is_nbd)
@@ -74,14 +74,12 @@ static json_t *define_command(const struct plan *plan, json_t *values)
 
     for (const char *at = plan->command; *at; end++) {
         bool is_code = *at == '%' && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
-
         *end = is_code ? (char)strtoul((char[]){at[1], at[2], '\0'}, NULL, 16) : *at;
         at += is_code ? 3 : 1;
     }
     *end = '\0';
     json_object_foreach(values, key, value) {
         CLEANUP_FREE char *safe = load_quote(json_string_value(value));
-
         json_string_set(value, safe);
     }
     return json_pack("{s:s, s:[s,s], s:o}", "program", "sh", "arguments", "-c", text, "moves",
@@ -98,10 +96,8 @@ static int write_content(const struct load *load, const json_t *values, struct p
         return problem_failure(problem, "the load %s has content but no size= for it", load->name);
     FILE *file = fopen(load_path(load, "content", path), "we");
     bool is_whole = file;
-
     for (uint64_t at = 0; is_whole && at < size; at += CONTENT_CHUNK) {
         size_t part = (size_t)(size - at < CONTENT_CHUNK ? size - at : CONTENT_CHUNK);
-
         pattern_fill(chunk, part, at);
         is_whole = fwrite(chunk, 1, part, file) == part;
     }
@@ -114,7 +110,7 @@ static int write_key(const struct load *load, struct problem *problem)
 {
     char line[256];
 
-    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, load->key);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
     if (definition_write(load->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
         return 0;
     return problem_failure(problem, "cannot write keys.psk in %s", load->folder);
@@ -124,14 +120,14 @@ static int write_key(const struct load *load, struct problem *problem)
  * replace those of the same name. */
 static json_t *collect_values(const struct load *load, const json_t *definition, struct problem *problem)
 {
-    const struct plan *plan = load->plan;
+    const struct plan *plan = load->run->plan;
     const json_t *subject = json_object_get(load->definitions, plan->subject.name);
     CLEANUP_JSON json_t *values = definition_values(subject, plan->subject.name, plan, problem);
     CLEANUP_JSON json_t *own = definition_values(definition, load->name, plan, problem);
 
     if (!values || !own)
         return NULL;
-    definition_add_address(values, load->address);
+    definition_add_address(values, &load->run->target);
     json_object_set_new(values, "folder", json_string(load->folder));
     put_uri(load, values, definition_protocol(load->definitions, plan));
     json_object_del(values, "program");
@@ -178,9 +174,10 @@ static int open_override(struct load *load, const char *text, struct problem *pr
     return override_start(&load->override, load->overridden ? text : "none", load->program, false, problem);
 }
 
-int load_prepare(struct load *load, const char *file, struct problem *problem)
+int load_prepare(struct load *load, struct problem *problem)
 {
-    const struct plan *plan = load->plan;
+    const char *file = load->run->client->options->locations[END_SERVER].subjects;
+    const struct plan *plan = load->run->plan;
     CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
 

@@ -4,21 +4,16 @@
 #pragma once
 
 #include "base/folder.h"
-#include "net/address.h"
 #include "override/override.h"
-#include "plan/plan.h"
+#include "run.h"
 
-#include <jansson.h>
 #include <regex.h>
 
 #define LOAD_TIMER "hyperfine" /* the program that times it */
 #define LOAD_PATH_MAX (FOLDER_MAX + 16)
 
 struct load {
-    /* Set by the owner. */
-    const struct plan *plan;
-    const struct address *address; /* of the subject */
-    const char *key;               /* of the run, in hexadecimal; "": none */
+    const struct run *run; /* set by the owner, as is the name */
     const char *name;
 
     char folder[FOLDER_MAX], program[PATH_MAX], timer[PATH_MAX];
@@ -32,9 +27,9 @@ struct load {
     bool overridden; /* the timed run is under the library too */
 };
 
-/* Finds the program and the timer, makes its folder and writes its files. `file`: definitions; NULL: none.
- * Blocks while it writes content. 0, or -1 with a problem; call load_free() in both cases. */
-int load_prepare(struct load *load, const char *file, struct problem *problem);
+/* Finds the program and the timer, makes its folder and writes its files. Blocks while it writes
+ * content. 0, or -1 with a problem; call load_free() in both cases. */
+int load_prepare(struct load *load, struct problem *problem);
 
 /* Does not remove the folder. */
 void load_free(struct load *load);

@@ -7,9 +7,9 @@
 #include "base/option.h"
 #include "base/standard.h"
 #include "base/version.h"
-#include "client.h"
 #include "list.h"
 #include "placement/scheduling.h"
+#include "run.h"
 #include "support/probe.h"
 #include "support/support.h"
 #include "words/expand.h"
@@ -50,7 +50,6 @@ static int write_json(FILE *file, void *record, struct problem *problem)
 static int print_json(json_t *json, struct problem *problem)
 {
     CLEANUP_JSON json_t *owned = json;
-
     return standard_print(owned, JSON_COMPACT, problem);
 }
 
@@ -122,7 +121,6 @@ static int read_cells(struct cells *cells, const struct options *options, struct
     if (!strcmp(options->file, "-"))
         return read_lines(cells, stdin, "standard input", problem);
     CLEANUP_FILE FILE *file = fopen(options->file, "re");
-
     if (!file)
         return problem_usage(problem, "%s: %s", options->file, strerror(errno));
     return read_lines(cells, file, options->file, problem);
@@ -152,7 +150,6 @@ static void print_end(const struct cells *cells, struct problem *problem)
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     bool is_facts = options->action == ACTION_FACTS;
-
     for (size_t i = 0; i < cells->count; i++)
         if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
             options_check(options, &cells->plans[i], problem) < 0)
@@ -222,7 +219,7 @@ static void run(const struct options *options, const struct cells *cells, struct
         else
             record = run_cell(&client, cells->plans, problem);
     }
-    for (int end = 0; end < END_COUNT; end++)
+    for (enum end end = 0; end < END_COUNT; end++)
         own_server_stop(&client.own[end]);
     parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
@@ -234,18 +231,8 @@ static void run(const struct options *options, const struct cells *cells, struct
     json_decref(record);
 }
 
-/* Checks that each end supports the plan. Server and proxy are checked only if this client starts
- * them: then they run on this machine. */
-static int check_ends(const struct plan *plan, struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
-            support_check(plan, (enum end)end, false, problem) < 0)
-            return -1;
-    return 0;
-}
-
-/* The plan that would run: docs/record.md, --check. */
+/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this client
+ * starts them: then they run on this machine. */
 static json_t *describe(const struct plan *plan)
 {
     json_t *unused = json_array(), *given = plan_words_given(plan, unused);
@@ -253,9 +240,12 @@ static json_t *describe(const struct plan *plan)
     json_int_t planned_ns = (json_int_t)(plan->warmup_ns + plan->duration_ns);
     struct problem why = {0};
 
-    check_ends(plan, &why); /* other problems are left to the run, which then fails */
+    for (enum end end = 0; end < END_COUNT && why.kind == PROBLEM_NONE; end++)
+        if (plan_has_end(plan, end) && plan_is_own(plan, end))
+            support_check(plan, end, false, &why);
     return json_pack("{s:o, s:o, s:o, s:o*, s:s*}", "words", plan_words(plan), "given", given, "unused",
                      unused, "planned_ns", is_planned ? json_integer(planned_ns) : NULL, "unsupported",
+                     /* other problems are left to the run, which then fails */
                      why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
 }
 
@@ -270,7 +260,6 @@ static void check(const struct cells *cells, struct problem *problem)
 static void do_cells(const struct options *options, struct problem *problem)
 {
     struct cells cells = {0};
-
     if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
         check(&cells, problem);
     else if (problem->kind == PROBLEM_NONE)

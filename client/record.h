@@ -21,7 +21,8 @@ struct run_result {
 json_t *record_make(const struct plan *plan, const struct run_result *result);
 
 /* Checks that each report has threads, and that sent and received bytes are equal, at a proxy too.
- * Returns 0, or -1 with a failure that names the end or both figures. */
+ * Returns 0, also without a report of a server, or -1 with a failure that names the end or both
+ * figures. */
 int record_check(const json_t *parts, struct problem *problem);
 
 /* The value at a path of keys ("cpu.user_ns") in an object. record_text(): "" if absent;

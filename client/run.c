@@ -1,34 +1,18 @@
 /* SPDX-License-Identifier: MIT */
+#include "run.h"
+
 #include "base/clock.h"
 #include "base/version.h"
-#include "client.h"
-#include "link.h"
 #include "measure/facts.h"
-#include "team/session.h"
-#include "work.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct run {
-    struct client *client;
-    const struct plan *plan;
-    struct session session;
-    struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
-    uv_work_t check;
-    struct work work;
-    bool wants_facts; /* in place of a run */
-    bool is_closing;
-    int open_parts; /* timer, links, check, work */
-    struct run_result result;
-};
 
 /* ---- the end ---- */
 
 void run_part_closed(void *owner)
 {
     struct run *run = owner;
-
     run->open_parts--;
 }
 
@@ -39,16 +23,23 @@ static void close_run(struct run *run)
     run->is_closing = true;
     if (run->session.state != SESSION_CLOSING)
         session_enter(&run->session, SESSION_CLOSING);
-    work_close(&run->work);
+    work_close(run);
     for (int end = 0; end < END_COUNT; end++)
         link_close(&run->links[end]);
     session_close(&run->session);
 }
 
+static void tell_all(struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
+}
+
 /* Tells all ends why, and closes. */
 static void give_up(struct run *run)
 {
-    links_send_problem(run->links, run->result.phase, &run->result.problem);
+    tell_all(run);
     close_run(run);
 }
 
@@ -65,14 +56,16 @@ static void note_problem(struct run *run, const char *phase, const struct proble
  * fail_in_run() follows. Its own reason comes first, as after a suspension. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
-    bool is_running = run->session.state == SESSION_RUNNING;
+    bool is_working = run->session.state == SESSION_RUNNING && team_is_open(&run->team);
 
     if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
-    if (is_running && run->work.team.by_control)
+    if (is_working && run->team.by_control)
         return;
     note_problem(run, phase, problem);
-    if (!is_running || !work_cancel(&run->work, phase, problem))
+    if (is_working)
+        team_cancel(&run->team, phase, problem);
+    else
         close_run(run);
 }
 
@@ -86,18 +79,27 @@ static void fail_in_run(struct run *run, const char *phase, const struct problem
     note_problem(run, phase, problem);
     if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
         if (plan_has_subject(run->plan))
-            links_send_problem(run->links, run->result.phase, &run->result.problem);
+            tell_all(run);
         session_enter(&run->session, SESSION_EXPLAINING);
     } else {
         give_up(run);
     }
 }
 
+/* The first open link without an answer; NULL: all have answered. */
+static const struct link *find_pending(const struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open && !run->links[end].answer)
+            return &run->links[end];
+    return NULL;
+}
+
 /* EXPLAINING keeps the problem that it has; CLOSING comes from session_enter(). */
 static void on_timed_out(void *owner)
 {
     struct run *run = owner;
-    const struct link *late = links_pending(run->links);
+    const struct link *late = find_pending(run);
     struct problem problem = {0};
 
     problem_failure(&problem, "the %s did not report within %d s", end_names[late ? late->end : END_CLIENT],
@@ -106,16 +108,20 @@ static void on_timed_out(void *owner)
     give_up(run);
 }
 
-static int make_reports(struct run *run, struct problem *problem)
+/* Collects what this end and the others have reported, or the facts of all machines. */
+static int collect_parts(struct run *run, bool is_report, struct problem *problem)
 {
+    const struct address *second = &run->links[plan_second_end(run->plan)].address;
     json_t *parts = run->result.parts = json_object();
 
-    if (work_report(&run->work, &run->result, problem) < 0)
+    if (is_report && work_report(run, problem) < 0)
         return -1;
+    if (!is_report)
+        json_object_set_new(parts, end_names[END_CLIENT], facts_collect(second));
     for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        json_object_set(parts, plan_is_subject(run->plan, end) ? "subject" : end_names[end],
+        json_object_set(parts, is_report && plan_is_subject(run->plan, end) ? "subject" : end_names[end],
                         run->links[end].answer); /* NULL: no such key */
-    return json_object_get(parts, end_names[END_SERVER]) ? record_check(parts, problem) : 0;
+    return is_report ? record_check(parts, problem) : 0;
 }
 
 /* After a failure the team may have no figures. */
@@ -124,21 +130,14 @@ static void finish_if_answered(struct run *run)
     enum session_state state = run->session.state;
     struct problem problem = {0};
 
-    if (links_pending(run->links) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
+    if (find_pending(run) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
         return;
-    if (state == SESSION_ANSWERING)
-        run->result.parts = links_facts(run->links, run->plan);
-    else if (make_reports(run, &problem) < 0)
+    if (collect_parts(run, state == SESSION_REPORTING, &problem) < 0)
         note_problem(run, "report", &problem);
     close_run(run);
 }
 
 /* ---- the work ---- */
-
-void run_work_begun(struct run *run)
-{
-    session_enter(&run->session, SESSION_RUNNING);
-}
 
 void run_work_ended(struct run *run, const char *phase, const struct problem *problem)
 {
@@ -153,27 +152,13 @@ void run_work_ended(struct run *run, const char *phase, const struct problem *pr
     }
 }
 
-/* The end with the data connections of the client is ready, and so are all behind it. */
-static int start_work(struct run *run, struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            run->work.hub.channels[end] = &run->links[end].channel;
-    if (run->plan->runs_command)
-        session_enter(&run->session, SESSION_STARTING);
-    return work_start(&run->work, problem);
-}
-
 /* ---- connecting to the ends ---- */
 
 static void connect_to(struct run *run, enum end end)
 {
-    run->links[end] = (struct link){
-        .end = end, .plan = run->plan, .client = run->client, .run = run, .name = run->result.addresses[end]};
-    run->open_parts++;
     if (run->session.state != SESSION_CONNECTING)
         session_enter(&run->session, SESSION_CONNECTING);
-    link_open(&run->links[end]);
+    link_open(run, end);
 }
 
 /* Asks for facts when all links are open: an early answer must not look like the last one. */
@@ -203,7 +188,7 @@ void run_link_opened(struct link *link)
         return;
     }
     session_enter(&run->session, SESSION_AGREEING);
-    link_send_plan(link, is_behind ? control_text(run->work.ready, "host") : facts_host_id());
+    link_send_plan(link, is_behind ? control_text(run->ready, "host") : facts_host_id());
 }
 
 /* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
@@ -225,12 +210,12 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     if (link_find_data(link, &data, body, problem) < 0)
         return -1;
     if (link->end == plan_second_end(run->plan)) {
-        run->work.target = data;
-        run->work.remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
+        run->target = data;
+        run->remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
     }
-    if (!run->work.ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
-        json_decref(run->work.ready);
-        run->work.ready = json_deep_copy(body);
+    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        json_decref(run->ready);
+        run->ready = json_deep_copy(body);
     }
     if (link->end == END_PROXY) {
         connect_to(run, END_SERVER);
@@ -238,7 +223,7 @@ static int take_ready(struct run *run, struct link *link, const json_t *body, st
     }
     if (proxy->is_open && link_send_sink(proxy, &data, body, problem) < 0)
         return -1;
-    return awaits_relay(run) ? 0 : start_work(run, problem);
+    return awaits_relay(run) ? 0 : work_start(run, problem);
 }
 
 /* ---- messages ---- */
@@ -249,13 +234,12 @@ static int take_phase(struct run *run, const struct link *link, enum control_typ
 {
     if (run->session.state == SESSION_AGREEING) {
         const struct link *server = &run->links[END_SERVER];
-
         if (!awaits_relay(run) || link->end != END_PROXY || !server->is_open || server->is_asked)
             return -1;
-        if (start_work(run, problem) < 0)
+        if (work_start(run, problem) < 0)
             return 0;
     }
-    return work_message(&run->work, link->end, type, body);
+    return work_message(run, link->end, type, body);
 }
 
 void run_link_message(void *owner, enum control_type type, const json_t *body)
@@ -284,8 +268,12 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
     case CONTROL_REPORT:
     case CONTROL_FACTS:
         phase = "report";
-        if (link_take_answer(link, body, &problem) == 0)
-            finish_if_answered(run);
+        if (link->answer) {
+            problem_failure(&problem, "the %s reported twice", end_names[link->end]);
+            break;
+        }
+        link->answer = json_incref(json_object_get(body, "value"));
+        finish_if_answered(run);
         break;
     default:
         if (!belongs || take_phase(run, link, type, body, &problem) < 0)
@@ -298,30 +286,30 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
 
 void run_link_failed(struct link *link, const struct problem *problem)
 {
-    fail(link->run, work_phase(&link->run->work), problem);
+    fail(link->run, work_phase(link->run), problem);
 }
 
 /* ---- the beginning ---- */
 
 static void check(uv_work_t *request)
 {
-    work_check(&((struct run *)request->data)->work);
+    work_check(request->data);
 }
 
 static void on_checked(uv_work_t *request, int status)
 {
     struct run *run = request->data;
-    struct problem problem = run->work.problem;
+    struct problem problem = run->check_problem;
 
     (void)status;
     run_part_closed(run);
     if (run->session.state == SESSION_CLOSING)
         return;
     if (plan_has_peer(run->plan) && problem.kind == PROBLEM_NONE)
-        address_format(run->result.addresses[END_SERVER], &run->work.target);
+        address_format(run->result.addresses[END_SERVER], &run->target);
     if (problem.kind == PROBLEM_NONE && run->plan->has_server)
         connect_to(run, plan_second_end(run->plan));
-    else if (problem.kind != PROBLEM_NONE || start_work(run, &problem) < 0)
+    else if (problem.kind != PROBLEM_NONE || work_start(run, &problem) < 0)
         fail(run, "start", &problem);
 }
 
@@ -335,7 +323,6 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                     .timed_out = on_timed_out,
                                     .closed = run_part_closed,
                                     .owner = run},
-                        .work = {.plan = plan, .client = client, .run = run},
                         .open_parts = 2, /* the timer of the session, and the work */
                         .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
     session_open(&run->session, &client->loop, first);
@@ -354,7 +341,7 @@ static void complete(struct run *run)
         }
         uv_run(&run->client->loop, UV_RUN_ONCE);
     }
-    json_decref(run->work.ready);
+    json_decref(run->ready);
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)

@@ -1,163 +1,240 @@
 /* SPDX-License-Identifier: MIT */
-#include "work.h"
-
 #include "base/hex.h"
-#include "segments.h"
+#include "capture/capture.h"
+#include "capture/tally.h"
+#include "command.h"
+#include "connection/workload.h"
+#include "placement/cores.h"
+#include "run.h"
 #include "support/support.h"
 
 #include <string.h>
 
-static int start_command(struct work *work, struct problem *problem)
-{
-    struct command_task task = {.plan = work->plan,
-                                .definitions = work->client->options->locations[END_SERVER].subjects,
-                                .address = &work->target,
-                                .key = control_text(work->ready, "key"),
-                                .server = work->hub.channels[END_SERVER],
-                                .run = work->run};
+/* ---- the capture ---- */
 
-    if (plan_cpus(work->plan, END_CLIENT, work->remote, &task.cpus, problem) < 0)
+/* The last CPU of this machine without a data thread. -1: none, so the scheduler chooses. */
+static int spare_cpu(const struct plan *plan, bool remote)
+{
+    bool taken[CORES_CPUS_MAX] = {false};
+    struct problem ignored = {0};
+    struct cores cores;
+
+    if (cores_read(&cores) < 0)
         return -1;
-    work->command = command_open(&task, &work->client->loop, problem);
-    return work->command ? 0 : -1;
+    for (enum end end = 0; end < END_COUNT; end++) {
+        bool is_here = plan_has_end(plan, end) && (!remote || end == END_CLIENT);
+        struct place_list list;
+
+        if (is_here && plan_cpus(plan, end, remote, &list, &ignored) == 0)
+            for (size_t i = 0; i < list.count; i++)
+                taken[list.cpus[i]] = true;
+    }
+    for (int i = cores.cpu_count - 1; i >= 0; i--)
+        if (!taken[cores.cpus[i]])
+            return cores.cpus[i];
+    return -1;
+}
+
+static int set_beginning(const struct connection *connection, const struct tcp_reading *before,
+                         struct tally *tally, struct problem *problem)
+{
+    struct address local;
+
+    if (!before->knows_streams)
+        return problem_unsupported(problem,
+                                   "capture=on: TCP_INFO of this system does not report sent bytes, as "
+                                   "Linux does since 4.19");
+    if (address_of_socket(&local, connection->calls.fd) < 0)
+        return problem_failure(problem, "capture: cannot read the port of a connection");
+    tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
+    return 0;
+}
+
+/* Sets the beginning of the measured interval of each connection. With reconnects, it begins after
+ * the connections of the warm-up: the server reports the last message of all these connections
+ * before a thread continues. */
+static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
+{
+    bool reconnects = team->plan->workload->reconnects;
+    uint64_t sockets = 0;
+
+    for (size_t i = 0; i < team->worker_count; i++) {
+        const struct worker *worker = &team->workers[i];
+        sockets += worker->before.calls.made[CALL_SOCKET]; /* a ring connects without one */
+        for (size_t j = 0; !reconnects && j < worker->count; j++)
+            if (set_beginning(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
+                return -1;
+    }
+    if (reconnects)
+        tally_begin_after(tally, sockets);
+    return 0;
+}
+
+/* Adds all captured segments, and reports them. */
+static json_t *make_report(const struct capture *capture, const struct capture_facts *facts,
+                           struct tally *tally)
+{
+    struct captured captured;
+    struct segment segment;
+    size_t at = 0;
+
+    while (capture_next(capture, &at, &captured))
+        if (frame_parse(&segment, facts->link, captured.bytes, captured.size, captured.wire_bytes))
+            tally_add(tally, &segment);
+    return json_pack("{s:s, s:i, s:I, s:I, s:b, s:s*, s:o, s:o}", "device", facts->device, "snap_bytes",
+                     CAPTURE_SNAP_BYTES, "stored_packets", (json_int_t)facts->packets, "dropped",
+                     (json_int_t)facts->dropped, "truncated", facts->truncated, "file", facts->path, "sent",
+                     tally_to_json(tally, WAY_SENT), "received", tally_to_json(tally, WAY_RECEIVED));
+}
+
+/* Stops the capture, writes its file and returns the `capture` object of the client
+ * (docs/record.md). New reference, NULL with a problem. */
+static json_t *report_capture(const struct run *run, struct problem *problem)
+{
+    const struct capture_facts *facts = capture_stop(run->capture, problem);
+    /* the ways with a close_notify: with reconnects only the client sends one */
+    unsigned ways = 1u << WAY_SENT | (run->plan->workload->reconnects ? 0 : 1u << WAY_RECEIVED);
+    struct endpoint server;
+
+    if (!facts)
+        return NULL;
+    endpoint_of(&server, &run->target);
+    struct tally *tally = tally_create(&server, run->plan->encrypts ? ways : 0);
+    bool has_begun = set_beginnings(&run->team, tally, problem) == 0;
+    json_t *report = has_begun ? make_report(run->capture, facts, tally) : NULL;
+    tally_free(tally);
+    if (report && capture_write(run->capture, problem) == 0)
+        return report;
+    json_decref(report);
+    return NULL;
 }
 
 /* ---- the team ---- */
 
 static void on_passed(void *owner, enum phase passed)
 {
-    struct work *work = owner;
+    struct run *run = owner;
     const char *phase = "run";
 
-    coordinator_passed(&work->coordinator, passed);
+    coordinator_passed(&run->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
-    const struct problem *problem = team_problem(&work->team, &phase);
-
-    run_work_ended(work->run, phase, problem);
+    const struct problem *problem = team_problem(&run->team, &phase);
+    run_work_ended(run, phase, problem);
 }
 
-static void on_closed(void *owner)
+static int take_secrets(struct run *run, struct problem *problem)
 {
-    run_part_closed(((struct work *)owner)->run);
-}
+    struct team *team = &run->team;
+    enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
 
-static int take_secrets(struct work *work, struct problem *problem)
-{
-    struct team *team = &work->team;
-    enum end neighbour = plan_neighbour(work->plan, END_CLIENT);
-
-    if (hex_parse(team->token, TOKEN_SIZE, control_text(work->ready, "token")) < 0 ||
-        (work->plan->encrypts &&
-         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(work->ready, "key")) < 0))
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
+        (run->plan->encrypts &&
+         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
         return problem_failure(problem, "the ready message of the %s has no valid token or key",
                                end_names[neighbour]);
     team->by_certificate =
-        !strcmp(control_text(work->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
+        !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
     return 0;
 }
 
 /* Starts the capture first, then the threads, which make the connections. */
-static int start_team(struct work *work, struct problem *problem)
+static int start_team(struct run *run, struct problem *problem)
 {
-    static const struct team_events events = {.passed = on_passed, .closed = on_closed};
-    const struct client *client = work->client;
-    const struct plan *plan = work->plan;
-    struct team *team = &work->team;
+    static const struct team_events events = {.passed = on_passed, .closed = run_part_closed};
+    const char *pcap = run->client->options->pcap;
+    const struct plan *plan = run->plan;
+    struct team *team = &run->team;
 
-    work->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &work->hub : NULL};
-    work->hub.own = &work->coordinator;
-    if (team_open(team, &work->client->loop, plan, END_CLIENT, work->remote, &events, work, problem) < 0)
+    run->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &run->hub : NULL};
+    run->hub.own = &run->coordinator;
+    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &events, run, problem) < 0)
         return -1;
-    team->target = work->target;
-    team->candidates = work->peer_count > 1 ? work->peers : NULL;
-    team->candidate_count = (size_t)work->peer_count;
-    if (work->ready && take_secrets(work, problem) < 0)
+    team->target = run->target;
+    team->candidates = run->peer_count > 1 ? run->peers : NULL;
+    team->candidate_count = (size_t)run->peer_count;
+    if (run->ready && take_secrets(run, problem) < 0)
         return -1;
     if (plan_captures(plan) &&
-        !(work->capture = segments_watch(plan, &work->target, work->remote, client->options->pcap, problem)))
+        !(run->capture = capture_start(&run->target, spare_cpu(plan, run->remote), pcap, problem)))
         return -1;
     if (team_start(team, problem) < 0)
         return -1;
-    run_work_begun(work->run);
+    session_enter(&run->session, SESSION_RUNNING);
     if (!plan->has_server)
         team_release(team, RELEASE_GO); /* there is no other end to wait for */
     return 0;
 }
 
-/* ---- both ---- */
+/* ---- team or command ---- */
 
-void work_check(struct work *work)
+void work_check(struct run *run)
 {
-    if (support_check(work->plan, END_CLIENT, false, &work->problem) < 0 || !plan_has_peer(work->plan))
+    if (support_check(run->plan, END_CLIENT, false, &run->check_problem) < 0 || !plan_has_peer(run->plan))
         return;
-    work->peer_count = address_find(work->peers, CONNECTOR_ADDRESSES_MAX, work->plan->peer, &work->problem);
-    if (work->peer_count > 0) {
-        work->target = work->peers[0];
-        work->remote = !address_is_local(&work->target);
+    run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, &run->check_problem);
+    if (run->peer_count > 0) {
+        run->target = run->peers[0];
+        run->remote = !address_is_local(&run->target);
     }
 }
 
-int work_start(struct work *work, struct problem *problem)
+int work_start(struct run *run, struct problem *problem)
 {
-    return work->plan->runs_command ? start_command(work, problem) : start_team(work, problem);
+    if (!run->plan->runs_command)
+        return start_team(run, problem);
+    session_enter(&run->session, SESSION_STARTING);
+    run->command = command_open(run, problem);
+    return run->command ? 0 : -1;
 }
 
-int work_message(struct work *work, enum end from, enum control_type type, const json_t *body)
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body)
 {
-    return work->command ? command_message(work->command, type) : hub_message(&work->hub, from, type, body);
+    return run->command ? command_message(run->command, type) : hub_message(&run->hub, from, type, body);
 }
 
-bool work_cancel(struct work *work, const char *phase, const struct problem *problem)
+const char *work_phase(const struct run *run)
 {
-    if (team_is_open(&work->team))
-        team_cancel(&work->team, phase, problem);
-    return team_is_open(&work->team);
-}
-
-const char *work_phase(const struct work *work)
-{
-    return team_is_open(&work->team) ? team_phase(&work->team) : work->command ? "run" : "start";
+    return team_is_open(&run->team) ? team_phase(&run->team) : run->command ? "run" : "start";
 }
 
 /* The capture and the placement are those of the first address of a peer. */
-static int check_chosen(const struct work *work, struct problem *problem)
+static int check_chosen(const struct run *run, struct problem *problem)
 {
-    const struct address *chosen = team_target(&work->team);
+    const struct address *chosen = team_target(&run->team);
     char text[ADDRESS_MAX];
 
-    if (!atomic_load(&work->team.chosen) || (!work->capture && work->remote == !address_is_local(chosen)))
+    if (!atomic_load(&run->team.chosen) || (!run->capture && run->remote == !address_is_local(chosen)))
         return 0;
     address_format(text, chosen);
     return problem_failure(problem, "the name of the peer has several addresses: write peer=%s", text);
 }
 
-int work_report(const struct work *work, struct run_result *result, struct problem *problem)
+int work_report(struct run *run, struct problem *problem)
 {
-    if (work->command) {
-        command_report(work->command, result->parts);
+    if (run->command) {
+        command_report(run->command, run->result.parts);
         return 0;
     }
-    if (check_chosen(work, problem) < 0)
+    if (check_chosen(run, problem) < 0)
         return -1;
-    json_t *report = team_report(&work->team);
-
-    json_object_set_new(result->parts, end_names[END_CLIENT], report);
-    if (plan_has_peer(work->plan)) /* the address that accepted */
-        address_format(result->addresses[END_SERVER], team_target(&work->team));
-    if (!work->capture)
+    json_t *report = team_report(&run->team);
+    json_object_set_new(run->result.parts, end_names[END_CLIENT], report);
+    if (plan_has_peer(run->plan)) /* the address that accepted */
+        address_format(run->result.addresses[END_SERVER], team_target(&run->team));
+    if (!run->capture)
         return 0;
-    return json_object_set_new(report, "capture", segments_report(work->capture, &work->team, problem));
+    return json_object_set_new(report, "capture", report_capture(run, problem));
 }
 
-void work_close(struct work *work)
+void work_close(struct run *run)
 {
-    if (work->capture)
-        capture_free(work->capture);
-    if (team_is_open(&work->team))
-        team_close(&work->team);
-    else if (work->command)
-        command_close(work->command);
+    if (run->capture)
+        capture_free(run->capture);
+    if (team_is_open(&run->team))
+        team_close(&run->team);
+    else if (run->command)
+        command_close(run->command);
     else
-        run_part_closed(work->run);
+        run_part_closed(run);
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* One run: connects to all ends, takes them through the phases and makes one record.
+ *
+ * run.c decides what follows from a message or a failure. link.c is the way to another end. work.c
+ * is what the client does itself: its data threads with their phases, or with workload=command
+ * another program (command.c). They tell the run what has happened. */
+#pragma once
+
+#include "base/parent_watch.h"
+#include "net/connector.h"
+#include "options.h"
+#include "own_server.h"
+#include "record.h"
+#include "team/coordinator.h"
+#include "team/session.h"
+
+/* State that is kept between runs: the loop, and the server and proxy that the client started. */
+struct client {
+    uv_loop_t loop;
+    struct own_server own[END_COUNT]; /* by end; own[END_CLIENT] is never started */
+    const struct options *options;
+    struct parent_watch parent; /* with --with-parent */
+    bool orphaned;              /* the parent has ended, so a run in progress ends too */
+};
+
+/* Runs the plan and returns its record, a new reference. A failed run has a record too. Returns
+ * NULL with a usage problem that only the server could detect. */
+json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem);
+
+/* Returns {"client": facts, "server": facts, "proxy": facts}, with the ends of the plan. New
+ * reference, NULL with a problem. */
+json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem);
+
+/* ---- inside a run ---- */
+
+struct run;
+
+/* Finds the address of an end or starts it, connects, and opens the control channel. */
+struct link {
+    enum end end;
+    struct run *run;
+    struct connector connector;
+    struct channel channel;
+    struct address address;
+    const struct psk_list *keys;
+    int open_parts; /* connector, channel */
+    bool is_open;   /* messages may be sent */
+    bool is_asked;  /* CONTROL_PLAN was sent, and CONTROL_READY has not come */
+    json_t *answer; /* its report or facts */
+};
+
+struct run {
+    struct client *client;
+    const struct plan *plan;
+    struct session session;
+    struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
+    bool wants_facts;             /* in place of a run */
+    bool is_closing;
+    int open_parts; /* timer, links, check, work */
+    struct run_result result;
+
+    /* The work. For a foreign peer, work_check() sets `target` and `remote`. */
+    uv_work_t check;
+    struct problem check_problem;
+    json_t *ready;         /* CONTROL_READY of the end that has the token of the client; NULL: none */
+    struct address target; /* of the data connections */
+    bool remote;           /* it is on another machine */
+    struct address peers[CONNECTOR_ADDRESSES_MAX]; /* a foreign peer: all addresses of its name */
+    int peer_count;
+    struct team team;
+    struct coordinator coordinator;
+    struct hub hub;
+    struct command *command; /* in place of the team */
+    struct capture *capture; /* NULL: no capture */
+};
+
+/* ---- what link.c does ---- */
+
+/* Opens the link to an end; run_link_opened() or run_link_failed() follows. */
+void link_open(struct run *run, enum end end);
+
+/* Closes a link that was opened, once; then calls run_part_closed(). */
+void link_close(struct link *link);
+
+/* Sends the plan; `host` is the id of the machine whose data connections the end gets. */
+void link_send_plan(struct link *link, const char *host);
+
+/* Gets the address of the data connections from CONTROL_READY. The end chooses port or path, but
+ * not the machine. 0, or -1 with a failure. */
+int link_find_data(const struct link *link, struct address *data, const json_t *ready,
+                   struct problem *problem);
+
+/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
+ * with a problem. */
+int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
+                   struct problem *problem);
+
+/* ---- what work.c does ---- */
+
+/* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. Blocks for
+ * seconds. */
+void work_check(struct run *run);
+
+/* Starts the work. 0, or -1 with a problem. */
+int work_start(struct run *run, struct problem *problem);
+
+/* Handles a message of another end in the phases. -1: it does not belong here. */
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body);
+
+/* The phase that a failure now has in a record. */
+const char *work_phase(const struct run *run);
+
+/* After a good end: adds the reports of the client to the result. 0, or -1 with a problem. */
+int work_report(struct run *run, struct problem *problem);
+
+/* Ends the work, if it was started; then calls run_part_closed(). */
+void work_close(struct run *run);
+
+/* ---- what they tell the run ---- */
+
+void run_link_opened(struct link *link);
+void run_link_failed(struct link *link, const struct problem *problem);
+
+/* A message has arrived on this struct link. */
+void run_link_message(void *link, enum control_type type, const json_t *body);
+
+/* The work has ended: well (`problem` NULL), or with a problem in this phase. */
+void run_work_ended(struct run *run, const char *phase, const struct problem *problem);
+
+/* A link or the work of this struct run is closed. */
+void run_part_closed(void *run);
