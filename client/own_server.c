@@ -36,11 +36,13 @@ static void report(struct own_server *server, const struct problem *problem)
         ready(server->owner, problem);
 }
 
-static void report_silence(struct own_server *server)
+/* Its time is up, or it has ended. */
+static void on_silent(uv_timer_t *timer)
 {
     struct problem problem = {0};
+
     problem_failure(&problem, "uncork-server printed no ready line");
-    report(server, &problem);
+    report(timer->data, &problem);
 }
 
 /* ---- its process ---- */
@@ -65,19 +67,8 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number)
     struct own_server *server = process->data;
     child_note_end(&server->child, status, signal_number);
     if (!server->is_ready)
-        report_silence(server);
+        on_silent(&server->timer);
     close_handles(server);
-}
-
-/* Finds uncork-server beside this program. */
-static int find_program(char path[PATH_MAX], struct problem *problem)
-{
-    char own[PATH_MAX - 16];
-
-    if (uv_exepath(own, &(size_t){sizeof own}) < 0)
-        return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
-    snprintf(path, PATH_MAX, "%s/uncork-server", dirname(own));
-    return 0;
 }
 
 /* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
@@ -105,7 +96,7 @@ static void list_arguments(const struct own_server *server, char *program, char 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
-    char program[PATH_MAX], *arguments[ARGUMENTS_MAX];
+    char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX];
     uv_stdio_container_t stdio[KEY_FD + 1] = {
         {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
@@ -117,8 +108,9 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
                                     .stdio = stdio,
                                     .stdio_count = KEY_FD + (key >= 0)};
 
-    if (find_program(program, problem) < 0)
-        return -1;
+    if (uv_exepath(own, &(size_t){sizeof own}) < 0)
+        return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
+    snprintf(program, sizeof program, "%s/uncork-server", dirname(own));
     list_arguments(server, program, arguments);
     uv_timer_init(server->loop, &server->timer);
     uv_pipe_init(server->loop, &server->input, 0);
@@ -205,11 +197,6 @@ static int parse_line(struct own_server *server, struct problem *problem)
     return address_parse_numeric(&server->address, text, problem);
 }
 
-static void on_silent(uv_timer_t *timer)
-{
-    report_silence(timer->data);
-}
-
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct own_server *server = handle->data;
@@ -229,7 +216,8 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         return;
     }
     server->size += (size_t)size;
-    if (!memchr(server->line, '\n', server->size))
+    server->line[server->size] = '\0';
+    if (!strchr(server->line, '\n'))
         return;
     parse_line(server, &problem);
     report(server, &problem);
@@ -243,7 +231,6 @@ static void begin(struct own_server *server)
     server->keys = NULL;
     server->has_started = server->is_ready = false;
     server->size = 0;
-    memset(server->line, 0, sizeof server->line);
     if (spawn_in_namespace(server, &problem) < 0) {
         report(server, &problem);
         return;
