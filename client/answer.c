@@ -20,8 +20,7 @@ struct answer {
 #define SCALED_MAX 64
 
 struct scale {
-    double from;
-    double factor;
+    double from, factor;
     const char *unit;
 };
 

@@ -5,12 +5,9 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/scan.h"
-#include "load.h"
 #include "measure/facts.h"
 #include "override/reach.h"
 #include "override/report.h"
-#include "record.h"
-#include "supervisor.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,7 +8,11 @@
  */
 #pragma once
 
+#include "base/folder.h"
+#include "override/override.h"
 #include "run.h"
+
+#include <regex.h>
 
 struct command;
 
@@ -25,3 +29,73 @@ void command_report(const struct command *command, json_t *parts);
 /* Ends the load and all processes that it has started, and removes its folder; then calls
  * run_part_closed(). */
 void command_close(struct command *command);
+
+/* ---- load.c: from a definition, or the text of command=, to a program, arguments and files ---- */
+
+#define LOAD_TIMER "hyperfine" /* the program that times it */
+#define LOAD_PATH_MAX (FOLDER_MAX + 16)
+
+struct load {
+    const struct run *run; /* set by the owner, as is the name */
+    const char *name;
+
+    char folder[FOLDER_MAX], program[PATH_MAX], timer[PATH_MAX];
+    json_t *definitions;        /* has the texts of the arguments */
+    json_t *arguments;          /* the first is the program */
+    const char *version_option; /* prints its version; NULL: none does */
+    uint64_t limit_s, moves;    /* time limit; bytes that it must move */
+    regex_t counts;             /* finds in its output, as its group, how many requests it made */
+    bool has_counts;
+    struct override override;
+    bool overridden; /* the timed run is under the library too */
+};
+
+/* Finds the program and the timer, makes its folder and writes its files. Blocks while it writes
+ * content. 0, or -1 with a problem; call load_free() in both cases. */
+int load_prepare(struct load *load, struct problem *problem);
+
+/* Does not remove the folder. */
+void load_free(struct load *load);
+
+/* The path of a file in the folder, in `path`. */
+const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX]);
+
+/* Quotes a text as one word of sh(1). New memory. */
+char *load_quote(const char *text);
+
+/* ---- supervisor.c: a process that starts programs for this process and outlives it ----
+ *
+ * It is the subreaper of all their descendants. When a program or this process ends, normally or
+ * not, the supervisor kills the descendants that are left. When the supervisor ends, it removes the
+ * folder of the programs. */
+
+#define JOB_ARGUMENTS_MAX 64
+
+struct job {
+    const char *arguments[JOB_ARGUMENTS_MAX]; /* the first is the path of the program; NULL at the end */
+    const char *output;                       /* file in the folder, of standard output and error */
+    char *const *environment;                 /* two more variables; NULL: none */
+};
+
+struct supervisor {
+    /* Set by the owner. */
+    char *folder; /* working directory of the programs; "" after it was removed */
+    const struct place_list *cpus;
+    const struct job *jobs;
+
+    struct child process;
+    int channel_fd; /* readable when a job or the supervisor has ended; -1: closed */
+};
+
+/* Starts the process, which has a copy of the jobs as they are now. 0, or -1 with a failure; call
+ * supervisor_stop() in both cases. */
+int supervisor_start(struct supervisor *supervisor, struct problem *problem);
+
+/* Starts a job. If the supervisor has ended, the next supervisor_ended() returns false. */
+void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
+
+/* Call when `channel_fd` is readable. Sets the status of waitpid(2). False: no supervisor left. */
+bool supervisor_ended(const struct supervisor *supervisor, int *status);
+
+/* Ends the supervisor and all programs, and removes the folder. */
+void supervisor_stop(struct supervisor *supervisor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "load.h"
+#include "command.h"
 
 #include "base/cleanup.h"
 #include "base/program.h"
@@ -7,8 +7,6 @@
 #include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/source.h"
-#include "record.h"
-#include "supervisor.h"
 #include "words/definition.h"
 
 #include <errno.h>
@@ -168,12 +166,6 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
                                *hint ? " " : "", hint);
 }
 
-static int open_override(struct load *load, const char *text, struct problem *problem)
-{
-    load->overridden = strcmp(text, OVERRIDE_OFF) != 0;
-    return override_start(&load->override, load->overridden ? text : "none", load->program, false, problem);
-}
-
 int load_prepare(struct load *load, struct problem *problem)
 {
     const char *file = load->run->client->options->locations[END_SERVER].subjects;
@@ -192,8 +184,12 @@ int load_prepare(struct load *load, struct problem *problem)
         definition = ad_hoc = define_command(plan, values);
     if (!json_object_get(values, "program"))
         json_object_set(values, "program", json_object_get(definition, "program"));
+    const char *override = record_text(values, "override");
+    load->overridden = *plan->load && strcmp(override, OVERRIDE_OFF) != 0;
+    if (!load->overridden)
+        override = "none";
     if (find(record_text(values, "program"), load->program, plan->load, problem) < 0 ||
-        open_override(load, *plan->load ? record_text(values, "override") : OVERRIDE_OFF, problem) < 0)
+        override_start(&load->override, override, load->program, false, problem) < 0)
         return -1;
     if ((definition_needs(definition, "content") && write_content(load, values, problem) < 0) ||
         (plan->encrypts && write_key(load, problem) < 0))

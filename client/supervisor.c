@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "command.h"
 
 #include "base/cleanup.h"
-#include "base/folder.h"
 #include "placement/cores.h"
 
 #include <errno.h>
