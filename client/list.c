@@ -11,6 +11,7 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "override/shared.h"
+#include "record.h"
 #include "support/support.h"
 #include "transport/transport.h"
 #include "words/target.h"
@@ -152,21 +153,17 @@ json_t *list_make(void)
 
 /* ---- for a person ---- */
 
-static const char *text(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-    return value ? value : "-";
-}
-
 static void print_words(const json_t *words, const char *scope)
 {
     const json_t *word, *choice;
     size_t i, j;
 
     json_array_foreach(words, i, word) {
-        if (strcmp(text(word, "scope"), scope) != 0)
+        if (strcmp(record_text(word, "scope"), scope) != 0)
             continue;
-        printf("  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+        const char *preset = json_string_value(json_object_get(word, "default"));
+        printf("  %-15s %-9s %s\n", record_text(word, "key"), preset ? preset : "-",
+               record_text(word, "help"));
         json_array_foreach(json_object_get(word, "choices"), j, choice) {
             if (!j)
                 printf("  %-15s %-9s  ", "", "");
@@ -179,16 +176,17 @@ static void print_words(const json_t *words, const char *scope)
 
 static void print_variant(const json_t *variant)
 {
+    const char *name = record_text(variant, "name"), *help = record_text(variant, "help");
+    const char *takes = record_text(variant, "takes"), *parameter = record_text(variant, "parameter");
     const char *transport;
     json_t *why;
 
-    if (json_is_string(json_object_get(variant, "takes")))
-        printf("  %s:%s\n  %-15s %s\n", text(variant, "name"), text(variant, "takes"), "",
-               text(variant, "help"));
+    if (*takes)
+        printf("  %s:%s\n  %-15s %s\n", name, takes, "", help);
     else
-        printf("  %-15s %s\n", text(variant, "name"), text(variant, "help"));
-    if (json_is_string(json_object_get(variant, "parameter")))
-        printf("  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
+        printf("  %-15s %s\n", name, help);
+    if (*parameter)
+        printf("  %-15s %s:SIZE %s\n", "", name, parameter);
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why) {
         const char *reason = strstr(json_string_value(why), "here: ");
         printf("  %-15s not on %s: %s\n", "", transport,

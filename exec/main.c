@@ -105,13 +105,12 @@ static void report(const struct watch *watch)
     static double call_ns;
     const struct shared *shared = watch->override.shared;
     struct problem limit = watch->limit, problem = {0};
-    CLEANUP_JSON json_t *made = NULL;
 
     if (!call_ns)
         call_ns = override_call_ns();
     if (watch->change.bits)
         override_proof(shared, &limit);
-    made = report_make(shared, watch->subject, call_ns, limit.text);
+    CLEANUP_JSON json_t *made = report_make(shared, watch->subject, call_ns, limit.text);
     if (!watch->json)
         report_print(stderr, made);
     else if (!watch->file)
