@@ -66,9 +66,8 @@ static void on_connected(void *owner, int fd, const struct problem *problem)
         run_link_failed(link, &failure);
 }
 
-static void on_ready(void *owner, const struct problem *problem)
+void link_server_ready(struct link *link, const struct problem *problem)
 {
-    struct link *link = owner;
     const struct own_server *own = &link->run->client->own[link->end];
 
     link->keys = own->keys;
@@ -93,7 +92,7 @@ void link_open(struct run *run, enum end end)
     run->hub.channels[end] = &link->channel;
     connector_open(&link->connector, &client->loop);
     if (plan_is_own(run->plan, end))
-        own_server_start(&client->own[end], on_ready, link);
+        own_server_start(&client->own[end], link);
     else
         connector_find(&link->connector, plan_address(run->plan, end), CONNECT_WITHIN_MS);
 }

@@ -24,16 +24,16 @@ static void begin(struct own_server *server);
 /* The server is ready, or has failed to start: tells who waits. */
 static void report(struct own_server *server, const struct problem *problem)
 {
-    void (*ready)(void *owner, const struct problem *problem) = server->ready;
+    struct link *link = server->waiting;
 
-    server->ready = NULL;
+    server->waiting = NULL;
     server->is_ready = problem->kind == PROBLEM_NONE;
     if (server->open_handles) {
         uv_timer_stop(&server->timer);
         uv_read_stop((uv_stream_t *)&server->output);
     }
-    if (ready)
-        ready(server->owner, problem);
+    if (link)
+        link_server_ready(link, problem);
 }
 
 /* Its time is up, or it has ended. */
@@ -50,7 +50,7 @@ static void on_silent(uv_timer_t *timer)
 static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
-    if (--server->open_handles == 0 && server->ready)
+    if (--server->open_handles == 0 && server->waiting)
         begin(server);
 }
 
@@ -71,32 +71,20 @@ static void on_ended(uv_process_t *process, int64_t status, int signal_number)
     close_handles(server);
 }
 
-/* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
-static void list_arguments(const struct own_server *server, char *program, char *arguments[ARGUMENTS_MAX])
+/* Appends an option to a list with a NULL at the end. */
+static void add_option(char **arguments, const char *option, const char *value)
 {
-    const struct location *location = server->location;
-    const char *const all[] = {program,
-                               "--with-parent",
-                               "--listen",
-                               location->listen,
-                               location->netns ? "--psk" : NULL,
-                               location->netns ? KEY_FILE : NULL,
-                               server->end == END_PROXY ? "--proxy" : NULL,
-                               location->subjects ? "--subjects" : NULL,
-                               location->subjects,
-                               location->sink ? "--allow-sink" : NULL,
-                               location->sink};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
-            *arguments++ = (char *)(uintptr_t)all[i];
-    *arguments = NULL;
+    while (*arguments)
+        arguments++;
+    arguments[0] = (char *)(uintptr_t)option;
+    arguments[1] = (char *)(uintptr_t)value;
 }
 
 /* `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
-    char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX];
+    const struct location *location = server->location;
+    char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX] = {program};
     uv_stdio_container_t stdio[KEY_FD + 1] = {
         {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
@@ -111,7 +99,16 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
     if (uv_exepath(own, &(size_t){sizeof own}) < 0)
         return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
     snprintf(program, sizeof program, "%s/uncork-server", dirname(own));
-    list_arguments(server, program, arguments);
+    add_option(arguments, "--with-parent", NULL);
+    add_option(arguments, "--listen", location->listen);
+    if (key >= 0)
+        add_option(arguments, "--psk", KEY_FILE);
+    if (server->end == END_PROXY)
+        add_option(arguments, "--proxy", NULL);
+    if (location->subjects)
+        add_option(arguments, "--subjects", location->subjects);
+    if (location->sink)
+        add_option(arguments, "--allow-sink", location->sink);
     uv_timer_init(server->loop, &server->timer);
     uv_pipe_init(server->loop, &server->input, 0);
     uv_pipe_init(server->loop, &server->output, 0);
@@ -185,7 +182,7 @@ static int spawn_in_namespace(struct own_server *server, struct problem *problem
 
 static int parse_line(struct own_server *server, struct problem *problem)
 {
-    CLEANUP_JSON json_t *ready = json_loadb(server->line, server->size, JSON_DISABLE_EOF_CHECK, NULL);
+    CLEANUP_JSON json_t *ready = json_loads(server->line, JSON_DISABLE_EOF_CHECK, NULL);
     char text[ADDRESS_MAX];
     const char *host;
     int port;
@@ -239,13 +236,11 @@ static void begin(struct own_server *server)
     uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
 }
 
-void own_server_start(struct own_server *server, void (*ready)(void *owner, const struct problem *problem),
-                      void *owner)
+void own_server_start(struct own_server *server, struct link *link)
 {
     static const struct problem none;
 
-    server->ready = ready;
-    server->owner = owner;
+    server->waiting = link;
     if (server->child.pid && server->is_ready)
         report(server, &none);
     else if (!server->child.pid && !server->open_handles)
@@ -255,7 +250,7 @@ void own_server_start(struct own_server *server, void (*ready)(void *owner, cons
 
 void own_server_forget(struct own_server *server)
 {
-    server->ready = NULL;
+    server->waiting = NULL;
 }
 
 /* ---- its end ---- */

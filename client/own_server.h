@@ -9,6 +9,8 @@
 
 #include <uv.h>
 
+struct link;
+
 /* Where the client starts a process: beside itself, or in a network namespace of a lab. */
 struct location {
     const char *netns;        /* file of the network namespace; NULL: the current one */
@@ -34,16 +36,16 @@ struct own_server {
     size_t size;
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
-    void (*ready)(void *owner, const struct problem *problem); /* NULL: nobody waits for it */
-    void *owner;
+    struct link *waiting;  /* for it to be ready; NULL: none */
 };
 
-/* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows once,
- * perhaps before this function returns, with a problem if it cannot start; own_server_forget()
- * prevents it. */
-void own_server_start(struct own_server *server, void (*ready)(void *owner, const struct problem *problem),
-                      void *owner);
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. link_server_ready()
+ * follows once, perhaps before this function returns; own_server_forget() prevents it. */
+void own_server_start(struct own_server *server, struct link *link);
 void own_server_forget(struct own_server *server);
+
+/* link.c defines it. `problem`: why it cannot start, or PROBLEM_NONE. */
+void link_server_ready(struct link *link, const struct problem *problem);
 
 /* Ends the server. No effect if it does not run. Turns the loop, so no callback may call it. */
 void own_server_stop(struct own_server *server);
