@@ -29,18 +29,12 @@ static void close_run(struct run *run)
     session_close(&run->session);
 }
 
+/* Tells all ends why the run fails. */
 static void tell_all(struct run *run)
 {
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
-}
-
-/* Tells all ends why, and closes. */
-static void give_up(struct run *run)
-{
-    tell_all(run);
-    close_run(run);
 }
 
 /* Keeps the first problem. */
@@ -74,16 +68,16 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
  * failure. The server of a subject gets the failure at once, and then looks for a reason. */
 static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
-    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+    bool is_first = run->result.problem.kind == PROBLEM_NONE, has_subject = plan_has_subject(run->plan);
+    bool waits = is_first && (plan_has_proxy(run->plan) || has_subject);
 
     note_problem(run, phase, problem);
-    if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
-        if (plan_has_subject(run->plan))
-            tell_all(run);
+    if (!waits || has_subject)
+        tell_all(run);
+    if (waits)
         session_enter(&run->session, SESSION_EXPLAINING);
-    } else {
-        give_up(run);
-    }
+    else
+        close_run(run);
 }
 
 /* The first open link without an answer; NULL: all have answered. */
@@ -105,7 +99,8 @@ static void on_timed_out(void *owner)
     problem_failure(&problem, "the %s did not report within %d s", end_names[late ? late->end : END_CLIENT],
                     (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
     note_problem(run, "report", &problem);
-    give_up(run);
+    tell_all(run);
+    close_run(run);
 }
 
 /* Collects what this end and the others have reported, or the facts of all machines. */
@@ -291,11 +286,6 @@ void run_link_failed(struct link *link, const struct problem *problem)
 
 /* ---- the beginning ---- */
 
-static void check(uv_work_t *request)
-{
-    work_check(request->data);
-}
-
 static void on_checked(uv_work_t *request, int status)
 {
     struct run *run = request->data;
@@ -354,7 +344,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     open_run(&run, client, plan, SESSION_CHECKING);
     run.open_parts++;
     run.check.data = &run;
-    uv_queue_work(&client->loop, &run.check, check, on_checked);
+    uv_queue_work(&client->loop, &run.check, work_check, on_checked);
     complete(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
         own_server_stop_failed(&client->own[end], reason); /* the next run starts new ones */

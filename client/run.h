@@ -97,9 +97,9 @@ int link_send_sink(struct link *proxy, const struct address *data, const json_t 
 
 /* ---- what work.c does ---- */
 
-/* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. Blocks for
- * seconds. */
-void work_check(struct run *run);
+/* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. In a thread:
+ * it blocks for seconds. */
+void work_check(uv_work_t *check);
 
 /* Starts the work. 0, or -1 with a problem. */
 int work_start(struct run *run, struct problem *problem);

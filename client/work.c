@@ -168,8 +168,10 @@ static int start_team(struct run *run, struct problem *problem)
 
 /* ---- team or command ---- */
 
-void work_check(struct run *run)
+void work_check(uv_work_t *check)
 {
+    struct run *run = check->data;
+
     if (support_check(run->plan, END_CLIENT, false, &run->check_problem) < 0 || !plan_has_peer(run->plan))
         return;
     run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, &run->check_problem);
