@@ -18,30 +18,6 @@
 #define CHECK_EVERY_MS 20 /* between two checks of the processes of a rehearsal */
 #define TAIL_MAX 301
 
-/* The programs that run, one after the other. */
-enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
-
-struct command {
-    struct run *run;
-    struct place_list cpus; /* of the load; count 0: those of this process */
-    uv_work_t preparation;
-    struct problem problem; /* of the preparation */
-    uv_poll_t answers;      /* of the supervisor */
-    uv_timer_t timer;       /* of the step */
-    int open_parts;         /* preparation, answers, timer */
-    bool is_closing;
-    enum step step;
-    uint64_t until_ns;
-    struct supervisor supervisor;
-    struct load load;
-    char version[160], timer_version[32];
-    json_t *times;
-    char *timed_line;            /* the load as an argument of hyperfine */
-    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
-    uint64_t moved, done;        /* bytes in the rehearsal; requests in the timed run */
-    struct problem limit;        /* what the library cannot see of the load */
-};
-
 /* ---- preparation ---- */
 
 static void make_jobs(struct command *command)
@@ -84,7 +60,7 @@ static void fail(struct command *command, const struct problem *problem)
     uv_timer_stop(&command->timer);
     if (command->answers.data) {
         uv_poll_stop(&command->answers);
-        shutdown(command->supervisor.channel_fd, SHUT_RDWR);
+        shutdown(command->channel_fd, SHUT_RDWR);
     }
     run_work_ended(command->run, "run", problem);
 }
@@ -195,7 +171,7 @@ static void take_step(struct command *command, enum step step)
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
                    CHECK_EVERY_MS);
-    supervisor_begin(&command->supervisor, (uint8_t)step);
+    supervisor_begin(command, step);
 }
 
 /* The program of a step has ended. */
@@ -223,7 +199,7 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     int status;
 
     (void)events;
-    if (result < 0 || !supervisor_ended(&command->supervisor, &status))
+    if (result < 0 || !supervisor_ended(command, &status))
         problem_failure(&problem, "the supervisor of %s has ended", command->load.name);
     else
         end_step(command, status, &problem);
@@ -237,7 +213,7 @@ static void part_closed(struct command *command)
 {
     if (--command->open_parts > 0)
         return;
-    supervisor_stop(&command->supervisor);
+    supervisor_stop(command);
     load_free(&command->load);
     json_decref(command->times);
     free(command->timed_line);
@@ -256,8 +232,8 @@ static void on_prepared(uv_work_t *preparation, int status)
 
     (void)status;
     if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
-        supervisor_start(&command->supervisor, &command->problem) == 0) {
-        uv_poll_init(command->timer.loop, &command->answers, command->supervisor.channel_fd);
+        supervisor_start(command, &command->problem) == 0) {
+        uv_poll_init(command->timer.loop, &command->answers, command->channel_fd);
         command->answers.data = command;
         command->open_parts++;
         uv_poll_start(&command->answers, UV_READABLE, on_answer);
@@ -277,10 +253,8 @@ struct command *command_open(struct run *run, struct problem *problem)
     if (plan_cpus(run->plan, END_CLIENT, run->remote, &cpus, problem) < 0)
         return NULL;
     struct command *command = needed(calloc(1, sizeof *command));
-    *command =
-        (struct command){.run = run, .cpus = cpus, .load = {.run = run, .name = name}, .open_parts = 2};
-    command->supervisor = (struct supervisor){
-        .folder = command->load.folder, .cpus = &command->cpus, .jobs = command->jobs, .channel_fd = -1};
+    *command = (struct command){
+        .run = run, .cpus = cpus, .load = {.run = run, .name = name}, .open_parts = 2, .channel_fd = -1};
     uv_timer_init(&run->client->loop, &command->timer);
     command->timer.data = command->preparation.data = command;
     uv_queue_work(&run->client->loop, &command->preparation, prepare, on_prepared);

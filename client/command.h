@@ -14,8 +14,6 @@
 
 #include <regex.h>
 
-struct command;
-
 /* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL
  * with a problem. */
 struct command *command_open(struct run *run, struct problem *problem);
@@ -63,12 +61,6 @@ const char *load_path(const struct load *load, const char *name, char path[LOAD_
 /* Quotes a text as one word of sh(1). New memory. */
 char *load_quote(const char *text);
 
-/* ---- supervisor.c: a process that starts programs for this process and outlives it ----
- *
- * It is the subreaper of all their descendants. When a program or this process ends, normally or
- * not, the supervisor kills the descendants that are left. When the supervisor ends, it removes the
- * folder of the programs. */
-
 #define JOB_ARGUMENTS_MAX 64
 
 struct job {
@@ -77,25 +69,47 @@ struct job {
     char *const *environment;                 /* two more variables; NULL: none */
 };
 
-struct supervisor {
-    /* Set by the owner. */
-    char *folder; /* working directory of the programs; "" after it was removed */
-    const struct place_list *cpus;
-    const struct job *jobs;
+/* The programs that run, one after the other. */
+enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
-    struct child process;
+struct command {
+    struct run *run;
+    struct place_list cpus; /* of the load; count 0: those of this process */
+    uv_work_t preparation;
+    struct problem problem; /* of the preparation */
+    uv_poll_t answers;      /* of the supervisor */
+    uv_timer_t timer;       /* of the step */
+    int open_parts;         /* preparation, answers, timer */
+    bool is_closing;
+    enum step step;
+    uint64_t until_ns;
+    struct child supervisor;
     int channel_fd; /* readable when a job or the supervisor has ended; -1: closed */
+    struct load load;
+    char version[160], timer_version[32];
+    json_t *times;
+    char *timed_line;            /* the load as an argument of hyperfine */
+    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
+    uint64_t moved, done;        /* bytes in the rehearsal; requests in the timed run */
+    struct problem limit;        /* what the library cannot see of the load */
 };
+
+/* ---- supervisor.c: a process that starts programs for this process and outlives it ----
+ *
+ * It is the subreaper of all their descendants. When a program or this process ends, normally or
+ * not, the supervisor kills the descendants that are left. When the supervisor ends, it removes the
+ * folder of the load. */
 
 /* Starts the process, which has a copy of the jobs as they are now. 0, or -1 with a failure; call
  * supervisor_stop() in both cases. */
-int supervisor_start(struct supervisor *supervisor, struct problem *problem);
+int supervisor_start(struct command *command, struct problem *problem);
 
-/* Starts a job. If the supervisor has ended, the next supervisor_ended() returns false. */
-void supervisor_begin(const struct supervisor *supervisor, uint8_t number);
+/* Starts the job of a step. If the supervisor has ended, the next supervisor_ended() returns
+ * false. */
+void supervisor_begin(const struct command *command, enum step step);
 
 /* Call when `channel_fd` is readable. Sets the status of waitpid(2). False: no supervisor left. */
-bool supervisor_ended(const struct supervisor *supervisor, int *status);
+bool supervisor_ended(const struct command *command, int *status);
 
 /* Ends the supervisor and all programs, and removes the folder. */
-void supervisor_stop(struct supervisor *supervisor);
+void supervisor_stop(struct command *command);

@@ -82,7 +82,7 @@ static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_m
 /* Closes all descriptors of the client: an open copy in a load would delay the end of processes
  * that wait for their close. Signals stay blocked: they end the client, and its end ends this
  * process. */
-static _Noreturn void supervise(const struct supervisor *supervisor, int its_channel_fd)
+static _Noreturn void supervise(struct command *command, int its_channel_fd)
 {
     int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
     sigset_t all_but_child;
@@ -99,56 +99,57 @@ static _Noreturn void supervise(const struct supervisor *supervisor, int its_cha
     dup2(its_channel_fd, channel_fd);
     syscall(SYS_close_range, channel_fd + 1, ~0U, 0);
     fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
-    if (supervisor->cpus->count)
-        cores_restrict(supervisor->cpus);
-    if (chdir(supervisor->folder) == 0)
+    if (command->cpus.count)
+        cores_restrict(&command->cpus);
+    if (chdir(command->load.folder) == 0)
         while (status >= 0 && read(channel_fd, &number, 1) == 1) {
-            status = run_job(&supervisor->jobs[number], channel_fd, &all_but_child);
+            status = run_job(&command->jobs[number], channel_fd, &all_but_child);
             if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }
     kill_descendants();
-    folder_remove(supervisor->folder);
+    folder_remove(command->load.folder);
     _exit(0);
 }
 
-int supervisor_start(struct supervisor *supervisor, struct problem *problem)
+int supervisor_start(struct command *command, struct problem *problem)
 {
     int ends[2], result = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
 
     if (result < 0)
         return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(-result));
-    supervisor->process.pid = fork();
-    if (supervisor->process.pid == 0)
-        supervise(supervisor, ends[1]);
+    command->supervisor.pid = fork();
+    if (command->supervisor.pid == 0)
+        supervise(command, ends[1]);
     close(ends[1]);
-    supervisor->channel_fd = ends[0];
-    if (supervisor->process.pid > 0)
+    command->channel_fd = ends[0];
+    if (command->supervisor.pid > 0)
         return 0;
-    supervisor->process.pid = 0;
+    command->supervisor.pid = 0;
     return problem_failure(problem, "cannot start a process: %s", strerror(errno));
 }
 
-void supervisor_begin(const struct supervisor *supervisor, uint8_t number)
+void supervisor_begin(const struct command *command, enum step step)
 {
-    send(supervisor->channel_fd, &number, 1, MSG_NOSIGNAL);
+    uint8_t number = (uint8_t)step;
+    send(command->channel_fd, &number, 1, MSG_NOSIGNAL);
 }
 
-bool supervisor_ended(const struct supervisor *supervisor, int *status)
+bool supervisor_ended(const struct command *command, int *status)
 {
-    return recv(supervisor->channel_fd, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
+    return recv(command->channel_fd, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
 }
 
-void supervisor_stop(struct supervisor *supervisor)
+void supervisor_stop(struct command *command)
 {
-    pid_t session = supervisor->process.pid;
+    pid_t session = command->supervisor.pid;
 
-    if (supervisor->channel_fd >= 0)
-        close(supervisor->channel_fd);
-    supervisor->channel_fd = -1;
-    if (session && !child_ends_within(&supervisor->process, ENDS_WITHIN_MS))
-        child_end(&supervisor->process, ENDS_WITHIN_MS);
+    if (command->channel_fd >= 0)
+        close(command->channel_fd);
+    command->channel_fd = -1;
+    if (session && !child_ends_within(&command->supervisor, ENDS_WITHIN_MS))
+        child_end(&command->supervisor, ENDS_WITHIN_MS);
     if (session)
         kill(-session, SIGKILL); /* in case the supervisor was killed */
-    folder_remove(supervisor->folder);
+    folder_remove(command->load.folder);
 }
