@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer.h"
+#include "record.h"
 
 #include "measure/histogram.h"
 
@@ -409,5 +409,5 @@ void answer_print(const json_t *record)
     print_counts(&answer, other, answer.both ? "message" : "reply");
     print_replies(&answer);
     print_cpu(&answer);
-    answer_print_environment(record, answer.ends);
+    environment_print(record, answer.ends);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer.h"
+#include "record.h"
 #include "base/units.h"
 #include "capture/capture.h"
 
@@ -134,7 +134,7 @@ static void print_clamps(const char *end, const json_t *report)
     }
 }
 
-void answer_print_environment(const json_t *record, const json_t *const ends[END_COUNT])
+void environment_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
     print_capture(json_object_get(ends[END_CLIENT], "capture"));
     print_lab(record);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
-#include "answer.h"
 #include "base/atomic_file.h"
 #include "base/cleanup.h"
 #include "base/loop.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The record of one run, made from the reports of all ends: docs/record.md. */
+/* The record of one run, made from the reports of all ends (docs/record.md), and what is printed of
+ * it. */
 #pragma once
 
 #include "base/problem.h"
@@ -46,3 +47,9 @@ static inline const char *record_between(const char **between)
 /* record_word() returns the value of a word, "" if unused. record_word_is() compares it. */
 const char *record_word(const json_t *record, const char *key);
 bool record_word_is(const json_t *record, const char *key, const char *value);
+
+/* answer.c prints a record of status ok in a few lines for people. environment.c prints the last
+ * lines: captured segments, lab, TLS, clamped buffers, CPUs, engines. `ends`: the reports of the
+ * ends; NULL: none. */
+void answer_print(const json_t *record);
+void environment_print(const json_t *record, const json_t *const ends[END_COUNT]);
