@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "measure/facts.h"
 #include "run.h"
 #include "transport/transport.h"
 #include "words/parse.h"
@@ -32,6 +33,27 @@ static void on_ended(void *owner, const char *why)
     run_link_failed(link, &problem);
 }
 
+/* Sends the plan, with the id of the machine whose data connections the end gets: that of the proxy
+ * or of this client. */
+static void send_plan(struct link *link)
+{
+    struct run *run = link->run;
+    bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
+    const char *host = is_behind ? control_text(run->ready, "host") : facts_host_id();
+    CLEANUP_JSON json_t *words = plan_words(run->plan);
+    json_t *list = json_array(), *value;
+    const char *key;
+
+    session_enter(&run->session, SESSION_AGREEING);
+    json_object_foreach(words, key, value)
+        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
+            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
+    link->is_asked = true;
+    channel_send(&link->channel, CONTROL_PLAN,
+                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
+                           "host", host, "words", list));
+}
+
 /* An end with an address in words may be on another machine only with TLS or --insecure. */
 static int check_address(void *owner, const struct address *address, struct problem *problem)
 {
@@ -60,10 +82,12 @@ static void on_connected(void *owner, int fd, const struct problem *problem)
         link->is_open = channel_open(&link->channel, &link->run->client->loop, fd, link->keys, &events, link,
                                      &failure) == 0;
     }
-    if (link->is_open)
-        run_link_opened(link);
-    else
+    if (!link->is_open)
         run_link_failed(link, &failure);
+    else if (link->run->wants_facts)
+        link_ask_for_facts(link->run);
+    else
+        send_plan(link);
 }
 
 void link_server_ready(struct link *link, const struct problem *problem)
@@ -82,6 +106,8 @@ void link_open(struct run *run, enum end end)
     struct client *client = run->client;
     struct link *link = &run->links[end];
 
+    if (run->session.state != SESSION_CONNECTING)
+        session_enter(&run->session, SESSION_CONNECTING);
     *link = (struct link){
         .end = end,
         .run = run,
@@ -109,29 +135,31 @@ void link_close(struct link *link)
 
 /* ---- messages ---- */
 
-void link_send_plan(struct link *link, const char *host)
+/* Asks when all links are open: an early answer must not look like the last one. */
+void link_ask_for_facts(struct run *run)
 {
-    CLEANUP_JSON json_t *words = plan_words(link->run->plan);
-    json_t *list = json_array(), *value;
-    const char *key;
-
-    json_object_foreach(words, key, value)
-        if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
-            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
-    link->is_asked = true;
-    channel_send(&link->channel, CONTROL_PLAN,
-                 json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],
-                           "host", host, "words", list));
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
+            if (!run->links[end].open_parts)
+                link_open(run, end);
+            return;
+        }
+    session_enter(&run->session, SESSION_ANSWERING);
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send(&run->links[end].channel, CONTROL_ASK,
+                         json_pack("{s:s}", "version", UNCORK_VERSION));
 }
 
-int link_find_data(const struct link *link, struct address *data, const json_t *ready,
-                   struct problem *problem)
+/* The end chooses port or path of the data connections, but not the machine. 0, or -1 with a
+ * failure. */
+static int find_data(const struct link *link, struct address *data, const json_t *ready,
+                     struct problem *problem)
 {
     const struct transport *transport = link->run->plan->transport;
     const char *name = transport->variant.name, *end = end_names[link->end];
-    int error =
-        transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                               control_text(ready, "path"));
+    json_int_t port = json_integer_value(json_object_get(ready, "port"));
+    int error = transport->data_target(data, &link->address, port, control_text(ready, "path"));
 
     if (error == -EPERM)
         return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
@@ -142,13 +170,16 @@ int link_find_data(const struct link *link, struct address *data, const json_t *
     return 0;
 }
 
-int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
-                   struct problem *problem)
+/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
+ * with a problem. */
+static int send_sink(struct link *proxy, const struct address *data, const json_t *ready,
+                     struct problem *problem)
 {
-    bool trusts = !plan_has_subject(proxy->run->plan); /* a subject relays bytes that it cannot decrypt */
+    const struct plan *plan = proxy->run->plan;
+    bool trusts = !plan_has_subject(plan); /* a subject relays bytes that it cannot decrypt */
     char address[ADDRESS_MAX];
 
-    if (trusts && proxy->run->plan->encrypts && !channel_is_private(&proxy->channel))
+    if (trusts && plan->encrypts && !channel_is_private(&proxy->channel))
         return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
                                       "which others can read; give --psk FILE to all ends");
     address_format(address, data);
@@ -157,4 +188,34 @@ int link_send_sink(struct link *proxy, const struct address *data, const json_t 
                            trusts ? control_text(ready, "token") : "", "key",
                            trusts ? control_text(ready, "key") : "", "host", json_object_get(ready, "host")));
     return 0;
+}
+
+/* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
+ * Then the server gets its plan, and the proxy the address of the server. */
+int link_take_ready(struct link *link, const json_t *ready, struct problem *problem)
+{
+    struct run *run = link->run;
+    struct link *proxy = &run->links[END_PROXY];
+    struct address data;
+
+    if (!link->is_asked)
+        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
+    link->is_asked = false;
+    if (find_data(link, &data, ready, problem) < 0)
+        return -1;
+    if (link->end == plan_second_end(run->plan)) {
+        run->target = data;
+        run->remote = strcmp(control_text(ready, "host"), facts_host_id()) != 0;
+    }
+    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        json_decref(run->ready);
+        run->ready = json_deep_copy(ready);
+    }
+    if (link->end == END_PROXY) {
+        link_open(run, END_SERVER);
+        return 0;
+    }
+    if (proxy->is_open && send_sink(proxy, &data, ready, problem) < 0)
+        return -1;
+    return run->awaits_relay ? 0 : work_start(run, problem);
 }

@@ -2,7 +2,6 @@
 #include "run.h"
 
 #include "base/clock.h"
-#include "base/version.h"
 #include "measure/facts.h"
 
 #include <stdio.h>
@@ -147,89 +146,16 @@ void run_work_ended(struct run *run, const char *phase, const struct problem *pr
     }
 }
 
-/* ---- connecting to the ends ---- */
-
-static void connect_to(struct run *run, enum end end)
-{
-    if (run->session.state != SESSION_CONNECTING)
-        session_enter(&run->session, SESSION_CONNECTING);
-    link_open(run, end);
-}
-
-/* Asks for facts when all links are open: an early answer must not look like the last one. */
-static void ask_for_facts(struct run *run)
-{
-    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
-            if (!run->links[end].open_parts)
-                connect_to(run, end);
-            return;
-        }
-    session_enter(&run->session, SESSION_ANSWERING);
-    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            channel_send(&run->links[end].channel, CONTROL_ASK,
-                         json_pack("{s:s}", "version", UNCORK_VERSION));
-}
-
-/* The server gets the host id of its neighbour, which is the proxy or this client. */
-void run_link_opened(struct link *link)
-{
-    struct run *run = link->run;
-    bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
-
-    if (run->wants_facts) {
-        ask_for_facts(run);
-        return;
-    }
-    session_enter(&run->session, SESSION_AGREEING);
-    link_send_plan(link, is_behind ? control_text(run->ready, "host") : facts_host_id());
-}
-
-/* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
-static bool awaits_relay(const struct run *run)
-{
-    return plan_has_subject(run->plan) && run->plan->relays;
-}
-
-/* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
- * Then the server gets its plan, and the proxy the address of the server. */
-static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
-{
-    struct link *proxy = &run->links[END_PROXY];
-    struct address data;
-
-    if (!link->is_asked)
-        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
-    link->is_asked = false;
-    if (link_find_data(link, &data, body, problem) < 0)
-        return -1;
-    if (link->end == plan_second_end(run->plan)) {
-        run->target = data;
-        run->remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
-    }
-    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
-        json_decref(run->ready);
-        run->ready = json_deep_copy(body);
-    }
-    if (link->end == END_PROXY) {
-        connect_to(run, END_SERVER);
-        return 0;
-    }
-    if (proxy->is_open && link_send_sink(proxy, &data, body, problem) < 0)
-        return -1;
-    return awaits_relay(run) ? 0 : work_start(run, problem);
-}
-
 /* ---- messages ---- */
 
-/* -1: the message does not belong here. */
+/* A subject that relays starts when it knows the sink, and JOINED says that it accepts. -1: the
+ * message does not belong here. */
 static int take_phase(struct run *run, const struct link *link, enum control_type type, const json_t *body,
                       struct problem *problem)
 {
     if (run->session.state == SESSION_AGREEING) {
         const struct link *server = &run->links[END_SERVER];
-        if (!awaits_relay(run) || link->end != END_PROXY || !server->is_open || server->is_asked)
+        if (!run->awaits_relay || link->end != END_PROXY || !server->is_open || server->is_asked)
             return -1;
         if (work_start(run, problem) < 0)
             return 0;
@@ -252,7 +178,7 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
         break;
     case CONTROL_READY:
         phase = "connect";
-        take_ready(run, link, body, &problem);
+        link_take_ready(link, body, &problem);
         break;
     case CONTROL_REFUSED:
     case CONTROL_FAILED:
@@ -298,7 +224,7 @@ static void on_checked(uv_work_t *request, int status)
     if (plan_has_peer(run->plan) && problem.kind == PROBLEM_NONE)
         address_format(run->result.addresses[END_SERVER], &run->target);
     if (problem.kind == PROBLEM_NONE && run->plan->has_server)
-        connect_to(run, plan_second_end(run->plan));
+        link_open(run, plan_second_end(run->plan));
     else if (problem.kind != PROBLEM_NONE || work_start(run, &problem) < 0)
         fail(run, "start", &problem);
 }
@@ -313,6 +239,7 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                     .timed_out = on_timed_out,
                                     .closed = run_part_closed,
                                     .owner = run},
+                        .awaits_relay = plan_has_subject(plan) && plan->relays,
                         .open_parts = 2, /* the timer of the session, and the work */
                         .result = {.started_unix_ns = clock_unix_ns(), .phase = "start"}};
     session_open(&run->session, &client->loop, first);
@@ -365,7 +292,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
         return json_pack("{s:o}", "client", facts_collect(NULL));
     open_run(&run, client, plan, SESSION_CONNECTING);
     run.wants_facts = true;
-    ask_for_facts(&run);
+    link_ask_for_facts(&run);
     complete(&run);
     *problem = run.result.problem;
     return run.result.parts;

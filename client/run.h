@@ -55,6 +55,7 @@ struct run {
     struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     bool wants_facts;             /* in place of a run */
+    bool awaits_relay;            /* a subject relays: JOINED says that it accepts connections */
     bool is_closing;
     int open_parts; /* timer, links, check, work */
     struct run_result result;
@@ -76,24 +77,17 @@ struct run {
 
 /* ---- what link.c does ---- */
 
-/* Opens the link to an end; run_link_opened() or run_link_failed() follows. */
+/* Connects to an end. Then its plan is sent, or facts are asked for; or run_link_failed() follows. */
 void link_open(struct run *run, enum end end);
 
 /* Closes a link that was opened, once; then calls run_part_closed(). */
 void link_close(struct link *link);
 
-/* Sends the plan; `host` is the id of the machine whose data connections the end gets. */
-void link_send_plan(struct link *link, const char *host);
+/* Connects to all ends, then asks for their facts. */
+void link_ask_for_facts(struct run *run);
 
-/* Gets the address of the data connections from CONTROL_READY. The end chooses port or path, but
- * not the machine. 0, or -1 with a failure. */
-int link_find_data(const struct link *link, struct address *data, const json_t *ready,
-                   struct problem *problem);
-
-/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
- * with a problem. */
-int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
-                   struct problem *problem);
+/* Handles CONTROL_READY: connects to the next end, or starts the work. 0, or -1 with a problem. */
+int link_take_ready(struct link *link, const json_t *ready, struct problem *problem);
 
 /* ---- what work.c does ---- */
 
@@ -118,7 +112,6 @@ void work_close(struct run *run);
 
 /* ---- what they tell the run ---- */
 
-void run_link_opened(struct link *link);
 void run_link_failed(struct link *link, const struct problem *problem);
 
 /* A message has arrived on this struct link. */
