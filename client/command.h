@@ -28,7 +28,7 @@ void command_report(const struct command *command, json_t *parts);
  * run_part_closed(). */
 void command_close(struct command *command);
 
-/* ---- load.c: from a definition, or the text of command=, to a program, arguments and files ---- */
+/* ---- load.c: from a definition, or the text of command=, to a program and its files ---- */
 
 #define LOAD_TIMER "hyperfine" /* the program that times it */
 #define LOAD_PATH_MAX (FOLDER_MAX + 16)

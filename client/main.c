@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
+#define BLANKS " \t\r\n"
 #define HELP_COLUMN 18
 #define BATCH_END "end" /* last line of the input: it may stay open for --with-parent */
 
@@ -81,12 +82,11 @@ static int append_cell(struct cells *cells, const char *const *words, size_t cou
 
 static int append_line(struct cells *cells, char *line, struct problem *problem)
 {
-    const char *words[LINE_WORDS_MAX], *word;
+    const char *words[LINE_WORDS_MAX];
     size_t count = 0;
+    char *rest;
 
-    while ((word = strsep(&line, " \t\r\n"))) {
-        if (!*word)
-            continue;
+    for (char *word = strtok_r(line, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest)) {
         if (count == LINE_WORDS_MAX)
             return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
         words[count++] = word;
@@ -105,7 +105,7 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
 
         if (!strcmp(line, BATCH_END "\n"))
             break;
-        if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
+        if (line[strspn(line, BLANKS)] == '\0' || *line == '#')
             continue;
         if (append_line(cells, line, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
@@ -230,8 +230,8 @@ static void run(const struct options *options, const struct cells *cells, struct
     json_decref(record);
 }
 
-/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this client
- * starts them: then they run on this machine. */
+/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this
+ * client starts them: then they run on this machine. */
 static json_t *describe(const struct plan *plan)
 {
     json_t *unused = json_array(), *given = plan_words_given(plan, unused);

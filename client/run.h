@@ -77,7 +77,7 @@ struct run {
 
 /* ---- what link.c does ---- */
 
-/* Connects to an end. Then its plan is sent, or facts are asked for; or run_link_failed() follows. */
+/* Connects to an end. Then sends its plan or asks for facts; or run_link_failed() follows. */
 void link_open(struct run *run, enum end end);
 
 /* Closes a link that was opened, once; then calls run_part_closed(). */
@@ -91,8 +91,8 @@ int link_take_ready(struct link *link, const json_t *ready, struct problem *prob
 
 /* ---- what work.c does ---- */
 
-/* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. In a thread:
- * it blocks for seconds. */
+/* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. In a
+ * thread: it blocks for seconds. */
 void work_check(uv_work_t *check);
 
 /* Starts the work. 0, or -1 with a problem. */
