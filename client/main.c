@@ -53,16 +53,6 @@ static int print_json(json_t *json, struct problem *problem)
     return standard_print(owned, JSON_COMPACT, problem);
 }
 
-/* Checks the file before the run, so that the record can be written. */
-static int check_output(const struct options *options, struct problem *problem)
-{
-    if (!options->file)
-        return 0;
-    if (options->pcap && !strcmp(options->pcap, options->file))
-        return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
-    return atomic_file_write(options->file, NULL, NULL, problem);
-}
-
 /* ---- cells ---- */
 
 /* One plan from the command line, or one for each line of a file. */
@@ -128,10 +118,8 @@ static int read_cells(struct cells *cells, const struct options *options, struct
 static int reject_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = json_array();
-    CLEANUP_JSON json_t *given = plan_words_given(plan, unused);
+    json_decref(plan_words_given(plan, unused));
     const char *key = json_string_value(json_array_get(unused, 0));
-
-    (void)given;
     if (!key)
         return 0;
     if (word_is_of_lab(key))
@@ -146,6 +134,7 @@ static void print_end(const struct cells *cells, struct problem *problem)
 
 /* ---- actions ---- */
 
+/* Checks all before the first run: also the file of the record, which can then be written. */
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     bool is_facts = options->action == ACTION_FACTS;
@@ -153,11 +142,13 @@ static int check_cells(const struct options *options, const struct cells *cells,
         if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
             options_check(options, &cells->plans[i], problem) < 0)
             return -1;
-    if (options->action == ACTION_RUN)
-        return check_output(options, problem);
     if (options->pcap && cells->count > 1)
         return problem_usage(problem, "--pcap is for one run, and this batch has %zu", cells->count);
-    return 0;
+    if (options->action != ACTION_RUN || !options->file)
+        return 0;
+    if (options->pcap && !strcmp(options->pcap, options->file))
+        return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
+    return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
 /* Prints or writes the record of ACTION_RUN. A failed run is a problem. */
