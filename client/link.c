@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/cleanup.h"
-#include "base/version.h"
 #include "measure/facts.h"
 #include "run.h"
 #include "transport/transport.h"

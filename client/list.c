@@ -130,20 +130,15 @@ static json_t *list_changes(void)
 
 json_t *list_make(void)
 {
-    static const struct {
-        const char *key;
-        const struct axis *axis;
-    } axes[] = {
-        {"transport", &transport_axis}, {"security", &security_axis}, {"workload", &workload_axis},
-        {"strategy", &strategy_axis},   {"reading", &reading_axis},   {"engine", &engine_axis},
-        {"protocol", &protocol_axis},   {"target", &target_axis},
-    };
-    json_t *words = json_array(), *variants = json_object();
+    json_t *words = json_array();
+    json_t *variants = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "transport",
+                                 list_axis(&transport_axis), "security", list_axis(&security_axis),
+                                 "workload", list_axis(&workload_axis), "strategy", list_axis(&strategy_axis),
+                                 "reading", list_axis(&reading_axis), "engine", list_axis(&engine_axis),
+                                 "protocol", list_axis(&protocol_axis), "target", list_axis(&target_axis));
 
     for (size_t i = 0; i < WORD_COUNT; i++)
         json_array_append_new(words, list_word(&word_list[i]));
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
     return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
                      "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
                      "words", words, "excludes", exclusions_list(), "variants", variants, "changes",

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "base/units.h"
-#include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/source.h"
 #include "words/definition.h"

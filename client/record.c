@@ -5,7 +5,6 @@
 #include "words/parse.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const json_t *find_path(const json_t *value, const char *path)

@@ -15,7 +15,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uv.h>
 
 #define ENDS_WITHIN_MS 2000
 
