@@ -64,22 +64,6 @@ static void print_word(const json_t *record, const char *before, const char *key
         printf("%s%s%s", before, value, after);
 }
 
-/* Prints the TLS library, "gnutls"; if the ends differ, "gnutls/openssl". */
-static void print_security(const json_t *record)
-{
-    const char *between = "";
-
-    print_word(record, "", "security", "");
-    for (int end = 0; end < END_COUNT; end++) {
-        char key[32];
-
-        snprintf(key, sizeof key, "%s.security", end_names[end]);
-        print_word(record, between, key, "");
-        if (*record_word(record, key))
-            between = "/";
-    }
-}
-
 static void print_head(const json_t *record)
 {
     print_word(record, "", "workload", "");
@@ -94,7 +78,10 @@ static void print_head(const json_t *record)
     if (record_word_is(record, "workload", "proxy"))
         print_word(record, " in chunks of ", "chunk", "");
     print_word(record, ", ", "transport", " ");
-    print_security(record);
+    print_word(record, "", "security", ""); /* where the ends differ, as "gnutls/openssl" */
+    print_word(record, "", "client.security", "");
+    print_word(record, "/", "server.security", "");
+    print_word(record, "/", "proxy.security", "");
     print_word(record, ", ", "connections", " connection");
     fputs(record_word_is(record, "connections", "1") ? "" : "s", stdout);
     if (record_word_is(record, "workload", "connect"))

@@ -39,7 +39,6 @@ const json_t *record_first(const json_t *end, const char *path);
 static inline const char *record_between(const char **between)
 {
     const char *now = *between;
-
     *between = ", ";
     return now;
 }
