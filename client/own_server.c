@@ -197,9 +197,10 @@ static int parse_line(struct own_server *server, struct problem *problem)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct own_server *server = handle->data;
+    size_t size = strlen(server->line);
 
     (void)suggested;
-    *buffer = uv_buf_init(server->line + server->size, (unsigned)(sizeof server->line - 1 - server->size));
+    *buffer = uv_buf_init(server->line + size, (unsigned)(sizeof server->line - 1 - size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -207,13 +208,11 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct own_server *server = stream->data;
     struct problem problem = {0};
 
-    (void)buffer;
     if (size < 0) { /* it ends */
         uv_read_stop(stream);
         return;
     }
-    server->size += (size_t)size;
-    server->line[server->size] = '\0';
+    buffer->base[size] = '\0';
     if (!strchr(server->line, '\n'))
         return;
     parse_line(server, &problem);
@@ -227,7 +226,7 @@ static void begin(struct own_server *server)
     psk_free(server->keys);
     server->keys = NULL;
     server->has_started = server->is_ready = false;
-    server->size = 0;
+    *server->line = '\0';
     if (spawn_in_namespace(server, &problem) < 0) {
         report(server, &problem);
         return;

@@ -33,7 +33,6 @@ struct own_server {
     int open_handles;
     bool has_started, is_ready;
     char line[512]; /* its ready line */
-    size_t size;
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
     struct link *waiting;  /* for it to be ready; NULL: none */
