@@ -84,7 +84,7 @@ struct command {
     enum step step;
     uint64_t until_ns;
     struct child supervisor;
-    int channel_fd; /* readable when a job or the supervisor has ended; -1: closed */
+    int channel_fd; /* to it: takes a step, gives the status of its job as waitpid(2); -1: closed */
     struct load load;
     char version[160], timer_version[32];
     json_t *times;
@@ -103,13 +103,6 @@ struct command {
 /* Starts the process, which has a copy of the jobs as they are now. 0, or -1 with a failure; call
  * supervisor_stop() in both cases. */
 int supervisor_start(struct command *command, struct problem *problem);
-
-/* Starts the job of a step. If the supervisor has ended, the next supervisor_ended() returns
- * false. */
-void supervisor_begin(const struct command *command, enum step step);
-
-/* Call when `channel_fd` is readable. Sets the status of waitpid(2). False: no supervisor left. */
-bool supervisor_ended(const struct command *command, int *status);
 
 /* Ends the supervisor and all programs, and removes the folder. */
 void supervisor_stop(struct command *command);

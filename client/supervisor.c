@@ -128,17 +128,6 @@ int supervisor_start(struct command *command, struct problem *problem)
     return problem_failure(problem, "cannot start a process: %s", strerror(errno));
 }
 
-void supervisor_begin(const struct command *command, enum step step)
-{
-    uint8_t number = (uint8_t)step;
-    send(command->channel_fd, &number, 1, MSG_NOSIGNAL);
-}
-
-bool supervisor_ended(const struct command *command, int *status)
-{
-    return recv(command->channel_fd, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
-}
-
 void supervisor_stop(struct command *command)
 {
     pid_t session = command->supervisor.pid;
