@@ -2,12 +2,12 @@
 #include "base/absent.h"
 #include "command.h"
 
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem)
+struct command *command_open(struct run *run, struct problem *problem)
 {
     problem_unsupported(problem, "workload=command: " ABSENT_OVERRIDE);
     return NULL;
 }
 
-NEVER_CALLED(void command_time(struct command *command))
-NEVER_CALLED(void command_report(const struct command *command, json_t **load, json_t **times))
+NEVER_CALLED(int command_message(struct command *command, enum control_type type))
+NEVER_CALLED(void command_report(const struct command *command, json_t *parts))
 NEVER_CALLED(void command_close(struct command *command))

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer.h"
+#include "record.h"
 
 #include "measure/histogram.h"
-#include "plan/plan.h"
-#include "record.h"
-#include "segments.h"
-#include "environment.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +10,7 @@
 struct answer {
     const json_t *record;
     const json_t *ends[END_COUNT]; /* NULL where there is none */
-    enum end driver;               /* client or server */
+    const json_t *driver;          /* the client or the server */
     bool both;                     /* the other end drives too */
     uint64_t messages;             /* of all drivers */
 };
@@ -24,8 +20,7 @@ struct answer {
 #define SCALED_MAX 64
 
 struct scale {
-    double from;
-    double factor;
+    double from, factor;
     const char *unit;
 };
 
@@ -54,66 +49,56 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+static const char *were(uint64_t count)
+{
+    return count == 1 ? " was" : "s were";
+}
+
 /* ---- the words ---- */
 
 /* Prints nothing if the run does not use the word. */
-static void print_word(const struct answer *answer, const char *before, const char *key, const char *after)
+static void print_word(const json_t *record, const char *before, const char *key, const char *after)
 {
-    const char *value = record_word(answer->record, key);
-
+    const char *value = record_word(record, key);
     if (*value)
         printf("%s%s%s", before, value, after);
 }
 
-/* Prints the TLS library, "gnutls"; if the ends differ, "gnutls/openssl". */
-static void print_security(const json_t *record)
+static void print_head(const json_t *record)
 {
-    const char *between = "";
-    char key[32];
-
-    fputs(record_word(record, "security"), stdout);
-    for (int end = 0; end < END_COUNT; end++) {
-        snprintf(key, sizeof key, "%s.security", end_names[end]);
-        if (!*record_word(record, key))
-            continue;
-        printf("%s%s", between, record_word(record, key));
-        between = "/";
-    }
-}
-
-static void print_head(const struct answer *answer)
-{
-    const json_t *record = answer->record;
-
-    print_word(answer, "", "workload", "");
-    print_word(answer, " ", "message", "");
-    print_word(answer, " -> ", "reply", "");
-    print_word(answer, " of ", *record_word(record, "op") ? "protocol" : "", "");
-    print_word(answer, " ", "op", "");
-    print_word(answer, " (", "direction", ")");
-    print_word(answer, " by ", "write", "");
-    print_word(answer, " -> ", "reply_write", "");
+    print_word(record, "", "workload", "");
+    print_word(record, " ", "message", "");
+    print_word(record, " -> ", "reply", "");
+    if (*record_word(record, "op"))
+        print_word(record, " of ", "protocol", "");
+    print_word(record, " ", "op", "");
+    print_word(record, " (", "direction", ")");
+    print_word(record, " by ", "write", "");
+    print_word(record, " -> ", "reply_write", "");
     if (record_word_is(record, "workload", "proxy"))
-        print_word(answer, " in chunks of ", "chunk", "");
-    print_word(answer, ", ", "transport", " ");
-    print_security(record);
-    print_word(answer, ", ", "connections", " connection");
+        print_word(record, " in chunks of ", "chunk", "");
+    print_word(record, ", ", "transport", " ");
+    print_word(record, "", "security", ""); /* where the ends differ, as "gnutls/openssl" */
+    print_word(record, "", "client.security", "");
+    print_word(record, "/", "server.security", "");
+    print_word(record, "/", "proxy.security", "");
+    print_word(record, ", ", "connections", " connection");
     fputs(record_word_is(record, "connections", "1") ? "" : "s", stdout);
     if (record_word_is(record, "workload", "connect"))
         fputs(" at a time", stdout);
     if (!record_word_is(record, "depth", "1"))
-        print_word(answer, ", depth ", "depth", "");
+        print_word(record, ", depth ", "depth", "");
     if (!record_word_is(record, "window", "1"))
-        print_word(answer, ", window ", "window", "");
+        print_word(record, ", window ", "window", "");
     if (record_word_is(record, "verify", "on"))
         fputs(", verified", stdout);
-    print_word(answer, ", peer ", "peer", "");
+    print_word(record, ", peer ", "peer", "");
     if (json_object_get(record, "subject"))
         printf(", %s", record_text(record, "subject.version"));
     if (!record_word_is(record, "rate", "closed"))
-        print_word(answer, "\n  open loop: ", "rate", " requests/s are due, ");
-    print_word(answer, "arrival=", "arrival", "");
-    print_word(answer, " pace=", "pace", "");
+        print_word(record, "\n  open loop: ", "rate", " requests/s are due, ");
+    print_word(record, "arrival=", "arrival", "");
+    print_word(record, " pace=", "pace", "");
     putchar('\n');
 }
 
@@ -123,8 +108,8 @@ static void print_head(const struct answer *answer)
  * received has no interval. */
 static double elapsed_seconds(const json_t *end)
 {
-    const json_t *thread;
     uint64_t begun = UINT64_MAX, ended = 0;
+    const json_t *thread;
     size_t i;
 
     json_array_foreach(json_object_get(end, "threads"), i, thread) {
@@ -157,7 +142,6 @@ static void merge_histograms(struct histogram *all, const json_t *end, const cha
             all->maximum = maximum;
         json_array_foreach(json_object_get(recorded, "bins"), j, bin) {
             uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
-
             all->bins[histogram_bin(low)] += (uint64_t)json_integer_value(json_array_get(bin, 2));
         }
     }
@@ -174,42 +158,37 @@ static void print_histogram(const struct answer *answer, const char *name, const
         const char *name;
     } quantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}, {1, "max"}};
     const char *between = " ";
-    double total;
 
-    merge_histograms(&merged, answer->ends[answer->driver], key);
-    total = (double)(merged.count + unsent);
+    merge_histograms(&merged, answer->driver, key);
     if (!merged.count)
         return;
     printf("  %s", name);
     for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        double share = quantiles[i].share, rank = ceil(share * total - 1e-9);
+        double total = (double)(merged.count + unsent), share = quantiles[i].share;
+        double rank = ceil(share * total - 1e-9);
         bool is_known = rank <= (double)merged.count;
         double ns = is_known && share < 1 ? histogram_value(&merged, (uint64_t)rank) : (double)merged.maximum;
 
-        if (share < 1 && total * (1 - share) < 1 - 1e-9)
-            continue;
-        printf("%s%s %s%s", between, quantiles[i].name, is_known ? "" : "> ", TIME(ns / 1e9));
-        between = ", ";
+        if (share == 1 || total * (1 - share) >= 1 - 1e-9)
+            printf("%s%s %s%s", record_between(&between), quantiles[i].name, is_known ? "" : "> ",
+                   TIME(ns / 1e9));
     }
     putchar('\n');
 }
 
 static void print_per_second(const struct answer *answer, const char *unit)
 {
-    double rate = (double)answer->messages / elapsed_seconds(answer->ends[answer->driver]);
-
-    printf("%s %ss/s, %" PRIu64 " %s%s\n", SCALED(rate, count_scales), unit, answer->messages, unit,
-           plural(answer->messages));
+    printf("%s %ss/s, %" PRIu64 " %s%s\n",
+           SCALED((double)answer->messages / elapsed_seconds(answer->driver), count_scales), unit,
+           answer->messages, unit, plural(answer->messages));
 }
 
 /* In an open loop the mean time per request is only the inverse of the rate. So this line shows how
  * many of the due requests were sent. */
-static void print_open_loop(const struct answer *answer)
+static void print_open_loop(const struct answer *answer, uint64_t late)
 {
-    const json_t *driver = answer->ends[answer->driver];
-    uint64_t due = record_sum(driver, "due"), late = record_sum(driver, "late");
-
-    printf("  %" PRIu64 " request%s due, ", due, due == 1 ? " was" : "s were");
+    uint64_t due = record_sum(answer->driver, "due");
+    printf("  %" PRIu64 " request%s due, ", due, were(due));
     if (late) {
         printf("%" PRIu64 " of them never sent; ", late);
         print_per_second(answer, "message");
@@ -220,18 +199,18 @@ static void print_open_loop(const struct answer *answer)
 
 static void print_closed_loop(const struct answer *answer)
 {
-    const json_t *driver = answer->ends[answer->driver], *thread;
     bool connects = record_word_is(answer->record, "workload", "connect");
     bool is_one = record_word_is(answer->record, "connections", "1");
     const char *unit = connects ? "connection" : "message";
     double spent_ns = 0; /* sum over the connections */
+    const json_t *thread;
     size_t i;
 
-    json_array_foreach(json_object_get(driver, "threads"), i, thread)
+    json_array_foreach(json_object_get(answer->driver, "threads"), i, thread)
         spent_ns +=
             (double)record_number(thread, "elapsed_ns") * (double)record_number(thread, "connections");
     fputs("  ", stdout);
-    if (answer->messages >= record_sum(driver, "connections"))
+    if (answer->messages >= record_sum(answer->driver, "connections"))
         printf("%s per %s%s, ", TIME(spent_ns / 1e9 / (double)answer->messages), unit,
                is_one || connects ? "" : " on its connection");
     print_per_second(answer, unit);
@@ -239,13 +218,17 @@ static void print_closed_loop(const struct answer *answer)
 
 static void print_request(const struct answer *answer)
 {
-    bool is_closed = record_word_is(answer->record, "rate", "closed");
-    uint64_t late = record_sum(answer->ends[answer->driver], "late");
+    uint64_t late = record_sum(answer->driver, "late");
 
-    if (elapsed_seconds(answer->ends[answer->driver]) <= 0)
+    if (elapsed_seconds(answer->driver) <= 0)
         return;
-    (is_closed ? print_closed_loop : print_open_loop)(answer);
-    print_histogram(answer, is_closed ? "latency" : "latency from the intended start", "latency", late);
+    if (record_word_is(answer->record, "rate", "closed")) {
+        print_closed_loop(answer);
+        print_histogram(answer, "latency", "latency", late);
+    } else {
+        print_open_loop(answer, late);
+        print_histogram(answer, "latency from the intended start", "latency", late);
+    }
     print_histogram(answer, "service from the send", "service", 0);
     print_histogram(answer, "late start", "late_start", late);
     print_histogram(answer, "handshake", "handshake", 0);
@@ -257,7 +240,6 @@ static void print_request(const struct answer *answer)
 static double byte_rate(const json_t *end, const char *key)
 {
     double seconds = elapsed_seconds(end);
-
     return seconds > 0 ? (double)(record_sum(end, key) - record_sum(end, "first_bytes")) / seconds : 0;
 }
 
@@ -309,25 +291,22 @@ static void print_counts(const struct answer *answer, enum end which, const char
         {"of received bytes mapped", "mapped_bytes", "bytes_received"},
     };
     const json_t *end = answer->ends[which];
-    uint64_t sent = record_sum(end, "messages_sent"), messages = sent;
+    uint64_t sent = record_sum(end, "messages_sent");
+    uint64_t received = which == END_PROXY ? answer->messages : record_sum(end, "messages_received");
+    uint64_t messages = sent ? sent : received;
     const char *between = "";
 
-    if (!sent)
-        messages = which == END_PROXY ? answer->messages : record_sum(end, "messages_received");
     if (!end || !messages)
         return;
     printf("  per %s: ", sent ? unit : "message");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         double count = (double)record_sum(end, counts[i].key);
+        double of = counts[i].of ? (double)record_sum(end, counts[i].of) : 0;
 
-        if (counts[i].of && record_first(end, counts[i].key) && record_sum(end, counts[i].of))
-            printf("%s%.0f %% %s", between, 100 * count / (double)record_sum(end, counts[i].of),
-                   counts[i].name);
+        if (of > 0 && record_first(end, counts[i].key))
+            printf("%s%.0f %% %s", record_between(&between), 100 * count / of, counts[i].name);
         else if (!counts[i].of && count > 0)
-            printf("%s%.2f %s", between, count / (double)messages, counts[i].name);
-        else
-            continue;
-        between = ", ";
+            printf("%s%.2f %s", record_between(&between), count / (double)messages, counts[i].name);
     }
     if (!record_first(end, "write_calls"))
         printf("%suncounted calls of libuv", between);
@@ -350,22 +329,18 @@ static void print_replies(const struct answer *answer)
 static void print_cpu(const struct answer *answer)
 {
     const char *between = "  CPU per message: ";
+    double messages = (double)answer->messages;
 
     for (int end = 0; end < END_COUNT; end++) {
         const json_t *report = answer->ends[end];
         uint64_t ns = record_sum(report, "cpu.user_ns") + record_sum(report, "cpu.system_ns");
 
-        if (!record_first(report, "cpu.user_ns"))
-            continue;
-        printf("%s%s %s", between, end_names[end], TIME((double)ns / 1e9 / (double)answer->messages));
-        between = ", ";
+        if (record_first(report, "cpu.user_ns"))
+            printf("%s%s %s", record_between(&between), end_names[end], TIME((double)ns / 1e9 / messages));
     }
-    if (json_object_get(answer->record, "subject")) {
-        printf(
-            "%ssubject %s", between,
-            TIME((double)record_number(answer->record, "subject.cpu_ns") / 1e9 / (double)answer->messages));
-        between = ", ";
-    }
+    if (json_object_get(answer->record, "subject"))
+        printf("%ssubject %s", record_between(&between),
+               TIME((double)record_number(answer->record, "subject.cpu_ns") / 1e9 / messages));
     if (*between == ',')
         putchar('\n');
 }
@@ -387,42 +362,39 @@ static void print_command(const json_t *record)
 void answer_print(const json_t *record)
 {
     struct answer answer = {.record = record};
-    bool client_drives, server_drives;
-    enum end other;
+    bool drives[END_COUNT];
 
-    for (int end = 0; end < END_COUNT; end++)
+    for (int end = 0; end < END_COUNT; end++) {
         answer.ends[end] = json_object_get(record, end_names[end]);
-    client_drives = json_is_true(json_object_get(answer.ends[END_CLIENT], "drives"));
-    server_drives = json_is_true(json_object_get(answer.ends[END_SERVER], "drives"));
-    answer.driver = client_drives ? END_CLIENT : END_SERVER;
-    other = client_drives ? END_SERVER : END_CLIENT;
-    answer.both = client_drives && server_drives;
-    answer.messages = record_sum(answer.ends[answer.driver], "messages_sent");
+        drives[end] = json_is_true(json_object_get(answer.ends[end], "drives"));
+    }
+    enum end driver = drives[END_CLIENT] ? END_CLIENT : END_SERVER;
+    enum end other = drives[END_CLIENT] ? END_SERVER : END_CLIENT;
+    answer.driver = answer.ends[driver];
+    answer.both = drives[END_CLIENT] && drives[END_SERVER];
+    answer.messages = record_sum(answer.driver, "messages_sent");
     if (answer.both)
         answer.messages += record_sum(answer.ends[other], "messages_sent");
-    if (record_word_is(record, "direction", "receive") &&
-        json_object_get(json_object_get(record, "words"), "peer"))
+    if (record_word_is(record, "direction", "receive") && *record_word(record, "peer"))
         answer.messages = record_sum(answer.ends[END_CLIENT], "messages_received");
-    print_head(&answer);
+    print_head(record);
     if (json_object_get(record, "load")) {
         print_command(record);
         return;
     }
     if (!answer.messages) {
-        uint64_t late = record_sum(answer.ends[answer.driver], "late");
-
+        uint64_t late = record_sum(answer.driver, "late");
         fputs("  no message was finished in the time", stdout);
         if (late)
-            printf(", %" PRIu64 " request%s due and never sent", late, late == 1 ? " was" : "s were");
+            printf(", %" PRIu64 " request%s due and never sent", late, were(late));
         putchar('\n');
         return;
     }
     (*record_word(record, "direction") ? print_stream : print_request)(&answer);
     print_counts(&answer, END_PROXY, "message");
-    print_counts(&answer, answer.driver, "message");
+    print_counts(&answer, driver, "message");
     print_counts(&answer, other, answer.both ? "message" : "reply");
     print_replies(&answer);
     print_cpu(&answer);
-    segments_print(answer.ends[END_CLIENT]);
     environment_print(record, answer.ends);
 }

@@ -8,38 +8,101 @@
  */
 #pragma once
 
-#include "net/address.h"
-#include "placement/place.h"
-#include "plan/plan.h"
+#include "base/files.h"
+#include "override/override.h"
+#include "run.h"
 
-#include <jansson.h>
-#include <uv.h>
-
-struct command;
-
-struct command_task {
-    const struct plan *plan;
-    const char *definitions;       /* file of --subjects; NULL: none */
-    const struct address *address; /* of the subject */
-    const char *key;               /* of the run, in hexadecimal; "": none */
-    struct place_list cpus;        /* of the load; count 0: those of this process */
-    void (*prepared)(void *owner); /* the rehearsal begins */
-    /* Called when the preparation has failed, or the rehearsal or the timed run has ended.
-     * PROBLEM_NONE: success. */
-    void (*done)(void *owner, const struct problem *problem);
-    void (*closed)(void *owner); /* after command_close() */
-    void *owner;
-};
+#include <regex.h>
 
 /* Prepares the load in a thread, because its files may be large, and starts the rehearsal. NULL
- * with a problem; then no closed() follows. */
-struct command *command_open(const struct command_task *task, uv_loop_t *loop, struct problem *problem);
+ * with a problem. */
+struct command *command_open(struct run *run, struct problem *problem);
 
-/* Starts the timed run. Call it once, after the rehearsal. */
-void command_time(struct command *command);
+/* Handles a message of the server. -1: it does not belong here. */
+int command_message(struct command *command, enum control_type type);
 
-/* After the timed run: the objects `load` and `hyperfine` of the record. New references. */
-void command_report(const struct command *command, json_t **load, json_t **times);
+/* After the timed run: sets `load` and `hyperfine` of the record. */
+void command_report(const struct command *command, json_t *parts);
 
-/* Ends the load and all processes that it has started, and removes its folder. */
+/* Ends the load and all processes that it has started, and removes its folder; then calls
+ * run_part_closed(). */
 void command_close(struct command *command);
+
+/* ---- load.c: from a definition, or the text of command=, to a program and its files ---- */
+
+#define LOAD_TIMER "hyperfine" /* the program that times it */
+#define LOAD_PATH_MAX (FOLDER_MAX + 16)
+
+struct load {
+    const struct run *run; /* set by the owner, as is the name */
+    const char *name;
+
+    char folder[FOLDER_MAX], program[PATH_MAX], timer[PATH_MAX];
+    json_t *definitions;        /* has the texts of the arguments */
+    json_t *arguments;          /* the first is the program */
+    const char *version_option; /* prints its version; NULL: none does */
+    uint64_t limit_s, moves;    /* time limit; bytes that it must move */
+    regex_t counts;             /* finds in its output, as its group, how many requests it made */
+    bool has_counts;
+    struct override override;
+    bool overridden; /* the timed run is under the library too */
+};
+
+/* Finds the program and the timer, makes its folder and writes its files. Blocks while it writes
+ * content. 0, or -1 with a problem; call load_free() in both cases. */
+int load_prepare(struct load *load, struct problem *problem);
+
+/* Does not remove the folder. */
+void load_free(struct load *load);
+
+/* The path of a file in the folder, in `path`. */
+const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX]);
+
+/* Quotes a text as one word of sh(1). New memory. */
+char *load_quote(const char *text);
+
+#define JOB_ARGUMENTS_MAX 64
+
+struct job {
+    const char *arguments[JOB_ARGUMENTS_MAX]; /* the first is the path of the program; NULL at the end */
+    const char *output;                       /* file in the folder, of standard output and error */
+    char *const *environment;                 /* two more variables; NULL: none */
+};
+
+/* The programs that run, one after the other. */
+enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
+
+struct command {
+    struct run *run;
+    struct place_list cpus; /* of the load; count 0: those of this process */
+    uv_work_t preparation;
+    struct problem problem; /* of the preparation */
+    uv_poll_t answers;      /* of the supervisor */
+    uv_timer_t timer;       /* of the step */
+    int open_parts;         /* preparation, answers, timer */
+    bool is_closing;
+    enum step step;
+    uint64_t until_ns;
+    struct child supervisor;
+    int channel_fd; /* to it: takes a step, gives the status of its job as waitpid(2); -1: closed */
+    struct load load;
+    char version[160], timer_version[32];
+    json_t *times;
+    char *timed_line;            /* the load as an argument of hyperfine */
+    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
+    uint64_t moved, done;        /* bytes in the rehearsal; requests in the timed run */
+    struct problem limit;        /* what the library cannot see of the load */
+};
+
+/* ---- supervisor.c: a process that starts programs for this process and outlives it ----
+ *
+ * It is the subreaper of all their descendants. When a program or this process ends, normally or
+ * not, the supervisor kills the descendants that are left. When the supervisor ends, it removes the
+ * folder of the load. */
+
+/* Starts the process, which has a copy of the jobs as they are now. 0, or -1 with a failure; call
+ * supervisor_stop() in both cases. */
+int supervisor_start(struct command *command, struct problem *problem);
+
+/* Ends the supervisor and all programs, and removes the folder. */
+void supervisor_stop(struct command *command);

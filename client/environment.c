@@ -1,35 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-#include "environment.h"
-
-#include "base/units.h"
 #include "record.h"
+#include "base/units.h"
+#include "capture/capture.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#define SIZES_SHOWN 8
 #define CPUS_SHOWN 4
 
+/* The captured segments of one way. */
+static void print_way(const char *name, const json_t *way)
+{
+    const json_t *sizes = json_object_get(way, "sizes"), *pair;
+    size_t i;
+
+    printf("; %s %" PRIu64, name, record_number(way, "data_segments"));
+    json_array_foreach(sizes, i, pair)
+        if (i < SIZES_SHOWN)
+            printf("%s%" JSON_INTEGER_FORMAT " x %" JSON_INTEGER_FORMAT, i ? ", " : ": ",
+                   json_integer_value(json_array_get(pair, 1)), json_integer_value(json_array_get(pair, 0)));
+    if (json_array_size(sizes) > SIZES_SHOWN)
+        printf(", ...");
+    if (record_number(way, "super_packets"))
+        printf(" (%" PRIu64 " packets not cut up yet)", record_number(way, "super_packets"));
+}
+
+static void print_capture(const json_t *capture)
+{
+    if (!capture)
+        return;
+    printf("  segments captured on %s", record_text(capture, "device"));
+    print_way("sent", json_object_get(capture, "sent"));
+    print_way("received", json_object_get(capture, "received"));
+    if (record_number(capture, "dropped"))
+        printf("; %" PRIu64 " packets were dropped, so the counts prove nothing",
+               record_number(capture, "dropped"));
+    if (json_is_true(json_object_get(capture, "truncated")))
+        printf("; more than %u packets, so the end is missing", CAPTURE_PACKETS_MAX);
+    printf("%s%s\n", json_object_get(capture, "file") ? "; " : "", record_text(capture, "file"));
+}
+
 /* Prints the first few CPUs on which threads of an end finished, each once. */
-static void print_cpus(const char *name, const json_t *end)
+static void print_cpus(const json_t *end)
 {
     const json_t *threads = json_object_get(end, "threads"), *thread;
-    int seen[CPUS_SHOWN];
-    size_t i, j, count = 0;
+    int seen[CPUS_SHOWN], count = 0;
+    size_t i;
 
-    printf("%s on CPU ", name);
     json_array_foreach(threads, i, thread) {
-        int cpu = (int)record_number(thread, "cpus.end");
-
-        for (j = 0; j < count && seen[j] != cpu; j++)
-            ;
-        if (j < count)
+        int cpu = (int)record_number(thread, "cpus.end"), known = 0;
+        while (known < count && seen[known] != cpu)
+            known++;
+        if (known < count)
             continue;
         if (count == CPUS_SHOWN) {
             printf("...");
             break;
         }
+        printf("%s%d", count ? "," : "", cpu);
         seen[count++] = cpu;
-        printf("%s%d", count > 1 ? "," : "", cpu);
     }
     if (json_array_size(threads) > 1)
         printf(" (%zu threads)", json_array_size(threads));
@@ -53,13 +84,11 @@ static void print_place(const json_t *record, const json_t *const ends[END_COUNT
     const char *between = ": ";
 
     printf("  place=%s", record_word(record, "place"));
-    for (int end = 0; end < END_COUNT; end++) {
-        if (!record_first(ends[end], "cpus")) /* the system does not report it */
-            continue;
-        fputs(between, stdout);
-        between = ", ";
-        print_cpus(end_names[end], ends[end]);
-    }
+    for (int end = 0; end < END_COUNT; end++)
+        if (record_first(ends[end], "cpus")) { /* else the system does not report it */
+            printf("%s%s on CPU ", record_between(&between), end_names[end]);
+            print_cpus(ends[end]);
+        }
     printf("; engine %s", engine);
     for (int end = 0; end < END_COUNT; end++)
         if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
@@ -79,12 +108,9 @@ static void print_tls(const json_t *const ends[END_COUNT])
         return;
     printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),
            record_text(options, "key_exchange"));
-    for (int end = 0; end < END_COUNT; end++) {
-        if (!ends[end])
-            continue;
-        printf("%s%s %s", between, end_names[end], record_text(ends[end], "library"));
-        between = ", ";
-    }
+    for (int end = 0; end < END_COUNT; end++)
+        if (ends[end])
+            printf("%s%s %s", record_between(&between), end_names[end], record_text(ends[end], "library"));
     putchar('\n');
 }
 
@@ -110,6 +136,7 @@ static void print_clamps(const char *end, const json_t *report)
 
 void environment_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
+    print_capture(json_object_get(ends[END_CLIENT], "capture"));
     print_lab(record);
     print_tls(ends);
     for (int end = 0; end < END_COUNT; end++)

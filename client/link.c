@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "link.h"
-
 #include "base/cleanup.h"
-#include "base/version.h"
 #include "measure/facts.h"
+#include "run.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
@@ -11,109 +9,41 @@
 
 #define CONNECT_WITHIN_MS 4000
 
+static char *name_of(const struct link *link)
+{
+    return link->run->result.addresses[link->end];
+}
+
 static void on_part_closed(void *owner)
 {
     struct link *link = owner;
-
     if (--link->open_parts > 0)
         return;
     json_decref(link->answer);
-    link->events->closed(link);
-}
-
-static void on_message(void *owner, enum control_type type, const json_t *body)
-{
-    struct link *link = owner;
-
-    link->events->message(link, type, body);
+    run_part_closed(link->run);
 }
 
 static void on_ended(void *owner, const char *why)
 {
     struct link *link = owner;
+    struct problem problem = {0};
 
-    link->events->ended(link, why);
+    problem_failure(&problem, "the %s %s %s", end_names[link->end], name_of(link), why);
+    run_link_failed(link, &problem);
 }
 
-static const struct channel_events channel_events = {
-    .message = on_message, .ended = on_ended, .closed = on_part_closed};
-
-/* An end with an address in words may be on another machine only with TLS or --insecure. */
-static int check_address(void *owner, const struct address *address, struct problem *problem)
+/* Sends the plan, with the id of the machine whose data connections the end gets: that of the proxy
+ * or of this client. */
+static void send_plan(struct link *link)
 {
-    struct link *link = owner;
-
-    link->address = *address;
-    address_format(link->name, address);
-    if (plan_is_own(link->plan, link->end) || link->options->keys || link->options->insecure ||
-        address_is_local(address))
-        return 0;
-    return problem_usage(problem,
-                         "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
-                         end_names[link->end], link->name);
-}
-
-static void on_connected(void *owner, int fd, const struct problem *problem)
-{
-    struct link *link = owner;
-    struct problem failure = *problem;
-
-    if (fd >= 0) {
-        link->open_parts++;
-        link->is_open = channel_open(&link->channel, link->connector.timer.loop, fd, link->keys,
-                                     &channel_events, link, &failure) == 0;
-    }
-    if (link->is_open)
-        link->events->opened(link);
-    else
-        link->events->failed(link, &failure);
-}
-
-static void on_ready(void *owner, const struct problem *problem)
-{
-    struct link *link = owner;
-
-    if (problem->kind != PROBLEM_NONE) {
-        link->events->failed(link, problem);
-        return;
-    }
-    link->keys = link->own->keys;
-    connector_begin(&link->connector, &link->own->address, CONNECT_WITHIN_MS, false);
-}
-
-void link_open(struct link *link, uv_loop_t *loop)
-{
-    link->open_parts = 1;
-    link->connector = (struct connector){
-        .done = on_connected, .check = check_address, .closed = on_part_closed, .owner = link};
-    connector_open(&link->connector, loop);
-    link->keys = link->options->keys;
-    if (plan_is_own(link->plan, link->end))
-        own_server_start(link->own, loop, link->end == END_PROXY, &link->options->locations[link->end],
-                         on_ready, link);
-    else
-        connector_find(&link->connector, plan_address(link->plan, link->end), CONNECT_WITHIN_MS);
-}
-
-void link_close(struct link *link)
-{
-    if (!link->open_parts || link->is_closing)
-        return;
-    link->is_closing = true;
-    own_server_forget(link->own);
-    if (link->open_parts > 1)
-        channel_close(&link->channel);
-    connector_close(&link->connector);
-}
-
-/* ---- messages ---- */
-
-void link_send_plan(struct link *link, const char *host)
-{
-    CLEANUP_JSON json_t *words = plan_words(link->plan);
+    struct run *run = link->run;
+    bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
+    const char *host = is_behind ? control_text(run->ready, "host") : facts_host_id();
+    CLEANUP_JSON json_t *words = plan_words(run->plan);
     json_t *list = json_array(), *value;
     const char *key;
 
+    session_enter(&run->session, SESSION_AGREEING);
     json_object_foreach(words, key, value)
         if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
             json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
@@ -123,32 +53,132 @@ void link_send_plan(struct link *link, const char *host)
                            "host", host, "words", list));
 }
 
-int link_find_data(const struct link *link, struct address *data, const json_t *ready,
-                   struct problem *problem)
+/* An end with an address in words may be on another machine only with TLS or --insecure. */
+static int check_address(void *owner, const struct address *address, struct problem *problem)
 {
-    const struct transport *transport = link->plan->transport;
-    const char *name = transport->variant.name, *end = end_names[link->end];
+    struct link *link = owner;
+    const struct options *options = link->run->client->options;
 
-    switch (transport->data_target(data, &link->address, json_integer_value(json_object_get(ready, "port")),
-                                   control_text(ready, "path"))) {
-    case 0:
+    link->address = *address;
+    address_format(name_of(link), address);
+    if (plan_is_own(link->run->plan, link->end) || options->keys || options->insecure ||
+        address_is_local(address))
         return 0;
-    case -EPERM:
-        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
-                               name, end, link->name);
-    default:
-        return problem_failure(
-            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
-    }
+    return problem_usage(problem,
+                         "the %s %s is on another machine: give --psk FILE here and there, or --insecure",
+                         end_names[link->end], name_of(link));
 }
 
-int link_send_sink(struct link *proxy, const struct address *data, const json_t *ready,
-                   struct problem *problem)
+static void on_connected(void *owner, int fd, const struct problem *problem)
 {
-    bool trusts = !plan_has_subject(proxy->plan); /* a subject relays bytes that it cannot decrypt */
+    static const struct channel_events events = {
+        .message = run_link_message, .ended = on_ended, .closed = on_part_closed};
+    struct link *link = owner;
+    struct problem failure = *problem;
+
+    if (fd >= 0) {
+        link->open_parts++;
+        link->is_open = channel_open(&link->channel, &link->run->client->loop, fd, link->keys, &events, link,
+                                     &failure) == 0;
+    }
+    if (!link->is_open)
+        run_link_failed(link, &failure);
+    else if (link->run->wants_facts)
+        link_ask_for_facts(link->run);
+    else
+        send_plan(link);
+}
+
+void link_server_ready(struct link *link, const struct problem *problem)
+{
+    const struct own_server *own = &link->run->client->own[link->end];
+
+    link->keys = own->keys;
+    if (problem->kind == PROBLEM_NONE)
+        connector_begin(&link->connector, &own->address, CONNECT_WITHIN_MS, false);
+    else
+        run_link_failed(link, problem);
+}
+
+void link_open(struct run *run, enum end end)
+{
+    struct client *client = run->client;
+    struct link *link = &run->links[end];
+
+    if (run->session.state != SESSION_CONNECTING)
+        session_enter(&run->session, SESSION_CONNECTING);
+    *link = (struct link){
+        .end = end,
+        .run = run,
+        .keys = client->options->keys,
+        .open_parts = 1,
+        .connector = {.done = on_connected, .check = check_address, .closed = on_part_closed, .owner = link}};
+    run->open_parts++;
+    run->hub.channels[end] = &link->channel;
+    connector_open(&link->connector, &client->loop);
+    if (plan_is_own(run->plan, end))
+        own_server_start(&client->own[end], link);
+    else
+        connector_find(&link->connector, plan_address(run->plan, end), CONNECT_WITHIN_MS);
+}
+
+void link_close(struct link *link)
+{
+    if (!link->open_parts)
+        return;
+    own_server_forget(&link->run->client->own[link->end]);
+    if (link->open_parts > 1)
+        channel_close(&link->channel);
+    connector_close(&link->connector);
+}
+
+/* ---- messages ---- */
+
+/* Asks when all links are open: an early answer must not look like the last one. */
+void link_ask_for_facts(struct run *run)
+{
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
+            if (!run->links[end].open_parts)
+                link_open(run, end);
+            return;
+        }
+    session_enter(&run->session, SESSION_ANSWERING);
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send(&run->links[end].channel, CONTROL_ASK,
+                         json_pack("{s:s}", "version", UNCORK_VERSION));
+}
+
+/* The end chooses port or path of the data connections, but not the machine. 0, or -1 with a
+ * failure. */
+static int find_data(const struct link *link, struct address *data, const json_t *ready,
+                     struct problem *problem)
+{
+    const struct transport *transport = link->run->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
+    json_int_t port = json_integer_value(json_object_get(ready, "port"));
+    int error = transport->data_target(data, &link->address, port, control_text(ready, "path"));
+
+    if (error == -EPERM)
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, name_of(link));
+    if (error < 0)
+        return problem_failure(
+            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
+    return 0;
+}
+
+/* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
+ * with a problem. */
+static int send_sink(struct link *proxy, const struct address *data, const json_t *ready,
+                     struct problem *problem)
+{
+    const struct plan *plan = proxy->run->plan;
+    bool trusts = !plan_has_subject(plan); /* a subject relays bytes that it cannot decrypt */
     char address[ADDRESS_MAX];
 
-    if (trusts && proxy->plan->encrypts && !channel_is_private(&proxy->channel))
+    if (trusts && plan->encrypts && !channel_is_private(&proxy->channel))
         return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
                                       "which others can read; give --psk FILE to all ends");
     address_format(address, data);
@@ -159,34 +189,32 @@ int link_send_sink(struct link *proxy, const struct address *data, const json_t 
     return 0;
 }
 
-int link_take_answer(struct link *link, const json_t *body, struct problem *problem)
+/* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
+ * Then the server gets its plan, and the proxy the address of the server. */
+int link_take_ready(struct link *link, const json_t *ready, struct problem *problem)
 {
-    if (link->answer)
-        return problem_failure(problem, "the %s reported twice", end_names[link->end]);
-    link->answer = json_incref(json_object_get(body, "value"));
-    return 0;
-}
+    struct run *run = link->run;
+    struct link *proxy = &run->links[END_PROXY];
+    struct address data;
 
-/* ---- all links of a run ---- */
-
-const struct link *links_pending(const struct link links[END_COUNT])
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (links[end].is_open && !links[end].answer)
-            return &links[end];
-    return NULL;
-}
-
-void links_send_problem(struct link links[END_COUNT], const char *phase, const struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (links[end].is_open)
-            channel_send_problem(&links[end].channel, phase, problem);
-}
-
-json_t *links_facts(const struct link links[END_COUNT], const struct plan *plan)
-{
-    return json_pack("{s:o, s:O*, s:O*}", "client", facts_collect(&links[plan_second_end(plan)].address),
-                     end_names[END_SERVER], links[END_SERVER].answer, end_names[END_PROXY],
-                     links[END_PROXY].answer);
+    if (!link->is_asked)
+        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
+    link->is_asked = false;
+    if (find_data(link, &data, ready, problem) < 0)
+        return -1;
+    if (link->end == plan_second_end(run->plan)) {
+        run->target = data;
+        run->remote = strcmp(control_text(ready, "host"), facts_host_id()) != 0;
+    }
+    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
+        json_decref(run->ready);
+        run->ready = json_deep_copy(ready);
+    }
+    if (link->end == END_PROXY) {
+        link_open(run, END_SERVER);
+        return 0;
+    }
+    if (proxy->is_open && send_sink(proxy, &data, ready, problem) < 0)
+        return -1;
+    return run->awaits_relay ? 0 : work_start(run, problem);
 }

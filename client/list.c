@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "list.h"
 
+#include "base/cleanup.h"
 #include "base/program.h"
 #include "base/version.h"
 #include "connection/protocol.h"
@@ -10,6 +11,7 @@
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "override/shared.h"
+#include "record.h"
 #include "support/support.h"
 #include "transport/transport.h"
 #include "words/word.h"
@@ -23,16 +25,14 @@
 static json_t *list_strings(const char *const *strings)
 {
     json_t *list = strings ? json_array() : NULL;
-
-    while (strings && *strings)
-        json_array_append_new(list, json_string(*strings++));
+    for (; strings && *strings; strings++)
+        json_array_append_new(list, json_string(*strings));
     return list;
 }
 
 static json_t *list_variants_of(const struct axis *axis)
 {
     json_t *names = json_array();
-
     for (size_t i = 0; i < axis->count; i++)
         json_array_append_new(names, json_string(axis->variants[i]->name));
     return names;
@@ -98,7 +98,6 @@ static json_t *list_axis(const struct axis *axis)
 static json_t *list_options(const struct option_help *options)
 {
     json_t *entries = json_array();
-
     for (; options->help; options++)
         if (options->name)
             json_array_append_new(
@@ -111,34 +110,27 @@ static json_t *list_options(const struct option_help *options)
 static json_t *list_changes(void)
 {
 #define CHANGE_ENTRY(name, bit, size, means) {name, sizeof(size) > 1 ? "SIZE" : NULL, means},
-    static const struct {
-        const char *name, *takes, *help;
-    } changes[] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
+    static const char *const changes[][3] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
 #undef CHANGE_ENTRY
     json_t *entries = json_array();
 
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i].name, "takes",
-                                                 changes[i].takes, "help", changes[i].help));
+        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i][0], "takes",
+                                                 changes[i][1], "help", changes[i][2]));
     return entries;
 }
 
 json_t *list_make(void)
 {
-    static const struct {
-        const char *key;
-        const struct axis *axis;
-    } axes[] = {
-        {"transport", &transport_axis}, {"security", &security_axis}, {"workload", &workload_axis},
-        {"strategy", &strategy_axis},   {"reading", &reading_axis},   {"engine", &engine_axis},
-        {"protocol", &protocol_axis},   {"target", &target_axis},
-    };
-    json_t *words = json_array(), *variants = json_object();
+    json_t *words = json_array();
+    json_t *variants = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "transport",
+                                 list_axis(&transport_axis), "security", list_axis(&security_axis),
+                                 "workload", list_axis(&workload_axis), "strategy", list_axis(&strategy_axis),
+                                 "reading", list_axis(&reading_axis), "engine", list_axis(&engine_axis),
+                                 "protocol", list_axis(&protocol_axis), "target", list_axis(&target_axis));
 
     for (size_t i = 0; i < WORD_COUNT; i++)
         json_array_append_new(words, list_word(&word_list[i]));
-    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
-        json_object_set_new(variants, axes[i].key, list_axis(axes[i].axis));
     return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
                      "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
                      "words", words, "excludes", exclusions_list(), "variants", variants, "changes",
@@ -148,22 +140,17 @@ json_t *list_make(void)
 
 /* ---- for a person ---- */
 
-static const char *text(const json_t *object, const char *key)
-{
-    const char *value = json_string_value(json_object_get(object, key));
-
-    return value ? value : "-";
-}
-
 static void print_words(const json_t *words, const char *scope)
 {
     const json_t *word, *choice;
     size_t i, j;
 
     json_array_foreach(words, i, word) {
-        if (strcmp(text(word, "scope"), scope) != 0)
+        if (strcmp(record_text(word, "scope"), scope) != 0)
             continue;
-        printf("  %-15s %-9s %s\n", text(word, "key"), text(word, "default"), text(word, "help"));
+        const char *preset = json_string_value(json_object_get(word, "default"));
+        printf("  %-15s %-9s %s\n", record_text(word, "key"), preset ? preset : "-",
+               record_text(word, "help"));
         json_array_foreach(json_object_get(word, "choices"), j, choice) {
             if (!j)
                 printf("  %-15s %-9s  ", "", "");
@@ -176,26 +163,27 @@ static void print_words(const json_t *words, const char *scope)
 
 static void print_variant(const json_t *variant)
 {
+    const char *name = record_text(variant, "name"), *help = record_text(variant, "help");
+    const char *takes = record_text(variant, "takes"), *parameter = record_text(variant, "parameter");
     const char *transport;
     json_t *why;
 
-    if (json_is_string(json_object_get(variant, "takes")))
-        printf("  %s:%s\n  %-15s %s\n", text(variant, "name"), text(variant, "takes"), "",
-               text(variant, "help"));
+    if (*takes)
+        printf("  %s:%s\n  %-15s %s\n", name, takes, "", help);
     else
-        printf("  %-15s %s\n", text(variant, "name"), text(variant, "help"));
-    if (json_is_string(json_object_get(variant, "parameter")))
-        printf("  %-15s %s:SIZE %s\n", "", text(variant, "name"), text(variant, "parameter"));
+        printf("  %-15s %s\n", name, help);
+    if (*parameter)
+        printf("  %-15s %s:SIZE %s\n", "", name, parameter);
     json_object_foreach(json_object_get(variant, "unsupported"), transport, why) {
         const char *reason = strstr(json_string_value(why), "here: ");
-
         printf("  %-15s not on %s: %s\n", "", transport,
                reason ? reason + strlen("here: ") : json_string_value(why));
     }
 }
 
-void list_print(const json_t *list)
+void list_print(void)
 {
+    CLEANUP_JSON json_t *list = list_make();
     const json_t *entry;
     const char *axis;
     json_t *entries;

@@ -7,4 +7,5 @@
 /* The whole vocabulary, as docs/record.md describes it. New reference. */
 json_t *list_make(void);
 
-void list_print(const json_t *list);
+/* Prints it for a person. */
+void list_print(void);

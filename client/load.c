@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "load.h"
+#include "command.h"
 
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "base/units.h"
-#include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/source.h"
-#include "record.h"
-#include "supervisor.h"
 #include "words/definition.h"
 
 #include <errno.h>
@@ -24,8 +21,8 @@
 
 static void put_uri(const struct load *load, json_t *values, const char *protocol)
 {
-    const struct plan *plan = load->plan;
-    const char *path = address_path(load->address), *s = plan->encrypts ? "s" : "";
+    const struct plan *plan = load->run->plan;
+    const char *path = address_path(&load->run->target), *s = plan->encrypts ? "s" : "";
     const char *user = plan->encrypts ? SECURITY_IDENTITY "@" : "";
     bool is_nbd = !strncmp(protocol, "nbd", 3), is_http = !strcmp(protocol, "http");
     char keys[FOLDER_MAX + 32] = "", address[ADDRESS_MAX], file[32] = "";
@@ -35,7 +32,7 @@ static void put_uri(const struct load *load, json_t *values, const char *protoco
         snprintf(keys, sizeof keys, "tls-psk-file=%s/keys.psk", load->folder);
     if (is_http && plan->operations.count)
         snprintf(file, sizeof file, "%" PRIu64, plan->operations.list[0].bytes);
-    address_format(address, load->address);
+    address_format(address, &load->run->target);
     if (is_nbd && *path)
         uri = json_sprintf("nbd%s+unix://%s/?socket=%s%s%s", s, user, path, *keys ? "&" : "", keys);
     else if (is_nbd)
@@ -43,6 +40,12 @@ static void put_uri(const struct load *load, json_t *values, const char *protoco
     else
         uri = json_sprintf("%s%s://%s/%s", !strcmp(protocol, "resp") ? "redis" : protocol, s, address, file);
     json_object_set_new(values, "uri", uri);
+}
+
+const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX])
+{
+    snprintf(path, LOAD_PATH_MAX, "%s/%s", load->folder, name);
+    return path;
 }
 
 char *load_quote(const char *text)
@@ -67,56 +70,35 @@ static json_t *define_command(const struct plan *plan, json_t *values)
     json_t *value;
 
     for (const char *at = plan->command; *at; end++) {
-        unsigned code;
-        bool is_code =
-            *at == '%' && sscanf(at + 1, "%2x", &code) == 1 && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
-
-        *end = is_code ? (char)code : *at;
+        bool is_code = *at == '%' && strspn(at + 1, "0123456789abcdefABCDEF") > 1;
+        *end = is_code ? (char)strtoul((char[]){at[1], at[2], '\0'}, NULL, 16) : *at;
         at += is_code ? 3 : 1;
     }
     *end = '\0';
     json_object_foreach(values, key, value) {
         CLEANUP_FREE char *safe = load_quote(json_string_value(value));
-
         json_string_set(value, safe);
     }
     return json_pack("{s:s, s:[s,s], s:o}", "program", "sh", "arguments", "-c", text, "moves",
                      json_sprintf("%" PRIu64, plan->moves_bytes));
 }
 
-/* Parses a size or a product of sizes. 0 if it is neither. */
-static uint64_t parse_product(char *text)
-{
-    uint64_t product = 1, factor;
-    char *part;
-
-    while ((part = strsep(&text, "*"))) {
-        if (units_parse(&units_size, part, &factor) < 0)
-            return 0;
-        product *= factor;
-    }
-    return product;
-}
-
 static int write_content(const struct load *load, const json_t *values, struct problem *problem)
 {
     CLEANUP_FREE uint8_t *chunk = xmalloc(CONTENT_CHUNK);
-    char path[FOLDER_MAX + 16];
+    char path[LOAD_PATH_MAX];
     uint64_t size = 0;
-    FILE *file;
-    bool whole;
 
     if (units_parse(&units_size, record_text(values, "size"), &size) < 0)
         return problem_failure(problem, "the load %s has content but no size= for it", load->name);
-    snprintf(path, sizeof path, "%s/content", load->folder);
-    whole = (file = fopen(path, "we"));
-    for (uint64_t at = 0; whole && at < size; at += CONTENT_CHUNK) {
+    FILE *file = fopen(load_path(load, "content", path), "we");
+    bool is_whole = file;
+    for (uint64_t at = 0; is_whole && at < size; at += CONTENT_CHUNK) {
         size_t part = (size_t)(size - at < CONTENT_CHUNK ? size - at : CONTENT_CHUNK);
-
         pattern_fill(chunk, part, at);
-        whole = fwrite(chunk, 1, part, file) == part;
+        is_whole = fwrite(chunk, 1, part, file) == part;
     }
-    if (file && fclose(file) == 0 && whole)
+    if (file && fclose(file) == 0 && is_whole)
         return 0;
     return problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
 }
@@ -125,7 +107,7 @@ static int write_key(const struct load *load, struct problem *problem)
 {
     char line[256];
 
-    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, load->key);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
     if (definition_write(load->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
         return 0;
     return problem_failure(problem, "cannot write keys.psk in %s", load->folder);
@@ -135,14 +117,14 @@ static int write_key(const struct load *load, struct problem *problem)
  * replace those of the same name. */
 static json_t *collect_values(const struct load *load, const json_t *definition, struct problem *problem)
 {
-    const struct plan *plan = load->plan;
+    const struct plan *plan = load->run->plan;
     const json_t *subject = json_object_get(load->definitions, plan->subject.name);
     CLEANUP_JSON json_t *values = definition_values(subject, plan->subject.name, plan, problem);
     CLEANUP_JSON json_t *own = definition_values(definition, load->name, plan, problem);
 
     if (!values || !own)
         return NULL;
-    definition_add_address(values, load->address);
+    definition_add_address(values, &load->run->target);
     json_object_set_new(values, "folder", json_string(load->folder));
     put_uri(load, values, definition_protocol(load->definitions, plan));
     json_object_del(values, "program");
@@ -151,6 +133,20 @@ static json_t *collect_values(const struct load *load, const json_t *definition,
 }
 
 /* ---- preparation ---- */
+
+/* A size or a product of sizes. */
+static int parse_moves(struct load *load, const char *moves, const json_t *values, struct problem *problem)
+{
+    CLEANUP_FREE char *text = definition_expand(moves, values);
+    char *rest = text;
+    uint64_t factor;
+
+    for (load->moves = text != NULL; rest && load->moves; load->moves *= factor)
+        if (units_parse(&units_size, strsep(&rest, "*"), &factor) < 0)
+            factor = 0;
+    return load->moves ? 0
+                       : problem_failure(problem, "the load %s: moves='%s' is not a size", load->name, moves);
+}
 
 static int compile_counts(struct load *load, const char *text, struct problem *problem)
 {
@@ -169,18 +165,12 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
                                *hint ? " " : "", hint);
 }
 
-static int open_override(struct load *load, const char *text, struct problem *problem)
+int load_prepare(struct load *load, struct problem *problem)
 {
-    load->overridden = strcmp(text, OVERRIDE_OFF) != 0;
-    return override_start(&load->override, load->overridden ? text : "none", load->program, false, problem);
-}
-
-int load_prepare(struct load *load, const char *file, struct problem *problem)
-{
-    const struct plan *plan = load->plan;
+    const char *file = load->run->client->options->locations[END_SERVER].subjects;
+    const struct plan *plan = load->run->plan;
     CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
-    CLEANUP_FREE char *moves = NULL;
 
     if (file && !(load->definitions = definitions_load(file, problem)))
         return -1;
@@ -193,24 +183,28 @@ int load_prepare(struct load *load, const char *file, struct problem *problem)
         definition = ad_hoc = define_command(plan, values);
     if (!json_object_get(values, "program"))
         json_object_set(values, "program", json_object_get(definition, "program"));
+    const char *override = record_text(values, "override");
+    load->overridden = *plan->load && strcmp(override, OVERRIDE_OFF) != 0;
+    if (!load->overridden)
+        override = "none";
     if (find(record_text(values, "program"), load->program, plan->load, problem) < 0 ||
-        open_override(load, *plan->load ? record_text(values, "override") : OVERRIDE_OFF, problem) < 0)
+        override_start(&load->override, override, load->program, false, problem) < 0)
         return -1;
     if ((definition_needs(definition, "content") && write_content(load, values, problem) < 0) ||
         (plan->encrypts && write_key(load, problem) < 0))
         return -1;
     load->arguments = definition_arguments(definition, values, plan);
-    moves = definition_expand(record_text(definition, "moves"), values);
     if (json_array_size(load->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", load->name);
     json_array_insert_new(load->arguments, 0, json_string(load->program));
-    if (!(load->limit_s = record_number(definition, "limit_s")))
-        load->limit_s = LIMIT_S;
-    if (!(load->moves = parse_product(moves)))
-        return problem_failure(problem, "the load %s: moves='%s' is not a size", load->name,
-                               record_text(definition, "moves"));
     load->version_option = json_string_value(json_object_get(definition, "version"));
-    return compile_counts(load, record_text(definition, "counts"), problem);
+    load->limit_s = record_number(definition, "limit_s");
+    if (!load->limit_s)
+        load->limit_s = LIMIT_S;
+    if (parse_moves(load, record_text(definition, "moves"), values, problem) < 0 ||
+        compile_counts(load, record_text(definition, "counts"), problem) < 0)
+        return -1;
+    return find(LOAD_TIMER, load->timer, "", problem);
 }
 
 void load_free(struct load *load)

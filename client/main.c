@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
-#include "answer.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/program.h"
@@ -18,6 +17,7 @@
 #include <string.h>
 
 #define LINE_WORDS_MAX 256
+#define BLANKS " \t\r\n"
 #define HELP_COLUMN 18
 #define BATCH_END "end" /* last line of the input: it may stay open for --with-parent */
 
@@ -46,18 +46,7 @@ static int write_json(FILE *file, void *record, struct problem *problem)
 static int print_json(json_t *json, struct problem *problem)
 {
     CLEANUP_JSON json_t *owned = json;
-
     return standard_print(owned, JSON_COMPACT, problem);
-}
-
-/* Checks the file before the run, so that the record can be written. */
-static int check_output(const struct options *options, struct problem *problem)
-{
-    if (!options->file)
-        return 0;
-    if (options->pcap && !strcmp(options->pcap, options->file))
-        return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
-    return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
 /* ---- cells ---- */
@@ -79,12 +68,11 @@ static int append_cell(struct cells *cells, const char *const *words, size_t cou
 
 static int append_line(struct cells *cells, char *line, struct problem *problem)
 {
-    const char *words[LINE_WORDS_MAX], *word;
+    const char *words[LINE_WORDS_MAX];
     size_t count = 0;
+    char *rest;
 
-    while ((word = strsep(&line, " \t\r\n"))) {
-        if (!*word)
-            continue;
+    for (char *word = strtok_r(line, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest)) {
         if (count == LINE_WORDS_MAX)
             return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
         words[count++] = word;
@@ -103,7 +91,7 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
 
         if (!strcmp(line, BATCH_END "\n"))
             break;
-        if (line[strspn(line, " \t\r\n")] == '\0' || *line == '#')
+        if (line[strspn(line, BLANKS)] == '\0' || *line == '#')
             continue;
         if (append_line(cells, line, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
@@ -113,29 +101,21 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
 
 static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
 {
-    bool is_stdin;
-    FILE *file;
-    int result;
-
     if (options->action != ACTION_BATCH && options->action != ACTION_CHECK)
         return append_cell(cells, options->words, options->word_count, problem);
-    is_stdin = !strcmp(options->file, "-");
-    file = is_stdin ? stdin : fopen(options->file, "re");
+    if (!strcmp(options->file, "-"))
+        return read_lines(cells, stdin, "standard input", problem);
+    CLEANUP_FILE FILE *file = fopen(options->file, "re");
     if (!file)
         return problem_usage(problem, "%s: %s", options->file, strerror(errno));
-    result = read_lines(cells, file, is_stdin ? "standard input" : options->file, problem);
-    if (!is_stdin)
-        fclose(file);
-    return result;
+    return read_lines(cells, file, options->file, problem);
 }
 
 static int reject_unused(const struct plan *plan, struct problem *problem)
 {
     CLEANUP_JSON json_t *unused = json_array();
-    const char *key;
-
     json_decref(plan_words_given(plan, unused));
-    key = json_string_value(json_array_get(unused, 0));
+    const char *key = json_string_value(json_array_get(unused, 0));
     if (!key)
         return 0;
     if (word_is_of_lab(key))
@@ -150,19 +130,21 @@ static void print_end(const struct cells *cells, struct problem *problem)
 
 /* ---- actions ---- */
 
+/* Checks all before the first run: also the file of the record, which can then be written. */
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
     bool is_facts = options->action == ACTION_FACTS;
-
     for (size_t i = 0; i < cells->count; i++)
         if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
             options_check(options, &cells->plans[i], problem) < 0)
             return -1;
-    if (options->action == ACTION_RUN)
-        return check_output(options, problem);
     if (options->pcap && cells->count > 1)
         return problem_usage(problem, "--pcap is for one run, and this batch has %zu", cells->count);
-    return 0;
+    if (options->action != ACTION_RUN || !options->file)
+        return 0;
+    if (options->pcap && !strcmp(options->pcap, options->file))
+        return problem_usage(problem, "--json and --pcap name the same file, %s", options->file);
+    return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
 /* Prints or writes the record of ACTION_RUN. A failed run is a problem. */
@@ -180,11 +162,9 @@ static void report_run(const struct options *options, json_t *record, struct pro
         answer_print(record);
 }
 
-static void on_parent_gone(void *owner)
+static void on_parent_gone(void *client)
 {
-    struct client *client = owner;
-
-    client->orphaned = true;
+    ((struct client *)client)->orphaned = true;
 }
 
 /* Runs every line and prints its record. Continues after a failed run. */
@@ -206,11 +186,14 @@ static void run_batch(struct client *client, const struct cells *cells, struct p
 
 static void run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
-    CLEANUP_JSON json_t *record = NULL;
     struct client client = {.options = options};
+    json_t *record = NULL;
 
     if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
         return;
+    for (enum end end = 0; end < END_COUNT; end++)
+        client.own[end] =
+            (struct own_server){.end = end, .loop = &client.loop, .location = &options->locations[end]};
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
     } else if (options->parent_fd == NO_PARENT_FD ||
@@ -222,54 +205,47 @@ static void run(const struct options *options, const struct cells *cells, struct
         else
             record = run_cell(&client, cells->plans, problem);
     }
-    for (int end = 0; end < END_COUNT; end++)
+    for (enum end end = 0; end < END_COUNT; end++)
         own_server_stop(&client.own[end]);
     parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);
-    if (record && options->action == ACTION_FACTS)
-        print_json(json_incref(record), problem);
-    else if (record)
+    if (record && options->action == ACTION_RUN)
         report_run(options, record, problem);
+    else if (record)
+        print_json(json_incref(record), problem);
+    json_decref(record);
 }
 
-/* Checks that each end supports the plan. Server and proxy are checked only if this client starts
- * them: then they run on this machine. */
-static int check_ends(const struct plan *plan, struct problem *problem)
+/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this
+ * client starts them: then they run on this machine. */
+static json_t *describe(const struct plan *plan)
 {
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end) && plan_is_own(plan, (enum end)end) &&
-            support_check(plan, (enum end)end, false, problem) < 0)
-            return -1;
-    return 0;
+    json_t *unused = json_array(), *given = plan_words_given(plan, unused);
+    bool is_planned = !plan->messages && !plan->bytes && !plan->runs_command;
+    json_int_t planned_ns = (json_int_t)(plan->warmup_ns + plan->duration_ns);
+    struct problem why = {0};
+
+    for (enum end end = 0; end < END_COUNT && why.kind == PROBLEM_NONE; end++)
+        if (plan_has_end(plan, end) && plan_is_own(plan, end))
+            support_check(plan, end, false, &why);
+    return json_pack("{s:o, s:o, s:o, s:o*, s:s*}", "words", plan_words(plan), "given", given, "unused",
+                     unused, "planned_ns", is_planned ? json_integer(planned_ns) : NULL, "unsupported",
+                     /* other problems are left to the run, which then fails */
+                     why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
 }
 
-/* Prints for each line the plan that would run: docs/record.md, --check. */
 static void check(const struct cells *cells, struct problem *problem)
 {
-    for (size_t i = 0; i < cells->count; i++) {
-        const struct plan *plan = &cells->plans[i];
-        struct problem why = {0};
-        json_t *unused = json_array(), *given = plan_words_given(plan, unused);
-        json_t *line =
-            json_pack("{s:o, s:o, s:o}", "words", plan_words(plan), "given", given, "unused", unused);
-
-        if (!plan->messages && !plan->bytes && !plan->runs_command)
-            json_object_set_new(line, "planned_ns",
-                                json_integer((json_int_t)(plan->warmup_ns + plan->duration_ns)));
-        /* other problems are left to the run, which then fails */
-        if (check_ends(plan, &why) < 0 && why.kind == PROBLEM_UNSUPPORTED)
-            json_object_set_new(line, "unsupported", json_string(why.text));
-        if (print_json(line, problem) < 0)
+    for (size_t i = 0; i < cells->count; i++)
+        if (print_json(describe(&cells->plans[i]), problem) < 0)
             return;
-    }
     print_end(cells, problem);
 }
 
 static void do_cells(const struct options *options, struct problem *problem)
 {
     struct cells cells = {0};
-
     if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
         check(&cells, problem);
     else if (problem->kind == PROBLEM_NONE)
@@ -279,24 +255,16 @@ static void do_cells(const struct options *options, struct problem *problem)
     free(cells.plans);
 }
 
-static void print_list(bool is_json, struct problem *problem)
-{
-    CLEANUP_JSON json_t *list = list_make();
-
-    if (is_json)
-        print_json(json_incref(list), problem);
-    else
-        list_print(list);
-}
-
 static void act(const struct options *options, struct problem *problem)
 {
     json_t *expanded;
 
     switch (options->action) {
     case ACTION_LIST:
+        list_print();
+        break;
     case ACTION_LIST_JSON:
-        print_list(options->action == ACTION_LIST_JSON, problem);
+        print_json(list_make(), problem);
         break;
     case ACTION_EXPAND:
         if ((expanded = expand_words(options->words, options->word_count, problem)))

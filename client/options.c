@@ -35,27 +35,9 @@ static int take_action(struct options *options, enum action action, const char *
     return 0;
 }
 
-static int take_list(struct options *options, const char *form, struct problem *problem)
-{
-    if (form && strcmp(form, "json") != 0)
-        return problem_usage(problem, "--list=%.40s: write --list or --list=json", form);
-    return take_action(options, form ? ACTION_LIST_JSON : ACTION_LIST, NULL, problem);
-}
-
-static int take_pcap(struct options *options, const char *path, struct problem *problem)
-{
-    if (!*path)
-        return problem_usage(problem, "--pcap needs a FILE for the packets");
-    if (options->pcap)
-        return problem_usage(problem, "--pcap is given twice, but a run makes one file");
-    options->pcap = path;
-    return 0;
-}
-
 static int take_parent_fd(struct options *options, const char *text, struct problem *problem)
 {
     uint64_t fd = STDIN_FILENO;
-
     if (text && (units_parse(&units_count, text, &fd) < 0 || fd > INT_MAX))
         return problem_usage(problem,
                              "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
@@ -69,7 +51,6 @@ static int take_parent_fd(struct options *options, const char *text, struct prob
 static int take_argument(struct options *options, const char *argument, struct problem *problem)
 {
     bool is_word = strchr(argument, '=') != NULL;
-
     if (!is_word && *argument && options->json && !options->file && !options->word_count)
         options->file = argument;
     else if (is_word)
@@ -115,11 +96,18 @@ static int take_option(struct options *options, int option, struct problem *prob
         options->insecure = true;
         return 0;
     case 'c':
-        return take_pcap(options, optarg, problem);
+        if (!*optarg)
+            return problem_usage(problem, "--pcap needs a FILE for the packets");
+        if (options->pcap)
+            return problem_usage(problem, "--pcap is given twice, but a run makes one file");
+        options->pcap = optarg;
+        return 0;
     case 'p':
         return take_parent_fd(options, optarg, problem);
     case 'l':
-        return take_list(options, optarg, problem);
+        if (optarg && strcmp(optarg, "json") != 0)
+            return problem_usage(problem, "--list=%.40s: write --list or --list=json", optarg);
+        return take_action(options, optarg ? ACTION_LIST_JSON : ACTION_LIST, NULL, problem);
     case OPTION_ARGUMENT:
         return take_argument(options, optarg, problem);
     default:
@@ -202,7 +190,6 @@ int options_check(const struct options *options, const struct plan *plan, struct
 
     for (enum end end = 0; end < END_COUNT; end++) {
         const char *netns = options->locations[end].netns;
-
         if (exclusions_check(STAGE_options, plan, end, facts | (netns ? FACT_PLACE : 0), problem) < 0)
             return -1;
         if (netns && is_current_netns(netns))

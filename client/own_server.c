@@ -6,30 +6,125 @@
 #include "control/channel_tls.h"
 
 #include <fcntl.h>
-#include <jansson.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define READY_WITHIN_MS 5000
 #define ENDS_WITHIN_MS 3000
-#define KEY_FD 3 /* after standard input, output and error */
-#define KEY_FILE "/dev/fd/3"
 #define EXIT_WITHIN_MS 50 /* its connections close before its exit can be seen */
+#define KEY_FD 3          /* after standard input, output and error */
+#define KEY_FILE "/dev/fd/3"
+#define ARGUMENTS_MAX 12
 
-static int find_program(char *path, size_t size, struct problem *problem)
+static void begin(struct own_server *server);
+
+/* The server is ready, or has failed to start: tells who waits. */
+static void report(struct own_server *server, const struct problem *problem)
 {
-    static const char name[] = "uncork-server";
-    char *slash;
+    struct link *link = server->waiting;
 
-    if (uv_exepath(path, &size) < 0 || !(slash = strrchr(path, '/')) ||
-        (size_t)(slash + 1 - path) + sizeof name > 4096)
+    server->waiting = NULL;
+    server->is_ready = problem->kind == PROBLEM_NONE;
+    if (server->open_handles) {
+        uv_timer_stop(&server->timer);
+        uv_read_stop((uv_stream_t *)&server->output);
+    }
+    if (link)
+        link_server_ready(link, problem);
+}
+
+/* Its time is up, or it has ended. */
+static void on_silent(uv_timer_t *timer)
+{
+    struct problem problem = {0};
+
+    problem_failure(&problem, "uncork-server printed no ready line");
+    report(timer->data, &problem);
+}
+
+/* ---- its process ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct own_server *server = handle->data;
+    if (--server->open_handles == 0 && server->waiting)
+        begin(server);
+}
+
+static void close_handles(struct own_server *server)
+{
+    uv_close((uv_handle_t *)&server->process, on_closed);
+    uv_close((uv_handle_t *)&server->input, on_closed);
+    uv_close((uv_handle_t *)&server->output, on_closed);
+    uv_close((uv_handle_t *)&server->timer, on_closed);
+}
+
+static void on_ended(uv_process_t *process, int64_t status, int signal_number)
+{
+    struct own_server *server = process->data;
+    child_note_end(&server->child, status, signal_number);
+    if (!server->is_ready)
+        on_silent(&server->timer);
+    close_handles(server);
+}
+
+/* Appends an option to a list with a NULL at the end. */
+static void add_option(char **arguments, const char *option, const char *value)
+{
+    while (*arguments)
+        arguments++;
+    arguments[0] = (char *)(uintptr_t)option;
+    arguments[1] = (char *)(uintptr_t)value;
+}
+
+/* `key`: descriptor that becomes KEY_FD; -1: none. */
+static int spawn(struct own_server *server, int key, struct problem *problem)
+{
+    const struct location *location = server->location;
+    char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX] = {program};
+    uv_stdio_container_t stdio[KEY_FD + 1] = {
+        {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
+        {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
+        {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {UV_INHERIT_FD, .data.fd = key}};
+    uv_process_options_t options = {.exit_cb = on_ended,
+                                    .file = program,
+                                    .args = arguments,
+                                    .stdio = stdio,
+                                    .stdio_count = KEY_FD + (key >= 0)};
+
+    if (uv_exepath(own, &(size_t){sizeof own}) < 0)
         return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
-    memcpy(slash + 1, name, sizeof name);
+    snprintf(program, sizeof program, "%s/uncork-server", dirname(own));
+    add_option(arguments, "--with-parent", NULL);
+    add_option(arguments, "--listen", location->listen);
+    if (key >= 0)
+        add_option(arguments, "--psk", KEY_FILE);
+    if (server->end == END_PROXY)
+        add_option(arguments, "--proxy", NULL);
+    if (location->subjects)
+        add_option(arguments, "--subjects", location->subjects);
+    if (location->sink)
+        add_option(arguments, "--allow-sink", location->sink);
+    uv_timer_init(server->loop, &server->timer);
+    uv_pipe_init(server->loop, &server->input, 0);
+    uv_pipe_init(server->loop, &server->output, 0);
+    server->open_handles = 4;
+    server->timer.data = server->input.data = server->output.data = server->process.data = server;
+    int error = uv_spawn(server->loop, &server->process, &options);
+    if (error) {
+        close_handles(server);
+        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
+    }
+    server->child.pid = server->process.pid;
+    server->has_started = true;
     return 0;
 }
+
+/* ---- its network namespace and its key ---- */
 
 /* Makes a random key for the server. Returns the read end of a pipe that contains its line, or -1
  * with a failure. In an argument, a file or the environment the key would stay readable. */
@@ -37,108 +132,19 @@ static int open_key(struct own_server *server, struct problem *problem)
 {
     char line[PSK_LINE_MAX];
     int ends[2];
-    bool is_written;
 
     if (!(server->keys = psk_generate(line, problem)))
         return -1;
     if (pipe(ends) < 0)
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                 /* the server gets it as KEY_FILE */
-    is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
+    bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
     secret_wipe(line, sizeof line);
     close(ends[1]);
     if (is_written)
         return ends[0];
     close(ends[0]);
     return problem_failure(problem, "cannot write a key into a pipe");
-}
-
-/* Lists the arguments of the server, with a NULL at the end. The texts belong to `location`. */
-static void list_arguments(char *arguments[12], char *program, bool proxy, const struct location *location)
-{
-    const bool keyed = location->netns;
-    const char *const all[] = {program,
-                               "--with-parent",
-                               "--listen",
-                               location->listen,
-                               keyed ? "--psk" : NULL,
-                               keyed ? KEY_FILE : NULL,
-                               proxy ? "--proxy" : NULL,
-                               location->subjects ? "--subjects" : NULL,
-                               location->subjects,
-                               location->sink ? "--allow-sink" : NULL,
-                               location->sink};
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
-            *arguments++ = (char *)(uintptr_t)all[i];
-    *arguments = NULL;
-}
-
-static void begin(struct own_server *server);
-static void report(struct own_server *server, const struct problem *problem);
-
-static void on_closed(uv_handle_t *handle)
-{
-    struct own_server *server = handle->data;
-
-    if (--server->open_handles == 0 && server->begins_again)
-        begin(server);
-}
-
-static void close_handles(struct own_server *server)
-{
-    uv_close((uv_handle_t *)&server->process, on_closed);
-    uv_close((uv_handle_t *)&server->pipe, on_closed);
-    uv_close((uv_handle_t *)&server->timer, on_closed);
-}
-
-static void on_ended(uv_process_t *process, int64_t status, int signal_number)
-{
-    struct own_server *server = process->data;
-    struct problem problem = {0};
-
-    child_note_end(&server->child, status, signal_number);
-    server->has_ended = true;
-    if (!server->is_ready) {
-        problem_failure(&problem, "uncork-server printed no ready line");
-        report(server, &problem);
-    }
-    close_handles(server);
-}
-
-/* `key`: descriptor that becomes KEY_FD; -1: none. */
-static int spawn(struct own_server *server, int key, struct problem *problem)
-{
-    char program[4096], *arguments[12];
-    uv_stdio_container_t stdio[KEY_FD + 1] = {[STDERR_FILENO] = {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
-                                              [KEY_FD] = {UV_INHERIT_FD, .data.fd = key}};
-    uv_process_options_t options = {.exit_cb = on_ended,
-                                    .file = program,
-                                    .args = arguments,
-                                    .stdio = stdio,
-                                    .stdio_count = KEY_FD + (key >= 0)};
-    int ends[2], error;
-
-    if (find_program(program, sizeof program, problem) < 0)
-        return -1;
-    list_arguments(arguments, program, server->is_proxy, server->location);
-    if ((error = uv_socketpair(SOCK_STREAM, 0, ends, UV_NONBLOCK_PIPE, 0)) < 0)
-        return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
-    stdio[STDIN_FILENO] = stdio[STDOUT_FILENO] = (uv_stdio_container_t){UV_INHERIT_FD, .data.fd = ends[1]};
-    server->open_handles = 3;
-    uv_timer_init(server->loop, &server->timer);
-    uv_pipe_init(server->loop, &server->pipe, 0);
-    server->timer.data = server->pipe.data = server->process.data = server;
-    uv_pipe_open(&server->pipe, ends[0]);
-    error = uv_spawn(server->loop, &server->process, &options);
-    close(ends[1]);
-    if (!error) {
-        server->child.pid = server->process.pid;
-        return 0;
-    }
-    close_handles(server);
-    return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
 }
 
 static int enter_namespace(int netns)
@@ -154,43 +160,29 @@ static int enter_namespace(int netns)
 
 static int spawn_in_namespace(struct own_server *server, struct problem *problem)
 {
-    const struct location *location = server->location;
+    const char *netns = server->location->netns;
     CLEANUP_CLOSE int key = -1, before = -1, target = -1;
-    int result;
 
-    if (!location->netns)
+    if (!netns)
         return spawn(server, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
         return -1;
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    target = open(location->netns, O_RDONLY | O_CLOEXEC);
+    target = open(netns, O_RDONLY | O_CLOEXEC);
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
-        return problem_failure(problem, "cannot enter the network namespace %s: %s", location->netns,
-                               strerror(errno));
-    result = spawn(server, key, problem); /* starts in the namespace */
+        return problem_failure(problem, "cannot enter the network namespace %s: %s", netns, strerror(errno));
+    int result = spawn(server, key, problem); /* starts in the namespace */
     if (enter_namespace(before) < 0)
-        return problem_failure(problem, "cannot return from the network namespace %s: %s", location->netns,
+        return problem_failure(problem, "cannot return from the network namespace %s: %s", netns,
                                strerror(errno));
     return result;
 }
 
 /* ---- its ready line ---- */
 
-/* The server is ready, or has failed to start. */
-static void report(struct own_server *server, const struct problem *problem)
-{
-    server->is_ready = problem->kind == PROBLEM_NONE;
-    if (server->open_handles) {
-        uv_timer_stop(&server->timer);
-        uv_read_stop((uv_stream_t *)&server->pipe);
-    }
-    if (server->ready)
-        server->ready(server->owner, problem);
-}
-
 static int parse_line(struct own_server *server, struct problem *problem)
 {
-    CLEANUP_JSON json_t *ready = json_loadb(server->line, server->size, JSON_DISABLE_EOF_CHECK, NULL);
+    CLEANUP_JSON json_t *ready = json_loads(server->line, JSON_DISABLE_EOF_CHECK, NULL);
     char text[ADDRESS_MAX];
     const char *host;
     int port;
@@ -202,20 +194,13 @@ static int parse_line(struct own_server *server, struct problem *problem)
     return address_parse_numeric(&server->address, text, problem);
 }
 
-static void on_silent(uv_timer_t *timer)
-{
-    struct problem problem = {0};
-
-    problem_failure(&problem, "uncork-server printed no ready line");
-    report(timer->data, &problem);
-}
-
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct own_server *server = handle->data;
+    size_t size = strlen(server->line);
 
     (void)suggested;
-    *buffer = uv_buf_init(server->line + server->size, (unsigned)(sizeof server->line - 1 - server->size));
+    *buffer = uv_buf_init(server->line + size, (unsigned)(sizeof server->line - 1 - size));
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
@@ -223,13 +208,12 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct own_server *server = stream->data;
     struct problem problem = {0};
 
-    (void)buffer;
     if (size < 0) { /* it ends */
         uv_read_stop(stream);
         return;
     }
-    server->size += (size_t)size;
-    if (!memchr(server->line, '\n', server->size))
+    buffer->base[size] = '\0';
+    if (!strchr(server->line, '\n'))
         return;
     parse_line(server, &problem);
     report(server, &problem);
@@ -241,82 +225,54 @@ static void begin(struct own_server *server)
 
     psk_free(server->keys);
     server->keys = NULL;
-    server->begins_again = server->has_ended = server->is_ready = false;
-    server->size = 0;
-    memset(server->line, 0, sizeof server->line);
+    server->has_started = server->is_ready = false;
+    *server->line = '\0';
     if (spawn_in_namespace(server, &problem) < 0) {
         report(server, &problem);
         return;
     }
     uv_timer_start(&server->timer, on_silent, READY_WITHIN_MS, 0);
-    uv_read_start((uv_stream_t *)&server->pipe, on_alloc, on_read);
+    uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
 }
 
-void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
-                      const struct location *location,
-                      void (*ready)(void *owner, const struct problem *problem), void *owner)
+void own_server_start(struct own_server *server, struct link *link)
 {
     static const struct problem none;
 
-    server->ready = ready;
-    server->owner = owner;
-    server->loop = loop;
-    server->is_proxy = is_proxy;
-    server->location = location;
-    if (!server->child.pid && server->open_handles)
-        server->begins_again = true; /* it has just ended: after its handles are closed */
-    else if (!server->child.pid)
+    server->waiting = link;
+    if (server->child.pid && server->is_ready)
+        report(server, &none);
+    else if (!server->child.pid && !server->open_handles)
         begin(server);
-    else if (server->is_ready)
-        ready(owner, &none);
+    /* else it starts, or has just ended: it begins again when its handles are closed */
 }
 
 void own_server_forget(struct own_server *server)
 {
-    server->ready = NULL;
-    server->begins_again = false;
+    server->waiting = NULL;
 }
 
 /* ---- its end ---- */
 
-static void on_waited(uv_timer_t *timer)
-{
-    (void)timer; /* it is no longer active */
-}
-
-/* Returns whether the server has ended. */
-static bool ends_within(struct own_server *server, uint64_t ms)
-{
-    if (server->child.pid)
-        uv_timer_start(&server->timer, on_waited, ms, 0);
-    while (server->child.pid && uv_is_active((uv_handle_t *)&server->timer))
-        uv_run(server->loop, UV_RUN_ONCE);
-    return !server->child.pid;
-}
-
 void own_server_stop(struct own_server *server)
 {
     own_server_forget(server);
-    if (server->child.pid)
-        kill(server->child.pid, SIGTERM);
-    if (!ends_within(server, ENDS_WITHIN_MS))
-        kill(server->child.pid, SIGKILL);
-    if (!ends_within(server, ENDS_WITHIN_MS))
-        return; /* the kernel holds it */
+    child_end(&server->child, ENDS_WITHIN_MS);
+    if (server->open_handles && !uv_is_closing((uv_handle_t *)&server->process))
+        close_handles(server);
     while (server->open_handles > 0)
         uv_run(server->loop, UV_RUN_ONCE);
     psk_free(server->keys);
-    *server = (struct own_server){0};
+    *server = (struct own_server){.end = server->end, .loop = server->loop, .location = server->location};
 }
 
-void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason)
+void own_server_stop_failed(struct own_server *server, struct problem *reason)
 {
     char how[CHILD_TEXT_MAX], text[96];
 
-    ends_within(server, EXIT_WITHIN_MS);
-    if (server->has_ended) {
+    if (server->has_started && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
         child_describe(&server->child, how);
-        snprintf(text, sizeof text, "the %s %s", name, how);
+        snprintf(text, sizeof text, "the %s %s", end_names[server->end], how);
         problem_add(reason, text);
     }
     own_server_stop(server);

@@ -5,9 +5,11 @@
 #include "base/program.h"
 #include "control/psk.h"
 #include "net/address.h"
+#include "plan/plan.h"
 
-#include <stdbool.h>
 #include <uv.h>
+
+struct link;
 
 /* Where the client starts a process: beside itself, or in a network namespace of a lab. */
 struct location {
@@ -18,41 +20,35 @@ struct location {
     const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 
-/* Zero it before use. */
 struct own_server {
+    /* Set by the owner; all else is zero. */
+    enum end end; /* END_PROXY: it is a proxy */
+    uv_loop_t *loop;
+    const struct location *location;
+
     struct child child; /* pid 0: it does not run */
     uv_process_t process;
-    uv_pipe_t pipe;   /* its standard input and output: closing it ends the server */
-    uv_timer_t timer; /* a time limit */
+    uv_pipe_t input, output; /* closing its standard input ends the server */
+    uv_timer_t timer;        /* a time limit */
     int open_handles;
-    bool is_ready, has_ended;
-    bool begins_again; /* when the handles of the one that has ended are closed */
-    char line[512];    /* its ready line */
-    size_t size;
+    bool has_started, is_ready;
+    char line[512]; /* its ready line */
     struct address address;
     struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
-
-    /* Of own_server_start(). */
-    uv_loop_t *loop;
-    bool is_proxy;
-    const struct location *location;
-    void (*ready)(void *owner, const struct problem *problem); /* NULL: nobody waits for it */
-    void *owner;
+    struct link *waiting;  /* for it to be ready; NULL: none */
 };
 
-/* Starts the server or proxy, if it does not run. In a lab it gets a new key. ready() follows,
- * perhaps before this function returns, with a problem if it cannot start; own_server_forget()
- * prevents it. */
-void own_server_start(struct own_server *server, uv_loop_t *loop, bool is_proxy,
-                      const struct location *location,
-                      void (*ready)(void *owner, const struct problem *problem), void *owner);
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. link_server_ready()
+ * follows once, perhaps before this function returns; own_server_forget() prevents it. */
+void own_server_start(struct own_server *server, struct link *link);
 void own_server_forget(struct own_server *server);
 
-/* The functions below turn the loop, so no callback may call them. */
+/* link.c defines it. `problem`: why it cannot start, or PROBLEM_NONE. */
+void link_server_ready(struct link *link, const struct problem *problem);
 
-/* Ends the server. No effect if it does not run. */
+/* Ends the server. No effect if it does not run. Turns the loop, so no callback may call it. */
 void own_server_stop(struct own_server *server);
 
 /* The same after a failed run. If the server has ended by itself, appends to `reason` how. Waits a
  * moment for that, because its connections close before its exit can be seen. */
-void own_server_stop_failed(struct own_server *server, const char *name, struct problem *reason);
+void own_server_stop_failed(struct own_server *server, struct problem *reason);

@@ -5,18 +5,13 @@
 #include "words/parse.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 static const json_t *find_path(const json_t *value, const char *path)
 {
-    char key[32];
-    size_t size;
-
-    for (; value && *path; path += size + (path[size] == '.')) {
+    for (size_t size; value && *path; path += size + (path[size] == '.')) {
         size = strcspn(path, ".");
-        snprintf(key, sizeof key, "%.*s", (int)size, path);
-        value = json_object_get(value, key);
+        value = json_object_getn(value, path, size);
     }
     return value;
 }
@@ -24,7 +19,6 @@ static const json_t *find_path(const json_t *value, const char *path)
 const char *record_text(const json_t *value, const char *path)
 {
     const char *text = json_string_value(find_path(value, path));
-
     return text ? text : "";
 }
 
@@ -35,8 +29,8 @@ uint64_t record_number(const json_t *value, const char *path)
 
 uint64_t record_sum(const json_t *end, const char *path)
 {
-    const json_t *thread;
     uint64_t sum = 0;
+    const json_t *thread;
     size_t i;
 
     json_array_foreach(json_object_get(end, "threads"), i, thread)
@@ -49,45 +43,43 @@ const json_t *record_first(const json_t *end, const char *path)
     return find_path(json_array_get(json_object_get(end, "threads"), 0), path);
 }
 
-static int check_way(const struct run_result *result, enum end sender, enum end receiver,
+static int check_way(const uint64_t sent[], const uint64_t received[], enum end from, enum end to,
                      struct problem *problem)
 {
-    uint64_t sent = record_sum(result->reports[sender], "bytes_sent");
-    uint64_t received = record_sum(result->reports[receiver], "bytes_received");
-
-    if (sent == received)
+    if (sent[from] == received[to])
         return 0;
     return problem_failure(problem, "the %s sent %" PRIu64 " bytes and the %s received %" PRIu64,
-                           end_names[sender], sent, end_names[receiver], received);
+                           end_names[from], sent[from], end_names[to], received[to]);
 }
 
-static int check_proxy(const struct run_result *result, struct problem *problem)
+int record_check(const json_t *parts, struct problem *problem)
 {
-    const json_t *proxy = result->reports[END_PROXY];
-    uint64_t all = record_sum(result->reports[END_CLIENT], "bytes_sent") +
-                   record_sum(result->reports[END_SERVER], "bytes_sent");
-    uint64_t received = record_sum(proxy, "bytes_received"), sent = record_sum(proxy, "bytes_sent");
+    const json_t *proxy = json_object_get(parts, "proxy"), *server = json_object_get(parts, "server");
+    uint64_t sent[END_COUNT], received[END_COUNT];
 
-    if (!proxy || (received == all && sent == all))
+    if (!server)
+        return 0;
+    for (int end = 0; end < END_COUNT; end++) {
+        const json_t *report = json_object_get(parts, end_names[end]);
+        if (report && !json_array_size(json_object_get(report, "threads")))
+            return problem_failure(problem, "the report of the %s has no threads", end_names[end]);
+        sent[end] = record_sum(report, "bytes_sent");
+        received[end] = record_sum(report, "bytes_received");
+    }
+    if (check_way(sent, received, END_CLIENT, END_SERVER, problem) < 0 ||
+        check_way(sent, received, END_SERVER, END_CLIENT, problem) < 0)
+        return -1;
+    uint64_t all = sent[END_CLIENT] + sent[END_SERVER];
+    if (!proxy || (received[END_PROXY] == all && sent[END_PROXY] == all))
         return 0;
     return problem_failure(
         problem, "client and server sent %" PRIu64 " bytes, the proxy received %" PRIu64 " and sent %" PRIu64,
-        all, received, sent);
-}
-
-int record_check(const struct run_result *result, struct problem *problem)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        if (result->reports[end] && !json_array_size(json_object_get(result->reports[end], "threads")))
-            return problem_failure(problem, "the report of the %s has no threads", end_names[end]);
-    if (check_way(result, END_CLIENT, END_SERVER, problem) < 0 ||
-        check_way(result, END_SERVER, END_CLIENT, problem) < 0)
-        return -1;
-    return check_proxy(result, problem);
+        all, received[END_PROXY], sent[END_PROXY]);
 }
 
 json_t *record_make(const struct plan *plan, const struct run_result *result)
 {
+    static const char *const parts[] = {"client", "server", "proxy", "subject", "load", "hyperfine"};
     const struct problem *problem = &result->problem;
     const char *server = result->addresses[END_SERVER], *proxy = result->addresses[END_PROXY];
     bool has_phase = problem->kind == PROBLEM_FAILURE && *result->phase;
@@ -98,30 +90,14 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
         "words", plan_words(plan), "started_unix_ns", (json_int_t)result->started_unix_ns, "wall_ns",
         (json_int_t)result->wall_ns, "peer", *server ? server : NULL, "via", *proxy ? proxy : NULL);
 
-    if (problem->kind != PROBLEM_NONE)
-        return record;
-    for (int end = 0; end < END_COUNT; end++)
-        json_object_set(record, end_names[end],
-                        result->reports[end]); /* NULL: the key is absent, also below */
-    json_object_set(record, "subject", result->subject);
-    json_object_set(record, "load", result->load);
-    json_object_set(record, "hyperfine", result->times);
+    for (size_t i = 0; problem->kind == PROBLEM_NONE && i < sizeof parts / sizeof *parts; i++)
+        json_object_set(record, parts[i], json_object_get(result->parts, parts[i])); /* NULL: absent */
     return record;
-}
-
-void record_free(struct run_result *result)
-{
-    for (int end = 0; end < END_COUNT; end++)
-        json_decref(result->reports[end]);
-    json_decref(result->subject);
-    json_decref(result->load);
-    json_decref(result->times);
 }
 
 const char *record_word(const json_t *record, const char *key)
 {
     const char *value = json_string_value(json_object_get(json_object_get(record, "words"), key));
-
     return value ? value : "";
 }
 

@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "run.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/version.h"
-#include "link.h"
 #include "measure/facts.h"
-#include "team/session.h"
-#include "work.h"
 
 #include <stdio.h>
 #include <string.h>
 
-struct run {
-    struct client *client;
-    const struct plan *plan;
-    struct session session;
-    struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
-    uv_work_t check;
-    json_t *ready; /* CONTROL_READY of the end that has their token; NULL: not yet */
-    struct work work;
-    bool is_working;              /* work_start() was called */
-    bool wants_facts, is_closing; /* wants_facts: in place of a run */
-    int open_parts;               /* timer, links, check, work */
-    json_t *facts;                /* of all ends; NULL: not yet */
-    struct run_result result;
-};
-
 /* ---- the end ---- */
 
-static void part_closed(void *owner)
+void run_part_closed(void *owner)
 {
     struct run *run = owner;
-
     run->open_parts--;
 }
 
@@ -43,18 +22,18 @@ static void close_run(struct run *run)
     run->is_closing = true;
     if (run->session.state != SESSION_CLOSING)
         session_enter(&run->session, SESSION_CLOSING);
-    if (run->is_working)
-        work_close(&run->work);
+    work_close(run);
     for (int end = 0; end < END_COUNT; end++)
         link_close(&run->links[end]);
     session_close(&run->session);
 }
 
-/* Tells all ends why, and closes. */
-static void give_up(struct run *run)
+/* Tells all ends why the run fails. */
+static void tell_all(struct run *run)
 {
-    links_send_problem(run->links, run->result.phase, &run->result.problem);
-    close_run(run);
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open)
+            channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
 }
 
 /* Keeps the first problem. */
@@ -67,15 +46,19 @@ static void note_problem(struct run *run, const char *phase, const struct proble
 }
 
 /* Another end has failed or left, or a step of this end. If the team works, it ends first: then
- * fail_in_run() follows. */
+ * fail_in_run() follows. Its own reason comes first, as after a suspension. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
+    bool is_working = run->session.state == SESSION_RUNNING && team_is_open(&run->team);
+
     if (run->session.state == SESSION_EXPLAINING)
         problem_add(&run->result.problem, problem->text);
-    if (run->session.state == SESSION_RUNNING && work_was_cancelled(&run->work))
-        return; /* its own reason comes first */
+    if (is_working && run->team.by_control)
+        return;
     note_problem(run, phase, problem);
-    if (run->session.state != SESSION_RUNNING || !work_cancel(&run->work, phase, problem))
+    if (is_working)
+        team_cancel(&run->team, phase, problem);
+    else
         close_run(run);
 }
 
@@ -84,72 +67,74 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
  * failure. The server of a subject gets the failure at once, and then looks for a reason. */
 static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
-    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+    bool is_first = run->result.problem.kind == PROBLEM_NONE, has_subject = plan_has_subject(run->plan);
+    bool waits = is_first && (plan_has_proxy(run->plan) || has_subject);
 
     note_problem(run, phase, problem);
-    if (is_first && (plan_has_proxy(run->plan) || plan_has_subject(run->plan))) {
-        if (plan_has_subject(run->plan))
-            links_send_problem(run->links, run->result.phase, &run->result.problem);
+    if (!waits || has_subject)
+        tell_all(run);
+    if (waits)
         session_enter(&run->session, SESSION_EXPLAINING);
-    } else {
-        give_up(run);
-    }
+    else
+        close_run(run);
+}
+
+/* The first open link without an answer; NULL: all have answered. */
+static const struct link *find_pending(const struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open && !run->links[end].answer)
+            return &run->links[end];
+    return NULL;
 }
 
 /* EXPLAINING keeps the problem that it has; CLOSING comes from session_enter(). */
 static void on_timed_out(void *owner)
 {
     struct run *run = owner;
-    const struct link *late = links_pending(run->links);
+    const struct link *late = find_pending(run);
     struct problem problem = {0};
 
     problem_failure(&problem, "the %s did not report within %d s", end_names[late ? late->end : END_CLIENT],
                     (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
     note_problem(run, "report", &problem);
-    give_up(run);
+    tell_all(run);
+    close_run(run);
 }
 
-static int make_reports(struct run *run, struct problem *problem)
+/* Collects what this end and the others have reported, or the facts of all machines. */
+static int collect_parts(struct run *run, bool is_report, struct problem *problem)
 {
-    json_t **reports = run->result.reports;
+    const struct address *second = &run->links[plan_second_end(run->plan)].address;
+    json_t *parts = run->result.parts = json_object();
 
-    if (work_report(&run->work, &run->result, problem) < 0)
+    if (is_report && work_report(run, problem) < 0)
         return -1;
-    for (int end = END_CLIENT + 1; end < END_COUNT; end++)
-        reports[end] = json_incref(run->links[end].answer);
-    if (plan_has_subject(run->plan)) {
-        run->result.subject = reports[plan_second_end(run->plan)];
-        reports[plan_second_end(run->plan)] = NULL;
-    }
-    return reports[END_SERVER] ? record_check(&run->result, problem) : 0;
+    if (!is_report)
+        json_object_set_new(parts, end_names[END_CLIENT], facts_collect(second));
+    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
+        json_object_set(parts, is_report && plan_is_subject(run->plan, end) ? "subject" : end_names[end],
+                        run->links[end].answer); /* NULL: no such key */
+    return is_report ? record_check(parts, problem) : 0;
 }
 
+/* After a failure the team may have no figures. */
 static void finish_if_answered(struct run *run)
 {
+    enum session_state state = run->session.state;
     struct problem problem = {0};
 
-    /* After a failure the team may have no figures. */
-    if (links_pending(run->links) ||
-        (run->session.state != SESSION_REPORTING && run->session.state != SESSION_ANSWERING))
+    if (find_pending(run) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
         return;
-    if (run->session.state == SESSION_ANSWERING)
-        run->facts = links_facts(run->links, run->plan);
-    else if (make_reports(run, &problem) < 0)
+    if (collect_parts(run, state == SESSION_REPORTING, &problem) < 0)
         note_problem(run, "report", &problem);
     close_run(run);
 }
 
 /* ---- the work ---- */
 
-static void on_begun(void *owner)
+void run_work_ended(struct run *run, const char *phase, const struct problem *problem)
 {
-    session_enter(&((struct run *)owner)->session, SESSION_RUNNING);
-}
-
-static void on_work_ended(void *owner, const char *phase, const struct problem *problem)
-{
-    struct run *run = owner;
-
     if (run->session.state != SESSION_RUNNING) {
         if (problem)
             fail(run, "start", problem);
@@ -161,130 +146,27 @@ static void on_work_ended(void *owner, const char *phase, const struct problem *
     }
 }
 
-static const struct work_events work_events = {
-    .begun = on_begun, .ended = on_work_ended, .closed = part_closed};
-
-/* The end with the data connections of the client is ready, and so are all behind it. */
-static int start_work(struct run *run, struct problem *problem)
-{
-    run->open_parts++;
-    run->is_working = true;
-    run->work.ready = run->ready;
-    for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            run->work.channels[end] = &run->links[end].channel;
-    if (run->plan->runs_command)
-        session_enter(&run->session, SESSION_STARTING);
-    return work_start(&run->work, problem);
-}
-
-/* ---- connecting to the ends ---- */
-
-static const struct link_events link_events;
-
-static void connect_to(struct run *run, enum end end)
-{
-    struct client *client = run->client;
-    struct link *link = &run->links[end];
-
-    *link = (struct link){.end = end,
-                          .plan = run->plan,
-                          .options = client->options,
-                          .own = &client->own[end],
-                          .name = run->result.addresses[end],
-                          .events = &link_events,
-                          .owner = run};
-    run->open_parts++;
-    if (run->session.state != SESSION_CONNECTING)
-        session_enter(&run->session, SESSION_CONNECTING);
-    link_open(link, &client->loop);
-}
-
-/* Asks for facts when all links are open: an early answer must not look like the last one. */
-static void ask_for_facts(struct run *run)
-{
-    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (plan_has_end(run->plan, end) && !run->links[end].is_open) {
-            if (!run->links[end].open_parts)
-                connect_to(run, end);
-            return;
-        }
-    session_enter(&run->session, SESSION_ANSWERING);
-    for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
-        if (run->links[end].is_open)
-            channel_send(&run->links[end].channel, CONTROL_ASK,
-                         json_pack("{s:s}", "version", UNCORK_VERSION));
-}
-
-/* The server gets the host id of its neighbour, which is the proxy or this client. */
-static void on_link_opened(struct link *link)
-{
-    struct run *run = link->owner;
-    bool is_behind = link->end == END_SERVER && plan_has_proxy(run->plan);
-
-    if (run->wants_facts) {
-        ask_for_facts(run);
-        return;
-    }
-    session_enter(&run->session, SESSION_AGREEING);
-    link_send_plan(link, is_behind ? control_text(run->ready, "host") : facts_host_id());
-}
-
-/* Whether a subject relays: it starts when it knows the sink, and JOINED says that it accepts. */
-static bool awaits_relay(const struct run *run)
-{
-    return plan_has_subject(run->plan) && run->plan->relays;
-}
-
-/* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
- * Then the server gets its plan, and the proxy the address of the server. */
-static int take_ready(struct run *run, struct link *link, const json_t *body, struct problem *problem)
-{
-    struct link *proxy = &run->links[END_PROXY];
-    struct address data;
-
-    if (!link->is_asked)
-        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
-    link->is_asked = false;
-    if (link_find_data(link, &data, body, problem) < 0)
-        return -1;
-    if (link->end == plan_second_end(run->plan)) {
-        run->work.target = data;
-        run->work.remote = strcmp(control_text(body, "host"), facts_host_id()) != 0;
-    }
-    if (!run->ready || link->end == plan_neighbour(run->plan, END_CLIENT)) {
-        json_decref(run->ready);
-        run->ready = json_deep_copy(body);
-    }
-    if (link->end == END_PROXY) {
-        connect_to(run, END_SERVER);
-        return 0;
-    }
-    if (proxy->is_open && link_send_sink(proxy, &data, body, problem) < 0)
-        return -1;
-    return awaits_relay(run) ? 0 : start_work(run, problem);
-}
-
 /* ---- messages ---- */
 
-/* -1: the message does not belong here. */
+/* A subject that relays starts when it knows the sink, and JOINED says that it accepts. -1: the
+ * message does not belong here. */
 static int take_phase(struct run *run, const struct link *link, enum control_type type, const json_t *body,
                       struct problem *problem)
 {
     if (run->session.state == SESSION_AGREEING) {
         const struct link *server = &run->links[END_SERVER];
-
-        if (!awaits_relay(run) || link->end != END_PROXY || !server->is_open || server->is_asked)
+        if (!run->awaits_relay || link->end != END_PROXY || !server->is_open || server->is_asked)
             return -1;
-        if (start_work(run, problem) < 0)
+        if (work_start(run, problem) < 0)
             return 0;
     }
-    return work_message(&run->work, link->end, type, body);
+    return work_message(run, link->end, type, body);
 }
 
-static void on_message(struct link *link, enum control_type type, const json_t *body)
+void run_link_message(void *owner, enum control_type type, const json_t *body)
 {
-    struct run *run = link->owner;
+    struct link *link = owner;
+    struct run *run = link->run;
     struct problem problem = {0};
     const char *phase = "run";
     bool belongs = session_accepts(&run->session, type);
@@ -296,7 +178,7 @@ static void on_message(struct link *link, enum control_type type, const json_t *
         break;
     case CONTROL_READY:
         phase = "connect";
-        take_ready(run, link, body, &problem);
+        link_take_ready(link, body, &problem);
         break;
     case CONTROL_REFUSED:
     case CONTROL_FAILED:
@@ -307,8 +189,12 @@ static void on_message(struct link *link, enum control_type type, const json_t *
     case CONTROL_REPORT:
     case CONTROL_FACTS:
         phase = "report";
-        if (link_take_answer(link, body, &problem) == 0)
-            finish_if_answered(run);
+        if (link->answer) {
+            problem_failure(&problem, "the %s reported twice", end_names[link->end]);
+            break;
+        }
+        link->answer = json_incref(json_object_get(body, "value"));
+        finish_if_answered(run);
         break;
     default:
         if (!belongs || take_phase(run, link, type, body, &problem) < 0)
@@ -319,53 +205,44 @@ static void on_message(struct link *link, enum control_type type, const json_t *
         fail(run, phase, &problem);
 }
 
-static void on_link_ended(struct link *link, const char *why)
+void run_link_failed(struct link *link, const struct problem *problem)
 {
-    const struct run *run = link->owner;
-    struct problem problem = {0};
-
-    problem_failure(&problem, "the %s %s %s", end_names[link->end], link->name, why);
-    fail(link->owner, work_phase(&run->work), &problem);
+    fail(link->run, work_phase(link->run), problem);
 }
-
-static void on_link_failed(struct link *link, const struct problem *problem)
-{
-    fail(link->owner, "start", problem);
-}
-
-static void on_link_closed(struct link *link)
-{
-    part_closed(link->owner);
-}
-
-static const struct link_events link_events = {.opened = on_link_opened,
-                                               .failed = on_link_failed,
-                                               .message = on_message,
-                                               .ended = on_link_ended,
-                                               .closed = on_link_closed};
 
 /* ---- the beginning ---- */
-
-static void check(uv_work_t *request)
-{
-    work_check(&((struct run *)request->data)->work);
-}
 
 static void on_checked(uv_work_t *request, int status)
 {
     struct run *run = request->data;
-    struct problem problem = run->work.problem;
+    struct problem problem = run->check_problem;
 
     (void)status;
-    part_closed(run);
+    run_part_closed(run);
     if (run->session.state == SESSION_CLOSING)
         return;
     if (plan_has_peer(run->plan) && problem.kind == PROBLEM_NONE)
-        address_format(run->result.addresses[END_SERVER], &run->work.target);
+        address_format(run->result.addresses[END_SERVER], &run->target);
     if (problem.kind == PROBLEM_NONE && run->plan->has_server)
-        connect_to(run, plan_second_end(run->plan));
-    else if (problem.kind != PROBLEM_NONE || start_work(run, &problem) < 0)
+        link_open(run, plan_second_end(run->plan));
+    else if (problem.kind != PROBLEM_NONE || work_start(run, &problem) < 0)
         fail(run, "start", &problem);
+}
+
+static void open_run(struct run *run, struct client *client, const struct plan *plan,
+                     enum session_state first)
+{
+    *run = (struct run){.client = client,
+                        .plan = plan,
+                        .session = {.is_client = true,
+                                    .plan = plan,
+                                    .timed_out = on_timed_out,
+                                    .closed = run_part_closed,
+                                    .owner = run},
+                        .awaits_relay = plan_has_subject(plan) && plan->relays,
+                        .open_parts = 2, /* the timer of the session, and the work */
+                        .result = {.started_unix_ns = clock_read_ns(CLOCK_REALTIME), .phase = "start"}};
+    session_open(&run->session, &client->loop, first);
 }
 
 /* Turns the loop until all parts of the run are closed. */
@@ -381,50 +258,29 @@ static void complete(struct run *run)
         }
         uv_run(&run->client->loop, UV_RUN_ONCE);
     }
-    work_free(&run->work);
     json_decref(run->ready);
-}
-
-static void open_run(struct run *run, struct client *client, const struct plan *plan,
-                     enum session_state first)
-{
-    *run = (struct run){.client = client,
-                        .plan = plan,
-                        .session = {.is_client = true,
-                                    .plan = plan,
-                                    .timed_out = on_timed_out,
-                                    .closed = part_closed,
-                                    .owner = run},
-                        .work = {.plan = plan,
-                                 .options = client->options,
-                                 .loop = &client->loop,
-                                 .events = &work_events,
-                                 .owner = run},
-                        .check.data = run,
-                        .open_parts = 1, /* the timer of the session */
-                        .result = {.started_unix_ns = clock_read_ns(CLOCK_REALTIME), .phase = "start"}};
-    session_open(&run->session, &client->loop, first);
 }
 
 json_t *run_cell(struct client *client, const struct plan *plan, struct problem *problem)
 {
-    struct run run;
-    struct problem *reason = &run.result.problem;
     uint64_t started = clock_now_ns();
     json_t *record = NULL;
+    struct run run;
+    struct problem *reason = &run.result.problem;
 
     open_run(&run, client, plan, SESSION_CHECKING);
     run.open_parts++;
-    uv_queue_work(&client->loop, &run.check, check, on_checked);
+    run.check.data = &run;
+    uv_queue_work(&client->loop, &run.check, work_check, on_checked);
     complete(&run);
     for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
-        own_server_stop_failed(&client->own[end], end_names[end], reason); /* the next run starts new ones */
+        own_server_stop_failed(&client->own[end], reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
     else
         record = record_make(plan, &run.result);
-    record_free(&run.result);
+    json_decref(run.result.parts);
     return record;
 }
 
@@ -436,8 +292,8 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
         return json_pack("{s:o}", "client", facts_collect(NULL));
     open_run(&run, client, plan, SESSION_CONNECTING);
     run.wants_facts = true;
-    ask_for_facts(&run);
+    link_ask_for_facts(&run);
     complete(&run);
     *problem = run.result.problem;
-    return run.facts;
+    return run.result.parts;
 }

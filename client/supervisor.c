@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "supervisor.h"
+#include "command.h"
 
 #include "base/cleanup.h"
-#include "base/files.h"
 #include "placement/cores.h"
 
 #include <errno.h>
@@ -16,12 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <uv.h>
 
 #define ENDS_WITHIN_MS 2000
-
-/* Ignored here: they end the client, and its end ends the supervisor. */
-static const int end_signals[] = {SIGTERM, SIGINT, SIGHUP};
 
 static void on_child(int number)
 {
@@ -54,8 +49,6 @@ static _Noreturn void exec_job(const struct job *job, pid_t parent)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
-        signal(end_signals[i], SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; job->environment && i < 2; i++)
@@ -86,77 +79,65 @@ static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_m
 }
 
 /* Closes all descriptors of the client: an open copy in a load would delay the end of processes
- * that wait for their close. */
-static _Noreturn void supervise(const struct supervisor *supervisor, int its_channel_fd)
+ * that wait for their close. Signals stay blocked: they end the client, and its end ends this
+ * process. */
+static _Noreturn void supervise(struct command *command, int its_channel_fd)
 {
     int null = open("/dev/null", O_RDONLY), status = 0, channel_fd = STDERR_FILENO + 1;
-    sigset_t child, wait_mask;
+    sigset_t all_but_child;
     uint8_t number;
 
+    sigfillset(&all_but_child);
+    sigprocmask(SIG_BLOCK, &all_but_child, NULL);
+    sigdelset(&all_but_child, SIGCHLD);
+    signal(SIGCHLD, on_child);
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    for (size_t i = 0; i < sizeof end_signals / sizeof *end_signals; i++)
-        signal(end_signals[i], SIG_IGN);
-    signal(SIGCHLD, on_child);
-    sigemptyset(&child);
-    sigaddset(&child, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child, &wait_mask);
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    dup2(null, STDERR_FILENO);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        dup2(null, fd);
     dup2(its_channel_fd, channel_fd);
     syscall(SYS_close_range, channel_fd + 1, ~0U, 0);
     fcntl(channel_fd, F_SETFD, FD_CLOEXEC);
-    if (supervisor->cpus->count)
-        cores_restrict(supervisor->cpus);
-    if (chdir(supervisor->folder) == 0)
+    if (command->cpus.count)
+        cores_restrict(&command->cpus);
+    if (chdir(command->load.folder) == 0)
         while (status >= 0 && read(channel_fd, &number, 1) == 1) {
-            status = run_job(&supervisor->jobs[number], channel_fd, &wait_mask);
+            status = run_job(&command->jobs[number], channel_fd, &all_but_child);
             if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }
     kill_descendants();
-    folder_remove(supervisor->folder);
+    folder_remove(command->load.folder);
     _exit(0);
 }
 
-int supervisor_start(struct supervisor *supervisor, struct problem *problem)
+int supervisor_start(struct command *command, struct problem *problem)
 {
     int ends[2], result = uv_socketpair(SOCK_STREAM, 0, ends, 0, 0);
 
     if (result < 0)
         return problem_failure(problem, "cannot make a pair of sockets: %s", strerror(-result));
-    supervisor->process.pid = fork();
-    if (supervisor->process.pid == 0)
-        supervise(supervisor, ends[1]);
+    command->supervisor.pid = fork();
+    if (command->supervisor.pid == 0)
+        supervise(command, ends[1]);
     close(ends[1]);
-    supervisor->channel_fd = ends[0];
-    if (supervisor->process.pid > 0)
+    command->channel_fd = ends[0];
+    if (command->supervisor.pid > 0)
         return 0;
-    supervisor->process.pid = 0;
+    command->supervisor.pid = 0;
     return problem_failure(problem, "cannot start a process: %s", strerror(errno));
 }
 
-void supervisor_begin(const struct supervisor *supervisor, uint8_t number)
+void supervisor_stop(struct command *command)
 {
-    send(supervisor->channel_fd, &number, 1, MSG_NOSIGNAL);
-}
+    pid_t session = command->supervisor.pid;
 
-bool supervisor_ended(const struct supervisor *supervisor, int *status)
-{
-    return recv(supervisor->channel_fd, status, sizeof *status, MSG_DONTWAIT) == sizeof *status;
-}
-
-void supervisor_stop(struct supervisor *supervisor)
-{
-    pid_t session = supervisor->process.pid;
-
-    if (supervisor->channel_fd >= 0)
-        close(supervisor->channel_fd);
-    supervisor->channel_fd = -1;
-    if (session && !child_ends_within(&supervisor->process, ENDS_WITHIN_MS))
-        child_end(&supervisor->process, ENDS_WITHIN_MS);
+    if (command->channel_fd >= 0)
+        close(command->channel_fd);
+    command->channel_fd = -1;
+    if (session && !child_ends_within(&command->supervisor, ENDS_WITHIN_MS))
+        child_end(&command->supervisor, ENDS_WITHIN_MS);
     if (session)
         kill(-session, SIGKILL); /* in case the supervisor was killed */
-    folder_remove(supervisor->folder);
+    folder_remove(command->load.folder);
 }

@@ -1,214 +1,226 @@
 /* SPDX-License-Identifier: MIT */
-#include "work.h"
-
 #include "base/bytes.h"
-#include "segments.h"
+#include "base/cleanup.h"
+#include "capture/capture.h"
+#include "command.h"
+#include "connection/workload.h"
+#include "placement/cores.h"
+#include "run.h"
 #include "support/support.h"
 
 #include <string.h>
 
-static void on_closed(void *owner)
+/* ---- the capture ---- */
+
+/* The last CPU of this machine without a data thread. -1: none, so the scheduler chooses. */
+static int spare_cpu(const struct plan *plan, bool remote)
 {
-    const struct work *work = owner;
+    bool taken[CORES_CPUS_MAX] = {false};
+    struct problem ignored = {0};
+    struct cores cores;
 
-    work->events->closed(work->owner);
-}
+    if (cores_read(&cores) < 0)
+        return -1;
+    for (enum end end = 0; end < END_COUNT; end++) {
+        bool is_here = plan_has_end(plan, end) && (!remote || end == END_CLIENT);
+        struct place_list list;
 
-/* ---- the command ---- */
-
-/* CONTROL_MARKED makes the server read the CPU time of the subject, around the timed run. */
-static void on_command_done(void *owner, const struct problem *problem)
-{
-    struct work *work = owner;
-
-    if (problem->kind != PROBLEM_NONE) {
-        work->events->ended(work->owner, "run", problem);
-        return;
+        if (is_here && plan_cpus(plan, end, remote, &list, &ignored) == 0)
+            for (size_t i = 0; i < list.count; i++)
+                taken[list.cpus[i]] = true;
     }
-    if (work->is_timed)
-        work->events->ended(work->owner, "run", NULL);
-    channel_send(work->channels[END_SERVER], CONTROL_MARKED, NULL);
+    for (int i = cores.cpu_count - 1; i >= 0; i--)
+        if (!taken[cores.cpus[i]])
+            return cores.cpus[i];
+    return -1;
 }
 
-static void on_command_prepared(void *owner)
+static int set_beginning(const struct connection *connection, const struct tcp_reading *before,
+                         struct tally *tally, struct problem *problem)
 {
-    const struct work *work = owner;
+    struct address local;
 
-    work->events->begun(work->owner);
-}
-
-static int start_command(struct work *work, struct problem *problem)
-{
-    struct command_task task = {.plan = work->plan,
-                                .definitions = work->options->locations[END_SERVER].subjects,
-                                .address = &work->target,
-                                .key = control_text(work->ready, "key"),
-                                .prepared = on_command_prepared,
-                                .done = on_command_done,
-                                .closed = on_closed,
-                                .owner = work};
-
-    if (plan_cpus(work->plan, END_CLIENT, work->remote, &task.cpus, problem) < 0)
-        return -1;
-    work->command = command_open(&task, work->loop, problem);
-    return work->command ? 0 : -1;
-}
-
-/* CONTROL_JOINED: the subject accepts connections. CONTROL_MARKED: its CPU time was read, so the
- * timed run begins. */
-static int continue_command(struct work *work, enum control_type type)
-{
-    if (type == CONTROL_JOINED)
-        return 0;
-    if (type != CONTROL_MARKED || work->is_timed)
-        return -1;
-    work->is_timed = true;
-    command_time(work->command);
+    if (!before->knows_streams)
+        return problem_unsupported(problem,
+                                   "capture=on: TCP_INFO of this system does not report sent bytes, as "
+                                   "Linux does since 4.19");
+    if (address_of_socket(&local, connection->calls.fd) < 0)
+        return problem_failure(problem, "capture: cannot read the port of a connection");
+    tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
     return 0;
+}
+
+/* Sets the beginning of the measured interval of each connection. With reconnects, it begins after
+ * the connections of the warm-up: the server reports the last message of all these connections
+ * before a thread continues. */
+static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
+{
+    bool reconnects = team->plan->workload->reconnects;
+    uint64_t sockets = 0;
+
+    for (size_t i = 0; i < team->worker_count; i++) {
+        const struct worker *worker = &team->workers[i];
+        sockets += worker->before.calls.made[CALL_SOCKET]; /* a ring connects without one */
+        for (size_t j = 0; !reconnects && j < worker->count; j++)
+            if (set_beginning(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
+                return -1;
+    }
+    if (reconnects)
+        tally_begin_after(tally, sockets);
+    return 0;
+}
+
+/* Stops the capture, writes its file and returns the `capture` object of the client
+ * (docs/record.md). New reference, NULL with a problem. */
+static json_t *report_capture(const struct run *run, struct problem *problem)
+{
+    CLEANUP_JSON json_t *report = capture_stop(run->capture, problem);
+    /* the ways with a close_notify: with reconnects only the client sends one */
+    unsigned ways = 1u << WAY_SENT | (run->plan->workload->reconnects ? 0 : 1u << WAY_RECEIVED);
+    struct endpoint server;
+    struct segment segment;
+
+    if (!report)
+        return NULL;
+    endpoint_of(&server, &run->target);
+    struct tally *tally = tally_create(&server, run->plan->encrypts ? ways : 0);
+    int result = set_beginnings(&run->team, tally, problem);
+    while (result == 0 && capture_next(run->capture, &segment))
+        tally_add(tally, &segment);
+    json_object_set_new(report, "sent", tally_to_json(tally, WAY_SENT));
+    json_object_set_new(report, "received", tally_to_json(tally, WAY_RECEIVED));
+    tally_free(tally);
+    return result == 0 && capture_write(run->capture, problem) == 0 ? json_incref(report) : NULL;
 }
 
 /* ---- the team ---- */
 
 static void on_passed(void *owner, enum phase passed)
 {
-    struct work *work = owner;
-    const struct problem *problem;
+    struct run *run = owner;
     const char *phase = "run";
 
-    coordinator_passed(&work->coordinator, passed);
+    coordinator_passed(&run->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
-    problem = team_problem(&work->team, &phase);
-    work->events->ended(work->owner, phase, problem);
+    const struct problem *problem = team_problem(&run->team, &phase);
+    run_work_ended(run, phase, problem);
 }
 
-static const struct team_events team_events = {.passed = on_passed, .closed = on_closed};
-
-static int take_secrets(struct work *work, struct problem *problem)
+static int take_secrets(struct run *run, struct problem *problem)
 {
-    struct team *team = &work->team;
-    enum end neighbour = plan_neighbour(work->plan, END_CLIENT);
+    struct team *team = &run->team;
+    enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
 
-    if (hex_parse(team->token, TOKEN_SIZE, control_text(work->ready, "token")) < 0 ||
-        (work->plan->encrypts &&
-         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(work->ready, "key")) < 0))
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
+        (run->plan->encrypts &&
+         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
         return problem_failure(problem, "the ready message of the %s has no valid token or key",
                                end_names[neighbour]);
     team->by_certificate =
-        !strcmp(control_text(work->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
+        !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
     return 0;
 }
 
 /* Starts the capture first, then the threads, which make the connections. */
-static int start_team(struct work *work, struct problem *problem)
+static int start_team(struct run *run, struct problem *problem)
 {
-    const struct plan *plan = work->plan;
-    struct team *team = &work->team;
+    static const struct team_events events = {.passed = on_passed, .closed = run_part_closed};
+    const char *pcap = run->client->options->pcap;
+    const struct plan *plan = run->plan;
+    struct team *team = &run->team;
 
-    work->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &work->hub : NULL};
-    work->hub = (struct hub){.own = &work->coordinator};
-    memcpy(work->hub.channels, work->channels, sizeof work->channels);
-    if (team_open(team, work->loop, plan, END_CLIENT, work->remote, &team_events, work, problem) < 0)
+    run->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &run->hub : NULL};
+    run->hub.own = &run->coordinator;
+    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &events, run, problem) < 0)
         return -1;
-    team->target = work->target;
-    team->candidates = work->peer_count > 1 ? work->peers : NULL;
-    team->candidate_count = (size_t)work->peer_count;
-    if (work->ready && take_secrets(work, problem) < 0)
+    team->target = run->target;
+    team->candidates = run->peer_count > 1 ? run->peers : NULL;
+    team->candidate_count = (size_t)run->peer_count;
+    if (run->ready && take_secrets(run, problem) < 0)
         return -1;
     if (plan_captures(plan) &&
-        !(work->capture = segments_watch(plan, &work->target, work->remote, work->options->pcap, problem)))
+        !(run->capture = capture_start(&run->target, spare_cpu(plan, run->remote), pcap, problem)))
         return -1;
     if (team_start(team, problem) < 0)
         return -1;
-    work->events->begun(work->owner);
+    session_enter(&run->session, SESSION_RUNNING);
     if (!plan->has_server)
         team_release(team, RELEASE_GO); /* there is no other end to wait for */
     return 0;
 }
 
-/* ---- both ---- */
+/* ---- team or command ---- */
 
-void work_check(struct work *work)
+void work_check(uv_work_t *check)
 {
-    if (support_check(work->plan, END_CLIENT, false, &work->problem) < 0 || !plan_has_peer(work->plan))
+    struct run *run = check->data;
+
+    if (support_check(run->plan, END_CLIENT, false, &run->check_problem) < 0 || !plan_has_peer(run->plan))
         return;
-    work->peer_count = address_find(work->peers, CONNECTOR_ADDRESSES_MAX, work->plan->peer, &work->problem);
-    if (work->peer_count > 0) {
-        work->target = work->peers[0];
-        work->remote = !address_is_local(&work->target);
+    run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, &run->check_problem);
+    if (run->peer_count > 0) {
+        run->target = run->peers[0];
+        run->remote = !address_is_local(&run->target);
     }
 }
 
-int work_start(struct work *work, struct problem *problem)
+int work_start(struct run *run, struct problem *problem)
 {
-    return work->plan->runs_command ? start_command(work, problem) : start_team(work, problem);
+    if (!run->plan->runs_command)
+        return start_team(run, problem);
+    session_enter(&run->session, SESSION_STARTING);
+    run->command = command_open(run, problem);
+    return run->command ? 0 : -1;
 }
 
-int work_message(struct work *work, enum end from, enum control_type type, const json_t *body)
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body)
 {
-    return work->command ? continue_command(work, type) : hub_message(&work->hub, from, type, body);
+    return run->command ? command_message(run->command, type) : hub_message(&run->hub, from, type, body);
 }
 
-bool work_was_cancelled(const struct work *work)
+const char *work_phase(const struct run *run)
 {
-    return team_is_open(&work->team) && work->team.by_control;
-}
-
-bool work_cancel(struct work *work, const char *phase, const struct problem *problem)
-{
-    if (team_is_open(&work->team))
-        team_cancel(&work->team, phase, problem);
-    return team_is_open(&work->team);
-}
-
-const char *work_phase(const struct work *work)
-{
-    return team_is_open(&work->team) ? team_phase(&work->team) : work->command ? "run" : "start";
+    return team_is_open(&run->team) ? team_phase(&run->team) : run->command ? "run" : "start";
 }
 
 /* The capture and the placement are those of the first address of a peer. */
-static int check_chosen(const struct work *work, struct problem *problem)
+static int check_chosen(const struct run *run, struct problem *problem)
 {
-    const struct address *chosen = team_target(&work->team);
+    const struct address *chosen = team_target(&run->team);
     char text[ADDRESS_MAX];
 
-    if (!atomic_load(&work->team.chosen) || (!work->capture && work->remote == !address_is_local(chosen)))
+    if (!atomic_load(&run->team.chosen) || (!run->capture && run->remote == !address_is_local(chosen)))
         return 0;
     address_format(text, chosen);
     return problem_failure(problem, "the name of the peer has several addresses: write peer=%s", text);
 }
 
-int work_report(struct work *work, struct run_result *result, struct problem *problem)
+int work_report(struct run *run, struct problem *problem)
 {
-    json_t *report, *capture;
-
-    if (work->command) {
-        command_report(work->command, &result->load, &result->times);
+    if (run->command) {
+        command_report(run->command, run->result.parts);
         return 0;
     }
-    if (check_chosen(work, problem) < 0)
+    if (check_chosen(run, problem) < 0)
         return -1;
-    report = result->reports[END_CLIENT] = team_report(&work->team);
-    if (plan_has_peer(work->plan)) /* the address that accepted */
-        address_format(result->addresses[END_SERVER], team_target(&work->team));
-    if (!work->capture)
+    json_t *report = team_report(&run->team);
+    json_object_set_new(run->result.parts, end_names[END_CLIENT], report);
+    if (plan_has_peer(run->plan)) /* the address that accepted */
+        address_format(run->result.addresses[END_SERVER], team_target(&run->team));
+    if (!run->capture)
         return 0;
-    capture = segments_report(work->capture, &work->team, problem);
-    return capture ? json_object_set_new(report, "capture", capture) : -1;
+    return json_object_set_new(report, "capture", report_capture(run, problem));
 }
 
-void work_close(struct work *work)
+void work_close(struct run *run)
 {
-    if (team_is_open(&work->team))
-        team_close(&work->team);
-    else if (work->command)
-        command_close(work->command);
+    if (run->capture)
+        capture_free(run->capture);
+    if (team_is_open(&run->team))
+        team_close(&run->team);
+    else if (run->command)
+        command_close(run->command);
     else
-        on_closed(work);
-}
-
-void work_free(struct work *work)
-{
-    if (work->capture)
-        capture_free(work->capture);
+        run_part_closed(run);
 }

@@ -60,7 +60,6 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
 {
     for (; *arguments; arguments++) {
         const char *one = *arguments;
-
         if (!strcmp(one, "-h") || !strcmp(one, "--help"))
             return fputs(help, stdout);
         if (!strcmp(one, "--version"))
@@ -101,13 +100,12 @@ static void report(const struct watch *watch)
     static double call_ns;
     const struct shared *shared = watch->override.shared;
     struct problem limit = watch->limit, problem = {0};
-    CLEANUP_JSON json_t *made = NULL;
 
     if (!call_ns)
         call_ns = override_call_ns();
     if (watch->change.bits)
         override_proof(shared, &limit);
-    made = report_make(shared, watch->subject, call_ns, limit.text);
+    CLEANUP_JSON json_t *made = report_make(shared, watch->subject, call_ns, limit.text);
     if (!watch->json)
         report_print(stderr, made);
     else if (!watch->file)
@@ -173,14 +171,19 @@ static int exit_as(int status)
     return 128 + WTERMSIG(status);
 }
 
-/* Returns the exit status. */
-static int run(struct watch *watch, const char *path, struct problem *problem)
+/* Finds the program and runs it. Returns the exit status. */
+static int run(struct watch *watch, struct problem *problem)
 {
     static const int passed[] = {SIGCHLD, SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGALRM};
     pid_t parent = getpid();
     sigset_t signals, before;
-    int status;
+    char path[PATH_MAX];
+    int found = program_find(watch->command[0], NULL, path, sizeof path);
 
+    if (found < 0) {
+        problem_failure(problem, "%s: %s", watch->command[0], strerror(-found));
+        return found == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
+    }
     if (reach_check(path, problem) < 0 ||
         override_open(&watch->override, &watch->change, true, false, problem) < 0)
         return STATUS_FAILED;
@@ -196,36 +199,24 @@ static int run(struct watch *watch, const char *path, struct problem *problem)
         problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
         return STATUS_FAILED;
     }
-    status = wait_for_program(watch, &signals);
+    int status = wait_for_program(watch, &signals);
     report(watch);
     return exit_as(status);
-}
-
-/* Finds the program and runs it. Returns the exit status. */
-static int start(struct watch *watch, struct problem *problem)
-{
-    char path[PATH_MAX];
-    int found = program_find(watch->command[0], NULL, path, sizeof path);
-
-    if (found == 0)
-        return run(watch, path, problem);
-    problem_failure(problem, "%s: %s", watch->command[0], strerror(-found));
-    return found == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
     struct watch watch = {0};
-    int status = 0, end_status;
+    int status = 0;
 
     (void)count;
     standard_open();
     if (parse(&watch, arguments + 1, &problem) < 0)
         status = STATUS_USAGE;
     else if (watch.command)
-        status = start(&watch, &problem);
+        status = run(&watch, &problem);
     override_close(&watch.override);
-    end_status = standard_end("uncork", &problem);
+    int end_status = standard_end("uncork", &problem);
     return status || watch.command ? status : end_status;
 }
