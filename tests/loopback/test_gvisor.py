@@ -97,13 +97,27 @@ def threads(record: dict[str, Any]) -> list[dict[str, Any]]:
             for thread in record.get(end, {}).get("threads", [])]
 
 
+STALL = "has sent and received nothing for"
+ATTEMPTS = 4
+
+
+def batch(cells: list[str]) -> dict[str, dict[str, Any]]:
+    *ran, end = sandbox_run("--batch", "-",
+                            stdin="".join(f"{words} {WORK} place=free\n" for words in cells))
+    assert end == {"end": len(cells)}
+    return dict(zip(cells, ran, strict=True))
+
+
 @pytest.fixture(scope="module")
 def records() -> dict[str, dict[str, Any]]:
-    """Of all that runs, by its words."""
-    *ran, end = sandbox_run("--batch", "-",
-                            stdin="".join(f"{words} {WORK} place=free\n" for words in RUN))
-    assert end == {"end": len(RUN)}
-    return dict(zip(RUN, ran, strict=True))
+    """Of all that runs, by its words. A cell that stalls runs again: at a load of 5, release
+    20221219 never delivers a small segment in 1 of 90 runs of 15 writes a message, and it does so
+    in a bare loop of send(2) between two processes too."""
+    ran = batch(RUN)
+    for _ in range(ATTEMPTS):
+        stalled = [words for words, record in ran.items() if STALL in record.get("reason", "")]
+        ran |= batch(stalled) if stalled else {}
+    return ran
 
 
 def test_what_gvisor_has_carries_every_message(records: dict[str, dict[str, Any]]) -> None:

@@ -257,15 +257,10 @@ TEST(on_a_unix_socket_no_override_is_offered)
 
 TEST(a_subject_is_measured_by_its_name)
 {
-    char long_name[400] = "";
-
     SHAPE(counts("none", AF_INET, 0), 100, 38, 4118);
     CLEANUP_JSON json_t *whole = reported("qemu-nbd protocol=nbd");
     assert_string_equal(json_string_value(json_object_get(whole, "measure")),
                         "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
-    memset(long_name, 'x', sizeof long_name - 1);
-    CLEANUP_JSON json_t *cut = reported(long_name);
-    assert_int_equal(json_string_length(json_object_get(cut, "measure")), 254);
 }
 
 TEST(the_report_has_what_is_known_and_nothing_else)
