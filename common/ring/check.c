@@ -11,19 +11,6 @@
 
 /* ---- availability ---- */
 
-static int try_setup(const struct ring_setup *setup)
-{
-    struct ring_setup small = *setup;
-    struct call_counts counts = {0};
-    struct ring *ring;
-    int result;
-
-    small.completions = 8;
-    result = ring_open(&ring, &small, &counts);
-    ring_close(ring);
-    return result;
-}
-
 /* Describes why ring_open() returned `result`, as far as the system reports it. */
 static void explain(int result, char *text, size_t size)
 {
@@ -46,26 +33,22 @@ static void explain(int result, char *text, size_t size)
         snprintf(text, size, "%s", strerror(-result));
 }
 
-/* Without memory or descriptors a ring may be possible later. */
-static bool may_pass(int result)
-{
-    return result == -ENOMEM || result == -EAGAIN || result == -EMFILE || result == -ENFILE;
-}
-
 int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
-    static struct known {
-        bool tried;
-        int result;
-    } all[2][2][2];
-    struct known *known = &all[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
+    static bool known[2][2][2];
+    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
+    struct call_counts counts = {0};
+    struct ring *ring;
     char why[160];
 
-    if (!known->tried || may_pass(known->result))
-        *known = (struct known){.tried = true, .result = try_setup(setup)};
-    if (known->result == 0)
+    if (*works)
         return 0;
-    explain(known->result, why, sizeof why);
+    int result = ring_open(&ring, setup, &counts);
+    ring_close(ring);
+    *works = result == 0;
+    if (*works)
+        return 0;
+    explain(result, why, sizeof why);
     return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
 }
 
@@ -182,8 +165,10 @@ int ring_has(enum ring_ability ability, int from, int to)
                           .to = {.number = 1, .file = to, .recv_buffers = &trial.recv_buffers}};
     int result = ring_open(&trial.ring, &setup, &trial.counts);
 
+    if (result == -ENOMEM || result == -EAGAIN || result == -EMFILE || result == -ENFILE)
+        return result;
     if (result < 0)
-        return may_pass(result) ? result : 0;
+        return 0;
     trial.from.ring = trial.to.ring = trial.ring;
     result = test_ability(&trial, ability);
     ring_close(trial.ring);

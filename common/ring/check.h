@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks that this system allows an io_uring, and tests its operations on sockets.
- *
- * Only the control thread calls these. The result of ring_check() is cached until the process
- * ends, unless memory or descriptors were exhausted. */
+/* Checks that this system allows an io_uring, and tests its operations on sockets. Only the control
+ * thread calls these. ring_check() tries each setup until it once succeeds. */
 #pragma once
 
 #include "base/problem.h"

@@ -122,7 +122,8 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 
-/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or -errno. */
+/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or -errno; call
+ * ring_buffers_close() in both cases. */
 int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count);
 void ring_buffers_close(struct ring_buffers *buffers);
 
