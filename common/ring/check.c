@@ -11,26 +11,30 @@
 
 /* ---- availability ---- */
 
-/* Describes why ring_open() returned `result`, as far as the system reports it. */
-static void explain(int result, char *text, size_t size)
+#define NOT_USABLE "io_uring cannot be used here: "
+
+/* Reports why ring_open() returned `result`, as far as the system tells. */
+static int refuse(int result, struct problem *problem)
 {
+    const char *why = strerror(-result);
     int disabled = 0;
 
     scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
-        snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
-                 disabled);
-    else if (result == -EPERM || result == -EACCES)
-        snprintf(text, size, "a policy of this system forbids it (%s), as containers often do",
-                 strerror(-result));
-    else if (result == -ENOSYS)
-        snprintf(text, size, "this kernel was built without it");
+        return problem_unsupported(problem,
+                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
+                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
+                                   disabled);
+    if (result == -EPERM || result == -EACCES)
+        return problem_unsupported(
+            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
+    if (result == -ENOSYS)
+        why = "this kernel was built without it";
     else if (result == -EINVAL)
-        snprintf(text, size, "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1");
+        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
     else if (result == -ENOMEM)
-        snprintf(text, size, "there is no memory, or the limit of locked memory is too low (ulimit -l)");
-    else
-        snprintf(text, size, "%s", strerror(-result));
+        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
+    return problem_unsupported(problem, NOT_USABLE "%s", why);
 }
 
 int ring_check(const struct ring_setup *setup, struct problem *problem)
@@ -39,17 +43,13 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
     bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
     struct call_counts counts = {0};
     struct ring *ring;
-    char why[160];
 
     if (*works)
         return 0;
     int result = ring_open(&ring, setup, &counts);
     ring_close(ring);
     *works = result == 0;
-    if (*works)
-        return 0;
-    explain(result, why, sizeof why);
-    return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
+    return *works ? 0 : refuse(result, problem);
 }
 
 /* ---- tests by effect ---- */

@@ -72,49 +72,36 @@ int ring_register_files(struct ring *ring, const int *fds, uint32_t count)
 
 /* ---- enter ---- */
 
-static int ignore_interruption(int result)
-{
-    return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
-}
-
-/* liburing calls enter(2) once if it has requests to submit, or must wait for completions. */
-static void count_enter(struct ring *ring)
+/* Counts an enter(2), which liburing makes once if it has requests to submit, or must wait for
+ * completions. Returns its `result`, but 0 for a signal and a timeout. */
+static int count_enter(struct ring *ring, int result)
 {
     ring->counts->made[ring->sends ? CALL_ENTER_SENDING : CALL_ENTER_WAITING]++;
     ring->sends = 0;
+    return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
 }
 
 static int submit(struct ring *ring)
 {
-    if (!io_uring_sq_ready(&ring->uring))
-        return 0;
-    count_enter(ring);
-    return ignore_interruption(io_uring_submit(&ring->uring));
-}
-
-static int wait_until(struct ring *ring, uint64_t due_ns)
-{
-    uint64_t now_ns = clock_now_ns(), left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-    struct __kernel_timespec timeout = {.tv_sec = (long long)(left_ns / NS_PER_S),
-                                        .tv_nsec = (long long)(left_ns % NS_PER_S)};
-    struct io_uring_cqe *cqe;
-
-    return io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL);
+    return io_uring_sq_ready(&ring->uring) ? count_enter(ring, io_uring_submit(&ring->uring)) : 0;
 }
 
 int ring_enter(struct ring *ring, uint64_t due_ns)
 {
     if (io_uring_cq_ready(&ring->uring))
         return submit(ring);
-    count_enter(ring);
-    return ignore_interruption(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)
-                                                    : wait_until(ring, due_ns));
+    if (due_ns == UINT64_MAX)
+        return count_enter(ring, io_uring_submit_and_wait(&ring->uring, 1));
+    uint64_t now_ns = clock_now_ns(), left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    struct __kernel_timespec timeout = {.tv_sec = (long long)(left_ns / NS_PER_S),
+                                        .tv_nsec = (long long)(left_ns % NS_PER_S)};
+    struct io_uring_cqe *cqe;
+    return count_enter(ring, io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL));
 }
 
 int ring_poll(struct ring *ring)
 {
-    count_enter(ring);
-    return ignore_interruption(io_uring_submit_and_get_events(&ring->uring));
+    return count_enter(ring, io_uring_submit_and_get_events(&ring->uring));
 }
 
 /* ---- user data: kind, token and number of a request ---- */
