@@ -11,11 +11,6 @@
 
 /* ---- sending ---- */
 
-static int connect_blocking(struct task *task)
-{
-    return dial_connect(task->loop->job->dial, task->connection, false);
-}
-
 static int push(struct task *task)
 {
     struct engine_job *job = task->loop->job;
@@ -75,7 +70,6 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
 {
     struct thread_shared *shared = connection->shared;
     bool woken = false;
-    int result;
 
     if (shared->plan->pace == PACE_SPIN)
         pause_spin(shared, due_ns);
@@ -85,41 +79,32 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
         return -ECANCELED;
     if (!woken)
         return 0;
-    result = engine_reclaim(connection);
+    int result = engine_reclaim(connection);
     if (result != 0)
         return result < 0 ? result : 0;
     return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* If the sender thread failed, reports its error in place of `result`. The reason: the sender then
- * shuts the descriptor down, which causes the error of the data thread. */
-static int fail_by_sender(struct engine_job *job, int result)
-{
-    int sent = handover_trywait(job->handover) ? job->handover->result : 0;
-
-    if (sent == 0)
-        return result;
-    job->shared->problem = (struct problem){0};
-    return engine_fail(job->connections, "send to", sent);
-}
-
 /* The sender thread sends the request. The reply may arrive before its call returns. After an
  * error, does not wait for the sender: the end of the run shuts the descriptor down, which wakes
- * it. */
+ * it. A sender that failed has shut it down, so its error comes first. */
 static int await_reply(struct engine_job *job)
 {
     struct connection *connection = job->connections;
+    struct handover *handover = job->handover;
     int result = 0;
     size_t wanted;
 
     while (result == 0 && (wanted = connection->role->wants(connection)))
         result = receive(connection, wanted);
+    if (result < 0 && (!handover_trywait(handover) || handover->result == 0))
+        return result;
     if (result < 0)
-        return fail_by_sender(job, result);
-    result = handover_wait(job->handover);
+        job->shared->problem = (struct problem){0};
+    result = handover_wait(handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&job->shared->handover, job->handover->woken_ns - job->handover->posted_ns);
+    histogram_record(&job->shared->handover, handover->woken_ns - handover->posted_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
 }
@@ -128,7 +113,7 @@ static int await_reply(struct engine_job *job)
  * other task, thread, descriptor or timer is involved. */
 static bool takes_turns(const struct event_loop *loop)
 {
-    const struct connection *connection = loop->tasks[0]->connection;
+    const struct connection *connection = event_loop_task(loop, 0)->connection;
 
     return !connection->reconnects && !loop->job->handover && !connection->shared->paced &&
            !connection->awaits;
@@ -176,7 +161,7 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* without room the next message could not be appended */
     if ((wanted = connection->role->wants(connection)))
-        return take_turns(loop->tasks[0], wanted);
+        return take_turns(event_loop_task(loop, 0), wanted);
     if (lent && (!engine_may_fill(connection) || !loop->timers.count))
         return await_memory(connection);
     return wait_until(connection, timers_next(&loop->timers));
@@ -188,18 +173,15 @@ static void wait_for_pair(struct task *from)
     struct task *to = from->twin;
 
     if (engine_has_lent(to->connection) &&
-        (to->connection->awaits || !from->connection->role->wants(from->connection))) {
+        (to->connection->awaits || !from->connection->role->wants(from->connection)))
         task_continue(to, await_memory(to->connection));
-    } else {
-        int result = receive_window(from->connection);
-
-        task_received(from, result);
-    }
+    else
+        task_received(from, receive_window(from->connection));
 }
 
 static void wait_in_call(struct event_loop *loop)
 {
-    struct task *first = loop->tasks[0];
+    struct task *first = event_loop_task(loop, 0);
 
     if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
@@ -219,12 +201,11 @@ static int take(struct connection *connection)
     return engine_receive(connection, connection->role->wants(connection));
 }
 
-static const struct event_loop_backend backend = {
-    .connect = connect_blocking, .push = push, .take = take, .wait = wait_in_call};
+static const struct event_loop_backend backend = {.push = push, .take = take, .wait = wait_in_call};
 
 static int block_open(struct engine_job *job)
 {
-    return event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0) ? 0 : -ENOMEM;
+    return event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task)) ? 0 : -ENOMEM;
 }
 
 const struct engine engine_block = {

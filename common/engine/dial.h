@@ -25,9 +25,9 @@ struct dial {
     void *owner;
 };
 
-/* Opens a socket for the connection; the engine connects it. 0, or a negative errno value with the
- * problem of the thread. */
-int dial_open(struct dial *dial, struct connection *connection, bool nonblocking);
+/* Opens a socket for the connection, in the mode of its engine, which connects it. 0, or a negative errno
+ * value with the problem of the thread. */
+int dial_open(struct dial *dial, struct connection *connection);
 
 /* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */
 int dial_fail(const struct dial *dial, struct connection *connection, int result);
@@ -36,7 +36,7 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
  * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
  * the problem of the thread. -EAGAIN, without a problem or a descriptor: the socket is nonblocking,
  * and the backlog of its Unix listener is full. */
-int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking);
+int dial_connect(struct dial *dial, struct connection *connection);
 
 /* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a
  * negative errno value. */

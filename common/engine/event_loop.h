@@ -6,8 +6,8 @@
  * The backend reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
+#include "control/hello_acceptor.h"
 #include "engine/engine.h"
-#include "engine/timers.h"
 
 struct event_loop;
 
@@ -23,7 +23,8 @@ struct task {
 };
 
 struct event_loop_backend {
-    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). */
+    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
+     * loop calls dial_connect(). */
     int (*connect)(struct task *task);
 
     /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
@@ -51,25 +52,64 @@ struct event_loop_backend {
     void (*wait)(struct event_loop *loop);
 };
 
+/* Timers: a binary heap, the earliest first. */
+struct timers {
+    struct timer {
+        uint64_t due_ns;
+        void *item;
+    } * list; /* has room for all timers; of the owner */
+    size_t count;
+};
+
+/* The heap must not be full. */
+void timers_add(struct timers *timers, uint64_t due_ns, void *item);
+
+/* Removes the earliest timer and returns its item if it is due at `now_ns`, else returns NULL. */
+void *timers_take(struct timers *timers, uint64_t now_ns);
+
+/* When the earliest timer is due; NEVER if there is none. */
+static inline uint64_t timers_next(const struct timers *timers)
+{
+    return timers->count ? timers->list[0].due_ns : NEVER;
+}
+
+/* The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
+ * connection. */
+struct acceptor {
+    struct hello_acceptor hellos;
+    uv_loop_t uv_loop; /* of the incomplete hellos */
+    int fds[2];        /* the engine watches them: the listener, and the backend of `uv_loop` */
+    size_t count;      /* of `fds`; 0: no follower reconnects */
+};
+
 struct event_loop {
     struct engine_job *job;
     const struct event_loop_backend *backend;
-    void *watches;                    /* of the engine, one for each task, zeroed at first */
-    struct task **tasks;              /* by number of the connection in the thread */
+    void *watches; /* of the engine, one for each connection, zeroed at first; each begins with its task */
+    size_t watch_size;
     size_t unfinished;                /* tasks that have not finished the phase */
     struct task *ready, **last_ready; /* list of tasks that continue without an event */
     struct timers timers;             /* of an open loop */
-    int result;                       /* of the phase */
+    struct acceptor acceptor;
+    int result; /* of the phase */
 };
 
 /* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
- * Behind it is a watch of `watch_size` bytes for each connection, with its task at `task_offset`.
- * Both sizes are those of structs with pointers. NULL if memory is exhausted. */
+ * Behind it is a watch of `watch_size` bytes for each connection. Both sizes are those of structs
+ * with pointers. NULL if memory is exhausted. */
 void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
-                      size_t watch_size, size_t task_offset);
+                      size_t watch_size);
 
 /* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
+
+/* Opens the acceptor if the job has a listener. 0 or a negative errno value; event_loop_close()
+ * closes it. */
+int event_loop_open_acceptor(struct event_loop *loop);
+
+/* Call when acceptor.fds[index] is readable. Accepts, and reads the hellos that have arrived. Calls
+ * task_accepted() for each that names a connection. */
+void event_loop_accept(struct event_loop *loop, size_t index);
 
 /* Another thread has woken this one. If the thread is cancelled, the phase ends with
  * -ECANCELED. Else every task with an idle queue sends what is due, unless the half-close has
@@ -79,6 +119,12 @@ void event_loop_wake(struct event_loop *loop);
 static inline bool event_loop_is_finishing(const struct event_loop *loop)
 {
     return loop->job->shared->finishing;
+}
+
+/* The task of the connection with this number in the thread. */
+static inline struct task *event_loop_task(const struct event_loop *loop, size_t number)
+{
+    return (struct task *)((char *)loop->watches + number * loop->watch_size);
 }
 
 /* Sends the messages that are due, without waiting. */
@@ -97,6 +143,14 @@ void task_received(struct task *task, int result);
 /* As task_received(), but the task continues after the present batch of events. */
 void task_received_in_batch(struct task *task, int result);
 
+/* Returns true if bytes, or the end of the stream, are to be received. A connection that has finished
+ * the phase still receives what its role wants. The reason: the peer may have to send that before it
+ * continues with another connection. */
+bool task_should_receive(const struct task *task);
+
+/* The descriptor is writable: continues the half-close, or ends a wait for room. */
+void task_writable(struct task *task);
+
 /* As engine_reclaim(), and ends a wait for lent memory. */
 int task_reclaim(struct task *task);
 
@@ -107,7 +161,5 @@ bool task_pushed(struct task *task, int result);
 /* Handles the result of an event: 0, -EAGAIN, or a negative errno value that ends the run. */
 void task_continue(struct task *task, int result);
 
-/* Half-closes. If the socket is full, the backend calls it again when the descriptor is writable,
- * while task_is_half_closing(). */
+/* Half-closes. If the socket is full, task_writable() calls it again. */
 void task_half_close(struct task *task);
-bool task_is_half_closing(const struct task *task);

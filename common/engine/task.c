@@ -22,16 +22,6 @@ static void make_ready(struct task *task)
     loop->last_ready = &task->next_ready;
 }
 
-static void add_timer(struct task *task)
-{
-    uint64_t due_ns = role_next(task->connection);
-
-    if (task->has_timer || due_ns == NEVER)
-        return;
-    task->has_timer = true;
-    timers_add(&task->loop->timers, due_ns, task);
-}
-
 /* ---- descriptors of connections that reconnect ---- */
 
 static void close_descriptor(struct task *task)
@@ -92,9 +82,9 @@ static inline void close_if_done(struct task *task)
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
-    const struct request *request = &connection->request;
 
-    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
+    if (!connection->request.in_flight || !connection->request.silent ||
+        !connection->role->answered(connection))
         return;
     strategy_answered(connection);
     connection->awaits = AWAITS_NOTHING;
@@ -121,7 +111,7 @@ void task_released(struct task *task)
         task_send_due(task);
 }
 
-/* ---- one connection ---- */
+/* ---- sending ---- */
 
 /* The queue is idle. Waits for lent memory if the queue has no room, or if the next message may not
  * begin. The phase is over only when all memory is back. */
@@ -133,33 +123,37 @@ static void on_idle(struct task *task)
     close_if_ended(task);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
-    if (!lent && role_is_over(connection))
+    if (!lent && role_is_over(connection)) {
         finish_phase(task);
-    else
-        add_timer(task);
+        return;
+    }
+    uint64_t due_ns = task->has_timer ? NEVER : role_next(connection);
+    if (due_ns == NEVER)
+        return;
+    task->has_timer = true;
+    timers_add(&task->loop->timers, due_ns, task);
 }
 
-/* Continues to establish the connection without waiting: connect, hello, handshake. */
-static int establish(struct task *task)
-{
-    struct connection *connection = task->connection;
-    int result = 0;
-
-    if (connection->state == STATE_UNOPENED)
-        result = task->loop->backend->connect(task);
-    if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_send_hello(task->loop->job->dial, connection);
-    if (result == 0 && connection->state == STATE_HANDSHAKING)
-        result = engine_handshake(connection);
-    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
-}
-
+/* Establishes the connection without waiting, as far as that is left: connect, hello, handshake.
+ * Then pushes its queue. */
 static int push_once(struct task *task)
 {
     const struct event_loop_backend *backend = task->loop->backend;
-    int result = connection_is_open(task->connection) ? 0 : establish(task);
+    struct connection *connection = task->connection;
+    struct dial *dial = task->loop->job->dial;
+    int result = 0;
 
-    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(task->connection);
+    if (UNLIKELY(!connection_is_open(connection))) {
+        if (connection->state == STATE_UNOPENED)
+            result = backend->connect ? backend->connect(task) : dial_connect(dial, connection);
+        if (result == 0 && connection->state == STATE_GREETING)
+            result = dial_send_hello(dial, connection);
+        if (result == 0)
+            result = engine_handshake(connection);
+        if (result == 0 && !connection_is_open(connection))
+            result = -EINPROGRESS;
+    }
+    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(connection);
 }
 
 bool task_pushed(struct task *task, int result)
@@ -178,15 +172,13 @@ static void push(struct task *task)
     struct connection *connection = task->connection;
 
     for (int i = 0; i < PUSHES_PER_TURN; i++) {
-        int result;
-
         if (connection->role->fill && queue_is_idle(&connection->queue) && engine_may_fill(connection))
             connection->role->fill(connection);
         if (queue_is_idle(&connection->queue)) {
             on_idle(task);
             return;
         }
-        result = push_once(task);
+        int result = push_once(task);
         if (result == -EAGAIN && connection->state == STATE_UNOPENED)
             break; /* without a descriptor, no event would follow */
         if (!task_pushed(task, result))
@@ -220,16 +212,14 @@ void task_send_due(struct task *task)
     rearm_pair(task);
 }
 
+/* ---- events ---- */
+
 /* A connection that drives also waits for the peer's half-close, which confirms that the peer has
  * received everything. */
-static void continue_finishing(struct task *task)
+static bool is_finished(const struct connection *connection)
 {
-    const struct connection *connection = task->connection;
-
-    if (!task->over && connection_has_half_closed(connection) &&
-        (!connection->drives || connection_has_ended(connection)))
-        finish_phase(task);
-    rearm(task);
+    return connection_has_half_closed(connection) &&
+           (!connection->drives || connection_has_ended(connection));
 }
 
 void task_continue(struct task *task, int result)
@@ -239,7 +229,9 @@ void task_continue(struct task *task, int result)
     if (result < 0 && result != -EAGAIN)
         loop->result = result;
     if (event_loop_is_finishing(loop)) {
-        continue_finishing(task);
+        if (!task->over && is_finished(task->connection))
+            finish_phase(task);
+        rearm(task);
         return;
     }
     if (loop->result == 0)
@@ -279,6 +271,25 @@ void task_received_in_batch(struct task *task, int result)
     make_ready(task);
 }
 
+bool task_should_receive(const struct task *task)
+{
+    const struct connection *connection = task->connection;
+    bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
+
+    return !connection_has_ended(connection) &&
+           (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
+}
+
+void task_writable(struct task *task)
+{
+    struct connection *connection = task->connection;
+
+    if (event_loop_is_finishing(task->loop) && !task->over && !connection_has_half_closed(connection))
+        task_half_close(task);
+    else if (connection->state != STATE_HANDSHAKING)
+        connection->awaits = AWAITS_NOTHING;
+}
+
 int task_reclaim(struct task *task)
 {
     int result = engine_reclaim(task->connection);
@@ -288,14 +299,6 @@ int task_reclaim(struct task *task)
     else if (result > 0 && task->connection->awaits == AWAITS_EVENT)
         task->connection->awaits = AWAITS_NOTHING;
     return result;
-}
-
-/* ---- the end ---- */
-
-bool task_is_half_closing(const struct task *task)
-{
-    return event_loop_is_finishing(task->loop) && !task->over &&
-           !connection_has_half_closed(task->connection);
 }
 
 void task_half_close(struct task *task)
