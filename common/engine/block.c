@@ -196,16 +196,9 @@ static void wait_in_call(struct event_loop *loop)
     }
 }
 
-static int take(struct connection *connection)
-{
-    return engine_receive(connection, connection->role->wants(connection));
-}
-
-static const struct event_loop_backend backend = {.push = push, .take = take, .wait = wait_in_call};
-
 static int block_open(struct engine_job *job)
 {
-    return event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task)) ? 0 : -ENOMEM;
+    return event_loop_open(job, sizeof(struct event_loop), sizeof(struct task)) ? 0 : -ENOMEM;
 }
 
 const struct engine engine_block = {
@@ -214,4 +207,6 @@ const struct engine engine_block = {
     .thread_per_connection = true,
     .open = block_open,
     .close = event_loop_close,
+    .wait = wait_in_call,
+    .push = push,
 };

@@ -26,6 +26,9 @@ struct engine_job {
     void *state;               /* of the engine */
 };
 
+struct task;
+struct event_loop;
+
 struct engine {
     struct variant variant;
     unsigned gives; /* capabilities; none: the variant is no engine */
@@ -47,6 +50,32 @@ struct engine {
      * connections. If the thread is cancelled, it returns -ECANCELED. NULL: the engine blocks in
      * calls on one descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
+
+    /* ---- for its event loop ---- */
+
+    /* Waits for the next event, at most until the next timer is due. Does not wait if a task is
+     * ready. */
+    void (*wait)(struct event_loop *loop);
+
+    /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
+    void (*rearm)(struct task *task);
+
+    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
+     * itself. */
+    int (*push)(struct task *task);
+
+    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
+     * loop calls dial_connect(). */
+    int (*connect)(struct task *task);
+
+    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine
+     * accepts no connections. */
+    void (*accepted)(struct task *task);
+
+    /* The descriptor of a connection that reconnects will be closed: stops watching it. Returns
+     * true if requests on it are outstanding; task_released() follows then. NULL: the engine
+     * watches no descriptors. */
+    bool (*unwatch)(struct task *task);
 };
 
 extern const struct axis engine_axis;

@@ -8,8 +8,7 @@
 
 /* ---- open and close ---- */
 
-void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
-                      size_t watch_size)
+void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size)
 {
     size_t watches_size = job->count * watch_size;
     struct event_loop *loop = job->state =
@@ -18,7 +17,7 @@ void *event_loop_open(struct engine_job *job, const struct event_loop_backend *b
     if (!loop)
         return NULL;
     loop->job = job;
-    loop->backend = backend;
+    loop->engine = job->shared->plan->ends[job->shared->end].engine;
     loop->watches = (char *)loop + state_size;
     loop->watch_size = watch_size;
     loop->timers.list = (struct timer *)((char *)loop->watches + watches_size);
@@ -81,16 +80,15 @@ int event_loop_open_acceptor(struct event_loop *loop)
     acceptor->count = 2;
     acceptor->fds[0] = job->dial->listener;
     acceptor->fds[1] = uv_backend_fd(&acceptor->uv_loop);
-    acceptor->hellos =
-        (struct hello_acceptor){.listener = job->dial->listener,
-                                .blocking = !shared->plan->ends[shared->end].engine->nonblocking,
-                                .hello_size = HELLO_SIZE,
-                                .late_max = job->count + LATE_MORE,
-                                .loop = &acceptor->uv_loop,
-                                .counts = &shared->waits,
-                                .rejected = &job->dial->strangers,
-                                .on_hello = assign,
-                                .owner = loop};
+    acceptor->hellos = (struct hello_acceptor){.listener = job->dial->listener,
+                                               .blocking = !loop->engine->nonblocking,
+                                               .hello_size = HELLO_SIZE,
+                                               .late_max = job->count + LATE_MORE,
+                                               .loop = &acceptor->uv_loop,
+                                               .counts = &shared->waits,
+                                               .rejected = &job->dial->strangers,
+                                               .on_hello = assign,
+                                               .owner = loop};
     hello_acceptor_open(&acceptor->hellos);
     return 0;
 }
@@ -105,7 +103,8 @@ void event_loop_accept(struct event_loop *loop, size_t index)
 
 /* ---- the loop ---- */
 
-/* Runs the ready tasks. Takes bytes that the security layer has buffered: no event reports them. */
+/* Runs the ready tasks. Takes bytes that the security layer or the reading has buffered: no event
+ * reports them. A blocking descriptor may have no more than these. */
 static void run_ready(struct event_loop *loop)
 {
     struct task *task = loop->ready;
@@ -113,13 +112,16 @@ static void run_ready(struct event_loop *loop)
     loop->ready = NULL;
     loop->last_ready = &loop->ready;
     while (task && loop->result == 0) {
+        struct connection *connection = task->connection;
         struct task *next = task->next_ready;
 
         task->ready = false;
-        if (engine_has_pending(task->connection))
-            task_received(task, loop->backend->take(task->connection));
-        else
+        if (!engine_has_pending(connection))
             task_continue(task, 0);
+        else if (loop->engine->thread_per_connection)
+            task_received(task, engine_receive(connection, connection->role->wants(connection)));
+        else
+            task_received(task, engine_receive_ready(connection));
         task = next;
     }
 }
@@ -168,7 +170,7 @@ int engine_run(struct engine_job *job)
         run_ready(loop);
         run_due(loop);
         if (loop->unfinished && loop->result == 0)
-            loop->backend->wait(loop);
+            loop->engine->wait(loop);
     }
     return loop->result;
 }
@@ -185,7 +187,7 @@ static int half_close_all(struct event_loop *loop, bool drives)
         task_half_close(task);
     }
     while (loop->unfinished && loop->result == 0)
-        loop->backend->wait(loop);
+        loop->engine->wait(loop);
     return loop->result;
 }
 

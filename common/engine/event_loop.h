@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The event loop of one thread: the same code for all engines. Each connection is a task. The loop
- * decides which task may send, which timer is due, and which task has finished the phase.
- *
- * Each engine supplies a backend: how to wait for events, connect, watch and unwatch descriptors.
- * The backend reports the result of each event; the loop decides what the task does next. */
+ * decides which task may send, which timer is due, and which task has finished the phase. The engine
+ * reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
 #include "control/hello_acceptor.h"
 #include "engine/engine.h"
-
-struct event_loop;
 
 struct task {
     struct event_loop *loop;
@@ -20,36 +16,6 @@ struct task {
     bool has_timer;    /* is among the timers */
     int next_fd;       /* accepted before the previous descriptor was closed; -1: none */
     struct task *next_ready;
-};
-
-struct event_loop_backend {
-    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
-     * loop calls dial_connect(). */
-    int (*connect)(struct task *task);
-
-    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
-     * itself. */
-    int (*push)(struct task *task);
-
-    /* Receives the bytes that the security layer or the reading has buffered, and returns as
-     * engine_on_data(). */
-    int (*take)(struct connection *connection);
-
-    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine
-     * accepts no connections. */
-    void (*accepted)(struct task *task);
-
-    /* The descriptor of a connection that reconnects will be closed: stops watching it. Returns
-     * true if requests on it are outstanding; task_released() follows then. NULL: the backend
-     * watches no descriptors. */
-    bool (*unwatch)(struct task *task);
-
-    /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
-    void (*rearm)(struct task *task);
-
-    /* Waits for the next event, at most until the next timer is due. Does not wait if a task is
-     * ready. */
-    void (*wait)(struct event_loop *loop);
 };
 
 /* Timers: a binary heap, the earliest first. */
@@ -84,7 +50,7 @@ struct acceptor {
 
 struct event_loop {
     struct engine_job *job;
-    const struct event_loop_backend *backend;
+    const struct engine *engine;
     void *watches; /* of the engine, one for each connection, zeroed at first; each begins with its task */
     size_t watch_size;
     size_t unfinished;                /* tasks that have not finished the phase */
@@ -97,8 +63,7 @@ struct event_loop {
 /* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
  * Behind it is a watch of `watch_size` bytes for each connection. Both sizes are those of structs
  * with pointers. NULL if memory is exhausted. */
-void *event_loop_open(struct engine_job *job, const struct event_loop_backend *backend, size_t state_size,
-                      size_t watch_size);
+void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size);
 
 /* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);

@@ -236,14 +236,6 @@ static void wait_in_loop(struct event_loop *loop)
     shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
-static const struct event_loop_backend backend = {.connect = connect_and_watch,
-                                                  .push = push,
-                                                  .take = engine_receive_ready,
-                                                  .accepted = watch_and_receive,
-                                                  .unwatch = unwatch,
-                                                  .rearm = rearm,
-                                                  .wait = wait_in_loop};
-
 static void on_wake(uv_async_t *wake)
 {
     event_loop_wake(wake->data);
@@ -292,7 +284,7 @@ static int reserve_table(const struct event_loop *loop)
  * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
 {
-    struct poller *poller = event_loop_open(job, &backend, sizeof *poller, sizeof(struct watch));
+    struct poller *poller = event_loop_open(job, sizeof *poller, sizeof(struct watch));
     int result = poller ? uv_loop_init(&poller->uv_loop) : -ENOMEM;
 
     if (result < 0) {
@@ -343,4 +335,10 @@ const struct engine engine_poll = {
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
+    .wait = wait_in_loop,
+    .rearm = rearm,
+    .push = push,
+    .connect = connect_and_watch,
+    .accepted = watch_and_receive,
+    .unwatch = unwatch,
 };

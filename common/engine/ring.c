@@ -196,13 +196,6 @@ static int watch_acceptor(struct ring_engine *engine)
     return result;
 }
 
-static const struct event_loop_backend backend = {.connect = begin_connect,
-                                                  .take = engine_receive_ready,
-                                                  .accepted = watch_accepted,
-                                                  .unwatch = unwatch,
-                                                  .rearm = rearm,
-                                                  .wait = ring_wait};
-
 static void wake_ring(struct engine_job *job)
 {
     const struct ring_engine *engine = job->state;
@@ -253,7 +246,7 @@ static int register_files(struct ring_engine *engine)
 
 static int open_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch));
+    struct ring_engine *engine = event_loop_open(job, sizeof *engine, sizeof(struct watch));
     const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
 
@@ -293,4 +286,9 @@ const struct engine engine_ring = {
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,
+    .wait = ring_wait,
+    .rearm = rearm,
+    .connect = begin_connect,
+    .accepted = watch_accepted,
+    .unwatch = unwatch,
 };

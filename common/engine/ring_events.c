@@ -166,7 +166,7 @@ static void resume_starved(struct ring_engine *engine)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        engine->loop.backend->rearm(&watch->task);
+        engine->loop.engine->rearm(&watch->task);
         watch = next;
     }
 }

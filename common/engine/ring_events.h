@@ -41,5 +41,5 @@ static inline struct ring_engine *ring_engine_of(const struct watch *watch)
     return (struct ring_engine *)watch->task.loop;
 }
 
-/* wait() of the backend: waits in the ring, and handles the completions that have come. */
+/* wait() of the engine: waits in the ring, and handles the completions that have come. */
 void ring_wait(struct event_loop *loop);

@@ -27,8 +27,8 @@ static void make_ready(struct task *task)
 static void close_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
-    const struct event_loop_backend *backend = task->loop->backend;
-    bool outstanding = backend->unwatch && backend->unwatch(task);
+    const struct engine *engine = task->loop->engine;
+    bool outstanding = engine->unwatch && engine->unwatch(task);
 
     dial_close(task->loop->job->dial, connection);
     connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
@@ -45,7 +45,7 @@ static void use_next_descriptor(struct task *task)
     if (result < 0)
         loop->result = engine_fail(task->connection, "accept a connection from", result);
     else
-        loop->backend->accepted(task);
+        loop->engine->accepted(task);
 }
 
 /* Closes the descriptor of a follower if its stream has ended or its driver has connected again.
@@ -138,14 +138,14 @@ static void on_idle(struct task *task)
  * Then pushes its queue. */
 static int push_once(struct task *task)
 {
-    const struct event_loop_backend *backend = task->loop->backend;
+    const struct engine *engine = task->loop->engine;
     struct connection *connection = task->connection;
     struct dial *dial = task->loop->job->dial;
     int result = 0;
 
     if (UNLIKELY(!connection_is_open(connection))) {
         if (connection->state == STATE_UNOPENED)
-            result = backend->connect ? backend->connect(task) : dial_connect(dial, connection);
+            result = engine->connect ? engine->connect(task) : dial_connect(dial, connection);
         if (result == 0 && connection->state == STATE_GREETING)
             result = dial_send_hello(dial, connection);
         if (result == 0)
@@ -153,7 +153,7 @@ static int push_once(struct task *task)
         if (result == 0 && !connection_is_open(connection))
             result = -EINPROGRESS;
     }
-    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(connection);
+    return result < 0 ? result : engine->push ? engine->push(task) : strategy_push(connection);
 }
 
 bool task_pushed(struct task *task, int result)
@@ -189,10 +189,10 @@ static void push(struct task *task)
 
 static void rearm(struct task *task)
 {
-    const struct event_loop_backend *backend = task->loop->backend;
+    const struct engine *engine = task->loop->engine;
 
-    if (backend->rearm)
-        backend->rearm(task);
+    if (engine->rearm)
+        engine->rearm(task);
     if (engine_has_pending(task->connection))
         make_ready(task);
 }
