@@ -149,15 +149,19 @@ static void on_written(struct stream *stream, int result)
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
 
-/* ---- connections that reconnect ---- */
-
 static int watch_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
-    int result = uv_poll_init(&poller_of(task)->uv_loop, &watch_of(task)->poll, connection->calls.fd);
+    struct watch *watch = watch_of(task);
+    uv_loop_t *loop = &poller_of(task)->uv_loop;
+    bool streams = connection->strategy && connection->strategy->needs & CAPABLE_LIBUV;
+    int result = streams ? stream_open(&watch->stream, loop, connection, &stream_events)
+                         : uv_poll_init(loop, &watch->poll, connection->calls.fd);
 
     return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
+
+/* ---- connections that reconnect ---- */
 
 static int connect_and_watch(struct task *task)
 {
@@ -250,19 +254,6 @@ static void poll_wake(struct engine_job *job)
 
 /* ---- open and close ---- */
 
-static int open_watch(struct task *task)
-{
-    struct connection *connection = task->connection;
-    struct watch *watch = watch_of(task);
-    uv_loop_t *loop = &poller_of(task)->uv_loop;
-
-    if (connection->reconnects)
-        return 0;
-    if (connection->strategy && connection->strategy->needs & CAPABLE_LIBUV)
-        return stream_open(&watch->stream, loop, connection, &stream_events);
-    return uv_poll_init(loop, &watch->poll, connection->calls.fd);
-}
-
 /* Grows the table of the loop, while the thread can still return an error. */
 static int reserve_table(const struct event_loop *loop)
 {
@@ -271,8 +262,6 @@ static int reserve_table(const struct event_loop *loop)
     for (size_t i = 1; i < loop->job->count; i++)
         if (event_loop_task(loop, i)->connection->calls.fd > highest->connection->calls.fd)
             highest = event_loop_task(loop, i);
-    if (highest->connection->reconnects)
-        return 0;
     if (!sockets_can_watch(highest->connection->calls.fd))
         return -ENOMEM;
     watch_for(watch_of(highest), UV_READABLE);
@@ -293,12 +282,12 @@ static int poll_open(struct engine_job *job)
     }
     poller->wake.data = poller;
     result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake);
-    for (size_t i = 0; i < job->count && result == 0; i++)
-        result = open_watch(event_loop_task(&poller->loop, i));
+    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++)
+        result = watch_descriptor(event_loop_task(&poller->loop, i));
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
-    if (result == 0)
+    if (result == 0 && !job->connections->reconnects)
         result = reserve_table(&poller->loop);
     return result < 0 ? result : watch_acceptor(poller);
 }

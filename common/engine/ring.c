@@ -7,7 +7,6 @@
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
-#include "ring/check.h"
 #include "transport/transport.h"
 
 static struct ring_setup setup_of(const struct end_plan *own)

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/event_loop.h"
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 struct watch {
     struct task task; /* first */

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/check.h"
-
 #include "base/clock.h"
-#include "base/pool.h"
 #include "base/scan.h"
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 #include "base/clock.h"
 

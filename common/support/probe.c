@@ -5,7 +5,7 @@
 #include "connection/capability.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
-#include "ring/check.h"
+#include "ring/ring.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
