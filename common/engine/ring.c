@@ -2,8 +2,9 @@
 /* An io_uring for each thread, any number of connections.
  *
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. The strategies and readings of io_uring make their requests themselves. For all
- * others the ring polls the descriptor, and the engine makes nonblocking calls. */
+ * completion. The strategies of io_uring make their requests themselves, and the engine those of
+ * its readings. For all others the ring polls the descriptor, and the engine makes nonblocking
+ * calls. */
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
@@ -44,30 +45,11 @@ static int submit(struct connection *connection, const struct send_request *requ
     return ring_send(slot, request);
 }
 
-static int submit_receive(struct connection *connection, unsigned options)
-{
-    return ring_receive(connection->bottom_state, options);
-}
-
-static size_t take(struct connection *connection, struct completion *completion, const uint8_t **data)
-{
-    const struct ring_slot *slot = connection->bottom_state;
-
-    if (completion->result <= 0)
-        return 0;
-    size_t size =
-        recv_buffers_take(slot->recv_buffers, &completion->buffer, (size_t)completion->result, data);
-    completion->result -= (int)size;
-    return size;
-}
-
 static const struct layer layer_ring = {
     .send = socket_send,
     .sendv = socket_sendv,
     .submit = submit,
     .receive = socket_receive,
-    .submit_receive = submit_receive,
-    .take = take,
     .hold = socket_hold,
 };
 
@@ -89,7 +71,6 @@ static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
     struct ring_engine *engine = ring_engine_of(watch);
-    const uint8_t *ignored;
     int result = 0;
 
     if (!reads_by_ring(connection))
@@ -104,11 +85,10 @@ static int begin_receiving(struct watch *watch)
         engine->starved = watch;
         return 0;
     }
-    result = (int)connection->reading->read(connection, 0, &ignored);
-    if (result != -EINPROGRESS)
-        return result;
-    watch->outstanding |= 1u << RING_RECEIVE;
-    return 0;
+    result = ring_receive(&watch->slot, connection->reading->options);
+    if (result == 0)
+        watch->outstanding |= 1u << RING_RECEIVE;
+    return result;
 }
 
 /* A relay receives while it has room, a reading of io_uring while there are buffers. */

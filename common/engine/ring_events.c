@@ -6,22 +6,33 @@
 
 #include <poll.h>
 
-/* Ignores the bytes of a descriptor that is being closed. */
-static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
-{
-    (void)connection, (void)data, (void)size;
-    return 0;
-}
-
+/* Passes the bytes on as spans of buffers; ignores those of a descriptor that is being closed. Unless
+ * a relay owns it, a buffer returns to the kernel at once. Returns as engine_on_data(). */
 static int received(struct watch *watch, struct completion *completion)
 {
     struct connection *connection = watch->task.connection;
+    struct recv_buffers *buffers = watch->slot.recv_buffers;
+    bool closing = connection->state == STATE_CLOSING;
+    const uint8_t *data;
+    uint8_t byte = 0;
+    int result = 0;
 
-    recv_buffers_align(watch->slot.recv_buffers, completion);
-    if (completion->result > 0)
-        calls_note_moved(&connection->calls, (uint64_t)completion->result);
-    return connection->reading->completed(connection, completion,
-                                          connection->state == STATE_CLOSING ? discard : engine_on_data);
+    if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
+        return -EAGAIN; /* receives again: with free buffers, or single-shot if `ending` */
+    recv_buffers_align(buffers, completion);
+    if (completion->result <= 0) {
+        ssize_t size = security_receive_control_record(connection, completion->result, &byte);
+
+        return closing ? 0 : engine_on_data(connection, &byte, size);
+    }
+    calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    for (size_t size, left = (size_t)completion->result; left && result == 0; left -= size) {
+        size = recv_buffers_take(buffers, &completion->buffer, left, &data);
+        result = closing ? 0 : engine_on_data(connection, data, (ssize_t)size);
+        if (!connection->role->relay_buffers)
+            pool_release(buffers->pool, data, size);
+    }
+    return result;
 }
 
 static void sent(struct watch *watch, const struct completion *completion)

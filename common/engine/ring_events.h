@@ -28,7 +28,7 @@ static inline struct watch *watch_of(struct task *task)
 
 static inline bool reads_by_ring(const struct connection *connection)
 {
-    return connection->reading && connection->reading->completed;
+    return connection->reading && !connection->reading->read;
 }
 
 static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind kind)
