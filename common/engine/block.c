@@ -109,16 +109,6 @@ static int await_reply(struct engine_job *job)
     return 0;
 }
 
-/* Returns true if the event loop has nothing to decide between a receive and the next send: no
- * other task, thread, descriptor or timer is involved. */
-static bool takes_turns(const struct event_loop *loop)
-{
-    const struct connection *connection = event_loop_task(loop, 0)->connection;
-
-    return !connection->reconnects && !loop->job->handover && !connection->shared->paced &&
-           !connection->awaits;
-}
-
 /* Sends what is due. Returns false if the connection awaits something, has failed, or has no room
  * until lent memory is back. */
 static bool send_due(struct task *task)
@@ -137,12 +127,14 @@ static bool send_due(struct task *task)
     return LIKELY(!connection->loans) || connection_room(connection);
 }
 
-/* Receives what the role wants and sends what is then due, turn after turn. The event loop would do
- * the same with more code, and base/hot.h says what that costs. */
+/* Receives what the role wants and sends what is then due, turn after turn, if no other descriptor,
+ * thread or timer is involved: the event loop has nothing to decide in between. It would do the same
+ * with more code, and base/hot.h says what that costs. */
 HOT NOT_INLINE static int take_turns(struct task *task, size_t wanted)
 {
     struct connection *connection = task->connection;
-    bool turns = takes_turns(task->loop);
+    bool turns = !connection->reconnects && !task->loop->job->handover && !connection->shared->paced &&
+                 !connection->awaits;
     int result;
 
     do

@@ -242,32 +242,30 @@ void task_continue(struct task *task, int result)
 }
 
 /* Bytes arrived: the twin sends them after the present batch of events. */
-static void relay(struct task *task)
+static void relay(struct task *task, int result)
 {
     struct task *twin = task->twin;
 
+    if (result == 0)
+        on_reply(task);
     if (twin && !twin->over && !twin->connection->awaits)
         make_ready(twin);
 }
 
 void task_received(struct task *task, int result)
 {
-    if (result == 0)
-        on_reply(task);
-    relay(task);
+    relay(task, result);
     task_continue(task, result);
 }
 
 void task_received_in_batch(struct task *task, int result)
 {
+    relay(task, result);
     if (event_loop_is_finishing(task->loop) || (result < 0 && result != -EAGAIN)) {
-        task_received(task, result);
+        task_continue(task, result);
         return;
     }
-    if (result == 0)
-        on_reply(task);
     close_if_done(task);
-    relay(task);
     make_ready(task);
 }
 

@@ -198,31 +198,24 @@ static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slo
     entry->user_data = user_data(slot, kind, token);
 }
 
-static void prepare_send(struct io_uring_sqe *entry, const struct ring_slot *slot,
-                         const struct send_request *request)
-{
-    const struct msghdr *message = request->message;
-    int flags = request->flags | MSG_NOSIGNAL;
-
-    if (!message)
-        io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
-    else if (!(request->options & SEND_ZEROCOPY))
-        io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
-    else if (message->msg_iovlen == 1)
-        io_uring_prep_send_zc(entry, slot->file, message->msg_iov->iov_base, message->msg_iov->iov_len, flags,
-                              0);
-    else
-        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)flags);
-}
-
 int ring_send(struct ring_slot *slot, const struct send_request *request)
 {
+    const struct msghdr *message = request->message;
+    const struct iovec *vector = message ? message->msg_iov : NULL;
     unsigned options = request->options;
+    int flags = request->flags | MSG_NOSIGNAL;
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, request->chain ? request->chain : 1);
 
     if (!entry)
         return -errno;
-    prepare_send(entry, slot, request);
+    if (!message)
+        io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
+    else if (!(options & SEND_ZEROCOPY))
+        io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
+    else if (message->msg_iovlen == 1)
+        io_uring_prep_send_zc(entry, slot->file, vector->iov_base, vector->iov_len, flags, 0);
+    else
+        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)flags);
     entry->ioprio |=
         (uint16_t)((options & SEND_ZEROCOPY ? ZC_REPORT_USAGE : 0) | (options & SEND_BUNDLE ? BUNDLE : 0));
     entry->flags |= (uint8_t)((options & SEND_LINK ? IOSQE_IO_LINK : 0) |
