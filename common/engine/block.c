@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each connection, in blocking calls. For half-duplex plans: no end has to send and
- * receive at the same time. */
+/* A thread for each connection, in blocking calls: no end has to send and receive at once. */
 #include "engine/event_loop.h"
 
 #include "engine/pause.h"
@@ -68,14 +67,9 @@ static int receive_window(struct connection *connection)
 
 static int wait_until(struct connection *connection, uint64_t due_ns)
 {
-    struct thread_shared *shared = connection->shared;
-    bool woken = false;
+    bool woken = pause_until(connection->shared, connection->calls.fd, due_ns);
 
-    if (shared->plan->pace == PACE_SPIN)
-        pause_spin(shared, due_ns);
-    else
-        woken = pause_sleep(shared, connection->calls.fd, due_ns);
-    if (thread_shared_is_cancelled(shared))
+    if (thread_shared_is_cancelled(connection->shared))
         return -ECANCELED;
     if (!woken)
         return 0;
@@ -85,9 +79,9 @@ static int wait_until(struct connection *connection, uint64_t due_ns)
     return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* The sender thread sends the request. The reply may arrive before its call returns. After an
- * error, does not wait for the sender: the end of the run shuts the descriptor down, which wakes
- * it. A sender that failed has shut it down, so its error comes first. */
+/* The reply may arrive before the call of the sender returns. After an error, does not wait for the
+ * sender: the end of the run shuts the descriptor down, which wakes it. A sender that failed has
+ * shut it down, so its error comes first. */
 static int await_reply(struct engine_job *job)
 {
     struct connection *connection = job->connections;
@@ -128,8 +122,8 @@ static bool send_due(struct task *task)
 }
 
 /* Receives what the role wants and sends what is then due, turn after turn, if no other descriptor,
- * thread or timer is involved: the event loop has nothing to decide in between. It would do the same
- * with more code, and base/hot.h says what that costs. */
+ * thread or timer is involved: the event loop has nothing to decide in between. It would do the
+ * same with more code, and base/hot.h says what that costs. */
 HOT NOT_INLINE static int take_turns(struct task *task, size_t wanted)
 {
     struct connection *connection = task->connection;

@@ -95,8 +95,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
 
 /* ---- both ends ---- */
 
-/* A driver first sends close_notify. The socket buffer has room, because all requests were
- * answered. */
+/* A driver first sends close_notify: all requests were answered, so the socket buffer has room. */
 void dial_close(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->filter_state && connection_is_open(connection))

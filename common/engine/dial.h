@@ -25,21 +25,19 @@ struct dial {
     void *owner;
 };
 
-/* Opens a socket for the connection, in the mode of its engine, which connects it. 0, or a negative errno
- * value with the problem of the thread. */
+/* Opens a socket for the connection, which the engine connects. 0, or a negative errno value with
+ * the problem of the thread. */
 int dial_open(struct dial *dial, struct connection *connection);
 
 /* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */
 int dial_fail(const struct dial *dial, struct connection *connection, int result);
 
-/* Opens a socket for the connection and calls connect(2). A nonblocking connect may still be in
- * progress; the first call on the descriptor reports its error. 0, or a negative errno value with
- * the problem of the thread. -EAGAIN, without a problem or a descriptor: the socket is nonblocking,
- * and the backlog of its Unix listener is full. */
+/* As dial_open(), and calls connect(2). A nonblocking connect may still be in progress; the first
+ * call on the descriptor reports its error. -EAGAIN, without a problem or a descriptor: the socket
+ * is nonblocking, and the backlog of its Unix listener is full. */
 int dial_connect(struct dial *dial, struct connection *connection);
 
-/* Sends the rest of the hello with MSG_MORE, and begins a TLS session if the plan encrypts. 0, or a
- * negative errno value. */
+/* Sends the rest of the hello with MSG_MORE, and opens the filter. 0 or a negative errno value. */
 int dial_send_hello(const struct dial *dial, struct connection *connection);
 
 /* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */

@@ -2,8 +2,7 @@
 /* An engine runs the event loop of one thread. While it runs, no other thread uses its connections.
  *
  * The engine calls the workload when a message may be sent and when bytes arrive. It calls the
- * strategy to write and the reading to read. It works with every strategy whose descriptor it can
- * watch. */
+ * strategy to write and the reading to read. */
 #pragma once
 
 #include "base/axis.h"
@@ -53,28 +52,24 @@ struct engine {
 
     /* ---- for its event loop ---- */
 
-    /* Waits for the next event, at most until the next timer is due. Does not wait if a task is
-     * ready. */
+    /* Waits for the next event, at most until a timer is due; not if a task is ready. */
     void (*wait)(struct event_loop *loop);
 
     /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
     void (*rearm)(struct task *task);
 
-    /* Calls strategy_push(), and returns its result. NULL: the loop calls strategy_push()
-     * itself. */
+    /* Calls strategy_push(), and returns its result. NULL: the loop calls it itself. */
     int (*push)(struct task *task);
 
     /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
      * loop calls dial_connect(). */
     int (*connect)(struct task *task);
 
-    /* The connection has an accepted descriptor: begins to receive from it. NULL: the engine
-     * accepts no connections. */
+    /* Begins to receive from an accepted descriptor. NULL: the engine accepts no connections. */
     void (*accepted)(struct task *task);
 
-    /* The descriptor of a connection that reconnects will be closed: stops watching it. Returns
-     * true if requests on it are outstanding; task_released() follows then. NULL: the engine
-     * watches no descriptors. */
+    /* Stops watching a descriptor that will be closed. Returns true if requests on it are
+     * outstanding; task_released() follows then. NULL: the engine watches no descriptors. */
     bool (*unwatch)(struct task *task);
 };
 
@@ -92,8 +87,7 @@ int engine_run(struct engine_job *job);
  * learns that the sink has received everything. Returns as engine_run(). */
 int engine_finish(struct engine_job *job);
 
-/* Checks whether this system can run the engines that give these capabilities. 0, or -1 with an
- * unsupported problem. */
+/* Calls check() of the engines that give these capabilities. Returns the same. */
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
@@ -106,8 +100,7 @@ int engine_fail(struct connection *connection, const char *doing, int result);
  * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as engine_run(). */
 int engine_handshake(struct connection *connection);
 
-/* Returns true if the layer or the reading has buffered bytes that the role wants. They do not make
- * the descriptor readable. */
+/* True if layer or reading have buffered bytes that the role wants: no event reports them. */
 static inline bool engine_has_pending(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
@@ -168,8 +161,7 @@ int engine_receive_ready(struct connection *connection);
  * engine_on_data(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
-/* Returns true if the kernel has lent memory, which it returns by the error queue of the
- * descriptor. */
+/* True if memory is lent that the kernel returns by the error queue of the descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&
@@ -183,6 +175,5 @@ static inline bool engine_may_fill(const struct connection *connection)
     return !connection->reconnects || !engine_has_lent(connection);
 }
 
-/* Reads the zero-copy notifications. Returns 1 if lent memory came back, 0 if none did, or an error
- * as engine_run(). */
+/* Reads the zero-copy notifications. 1 if lent memory came back, else 0 or as engine_run(). */
 int engine_reclaim(struct connection *connection);

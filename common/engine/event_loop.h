@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The event loop of one thread: the same code for all engines. Each connection is a task. The loop
- * decides which task may send, which timer is due, and which task has finished the phase. The engine
- * reports the result of each event; the loop decides what the task does next. */
+ * decides which task may send, which timer is due, and which task has finished the phase. The
+ * engine reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
 #include "control/hello_acceptor.h"
@@ -39,8 +39,7 @@ static inline uint64_t timers_next(const struct timers *timers)
     return timers->count ? timers->list[0].due_ns : NEVER;
 }
 
-/* The acceptor of a follower that reconnects: the data thread accepts, and the hello names the
- * connection. */
+/* Of a follower that reconnects: the data thread accepts, and the hello names the connection. */
 struct acceptor {
     struct hello_acceptor hellos;
     uv_loop_t uv_loop; /* of the incomplete hellos */
@@ -68,8 +67,7 @@ void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_si
 /* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
 
-/* Opens the acceptor if the job has a listener. 0 or a negative errno value; event_loop_close()
- * closes it. */
+/* Opens the acceptor if the job has a listener. 0 or a negative errno value. */
 int event_loop_open_acceptor(struct event_loop *loop);
 
 /* Call when acceptor.fds[index] is readable. Accepts, and reads the hellos that have arrived. Calls
@@ -95,8 +93,7 @@ static inline struct task *event_loop_task(const struct event_loop *loop, size_t
 /* Sends the messages that are due, without waiting. */
 void task_send_due(struct task *task);
 
-/* The driver has connected again. The follower uses `fd` as soon as its previous descriptor is
- * closed. */
+/* The driver has connected again: the follower uses `fd` when its previous descriptor is closed. */
 void task_accepted(struct task *task, int fd);
 
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */
@@ -108,9 +105,9 @@ void task_received(struct task *task, int result);
 /* As task_received(), but the task continues after the present batch of events. */
 void task_received_in_batch(struct task *task, int result);
 
-/* Returns true if bytes, or the end of the stream, are to be received. A connection that has finished
- * the phase still receives what its role wants. The reason: the peer may have to send that before it
- * continues with another connection. */
+/* Returns true if bytes, or the end of the stream, are to be received. After the phase it is what
+ * the role wants, too: the peer may have to send that before it continues with another connection.
+ *  */
 bool task_should_receive(const struct task *task);
 
 /* The descriptor is writable: continues the half-close, or ends a wait for room. */

@@ -5,10 +5,10 @@
  *   sender thread  sleep ──▶ wake, read the clock ▷ push ▷ done ▷ sleep
  *
  * The measured delay lies between the clock reading before the post and that of the woken sender,
- * which sleeps in a semaphore (a futex). From post to done the sender owns the send queue, the state
- * of the strategy and the counts of the write path, and else the data thread. The data thread always
- * owns the receive state, the role, the thread_shared and the histograms. So no lock is needed: the
- * semaphores order the writes of one thread before the reads of the other. */
+ * which sleeps in a semaphore (a futex). From post to done the sender owns the send queue, the
+ * state of the strategy and the counts of the write path, and else the data thread. The data thread
+ * always owns the receive state, the role, the thread_shared and the histograms. So no lock is
+ * needed: the semaphores order the writes of one thread before the reads of the other. */
 #pragma once
 
 #include "connection/connection.h"

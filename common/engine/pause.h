@@ -6,15 +6,12 @@
 
 /* Sleeps until `due_ns` and returns false. Returns true as soon as `fd` is readable or has an
  * error. Counts its calls and sets shared->now_ns. Without a descriptor (-1) it checks every 200 ms
- * whether the thread is cancelled, and returns false then. */
-bool pause_sleep(struct thread_shared *shared, int fd, uint64_t due_ns);
+ * whether the thread is cancelled, and returns false then. With pace=spin it polls the clock
+ * instead, without a system call, and also until the thread is cancelled. */
+bool pause_until(struct thread_shared *shared, int fd, uint64_t due_ns);
 
-/* Sleeps until `fd` has one of these `events` of poll(2), or POLLERR or POLLHUP, which poll(2)
- * always reports. Counts its calls. */
+/* Sleeps until `fd` has one of these `events`, POLLERR or POLLHUP: poll(2). Counts its calls. */
 void pause_for(struct thread_shared *shared, int fd, short events);
-
-/* Spins until `due_ns` or until the thread is cancelled, without a system call. */
-void pause_spin(struct thread_shared *shared, uint64_t due_ns);
 
 /* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
  * kernel may end a sleep up to 50 us late, to merge it with others. */

@@ -2,8 +2,7 @@
 /* A libuv loop for each thread, any number of connections.
  *
  * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
- * So a server that replies to each request needs no epoll_ctl(2). A stream that often fills its
- * socket needs none either.
+ * So neither a server that replies to each request nor a full stream needs epoll_ctl(2).
  *
  * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
  * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
@@ -101,8 +100,8 @@ static void receive(struct task *task)
     task_received(task, engine_receive_ready(task->connection));
 }
 
-/* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the next
- * call returns. If memory came back and no other event came, there is nothing to receive. */
+/* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
+ * next call returns. If memory came back and no other event came, there is nothing to receive. */
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     struct watch *watch = watch_of_handle(poll);
@@ -183,7 +182,6 @@ static void watch_and_receive(struct task *task)
 
 static void on_closed(uv_handle_t *handle)
 {
-    handle->loop = NULL;
     task_released(&watch_of_handle(handle)->task);
 }
 
@@ -232,7 +230,7 @@ static void wait_in_loop(struct event_loop *loop)
     bool sleeps = !blocks && !loop->ready && !poller->unregistered && shared->plan->pace != PACE_SPIN &&
                   due_ns > shared->now_ns;
 
-    if (sleeps && !pause_sleep(shared, uv_backend_fd(&poller->uv_loop), due_ns))
+    if (sleeps && !pause_until(shared, uv_backend_fd(&poller->uv_loop), due_ns))
         return;
     poller->events = 0;
     poller->unregistered = false;
@@ -292,6 +290,13 @@ static int poll_open(struct engine_job *job)
     return result < 0 ? result : watch_acceptor(poller);
 }
 
+static void close_handle(uv_handle_t *handle, void *ignored)
+{
+    (void)ignored;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
 static void poll_close(struct engine_job *job)
 {
     struct poller *poller = job->state;
@@ -299,19 +304,10 @@ static void poll_close(struct engine_job *job)
     if (!poller)
         return;
     poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
-    for (size_t i = 0; i < job->count; i++) {
-        struct watch *watch = watch_of(event_loop_task(&poller->loop, i));
-
+    for (size_t i = 0; i < job->count; i++)
         if (stream_is_used_by(&job->connections[i]))
-            stream_close(&watch->stream);
-        else if (watch->handle.loop && !uv_is_closing(&watch->handle))
-            uv_close(&watch->handle, NULL);
-    }
-    for (size_t i = 0; i < 2; i++)
-        if (poller->accepting[i].loop)
-            uv_close((uv_handle_t *)&poller->accepting[i], NULL);
-    if (poller->wake.loop)
-        uv_close((uv_handle_t *)&poller->wake, NULL);
+            stream_close(job->connections[i].bottom_state);
+    uv_walk(&poller->uv_loop, close_handle, NULL);
     uv_run(&poller->uv_loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->uv_loop);
     event_loop_close(job);

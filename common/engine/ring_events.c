@@ -6,8 +6,8 @@
 
 #include <poll.h>
 
-/* Passes the bytes on as spans of buffers; ignores those of a descriptor that is being closed. Unless
- * a relay owns it, a buffer returns to the kernel at once. Returns as engine_on_data(). */
+/* Passes the bytes on as spans of buffers; ignores those of a descriptor that is being closed.
+ * Unless a relay owns it, a buffer returns to the kernel at once. Returns as engine_on_data(). */
 static int received(struct watch *watch, struct completion *completion)
 {
     struct connection *connection = watch->task.connection;
@@ -107,8 +107,7 @@ static void polled(struct watch *watch, enum ring_kind kind, int result)
     }
 }
 
-/* Merges completions whose buffers follow each other. So a wake-up with a hundred small chunks
- * costs as much as one with a bundle. */
+/* Merges completions whose buffers follow each other: many chunks cost as much as a bundle. */
 static void merge(struct ring_engine *engine, struct ring_event *event)
 {
     const struct pool *pool = engine->recv_buffers.pool;

@@ -63,8 +63,8 @@ static void close_if_ended(struct task *task)
         use_next_descriptor(task);
 }
 
-/* Closes the descriptor of a driver when it has all replies. Closes that of a follower whose phase
- * is over when its stream has ended. */
+/* Closes the descriptor of a driver that has all replies, and of a follower whose phase is over
+ * when its stream has ended. */
 static inline void close_if_done(struct task *task)
 {
     const struct connection *connection = task->connection;
@@ -77,8 +77,7 @@ static inline void close_if_done(struct task *task)
         close_descriptor(task);
 }
 
-/* Completes a silent request in flight, if the received bytes prove that the peer has received all
- * of it. */
+/* Completes a silent request, if the received bytes prove that the peer has received all of it. */
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
@@ -90,8 +89,7 @@ static void on_reply(struct task *task)
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* The driver connects again only after it has received the last reply. So that reply is
- * complete. */
+/* The driver connects again only when the last reply is complete. */
 void task_accepted(struct task *task, int fd)
 {
     task->next_fd = fd;
@@ -214,8 +212,7 @@ void task_send_due(struct task *task)
 
 /* ---- events ---- */
 
-/* A connection that drives also waits for the peer's half-close, which confirms that the peer has
- * received everything. */
+/* A driver also waits for the peer's half-close: the peer has received everything. */
 static bool is_finished(const struct connection *connection)
 {
     return connection_has_half_closed(connection) &&

@@ -113,7 +113,7 @@ static bool test_receive(struct trial *trial, const struct ability *ability)
     return holds;
 }
 
-/* The request sends exactly the first bytes of the pieces. Zero-copy is followed by a notification. */
+/* The request sends exactly these bytes. Zero-copy is followed by a notification. */
 static bool test_send(struct trial *trial, const struct ability *ability)
 {
     bool zerocopy = ability->options & SEND_ZEROCOPY;

@@ -11,8 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Constants that liburing 2.3 of Debian 12 does not define. The values are those of the kernel:
- * include/uapi/linux/io_uring.h. */
+/* Not in liburing 2.3 of Debian 12; from include/uapi/linux/io_uring.h of the kernel. */
 #define BUNDLE (1u << 4)          /* IORING_RECVSEND_BUNDLE, Linux 6.10 */
 #define ZC_REPORT_USAGE (1u << 3) /* IORING_SEND_ZC_REPORT_USAGE, Linux 6.2 */
 #define ZC_COPIED (1u << 31)      /* IORING_NOTIF_USAGE_ZC_COPIED, Linux 6.2 */
@@ -176,8 +175,7 @@ bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 
 /* ---- requests ---- */
 
-/* Returns the next free entry, or NULL with errno. Submits first if fewer than `room` entries are
- * free. */
+/* The next free entry, or NULL with errno. Submits first if fewer than `room` entries are free. */
 static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room)
 {
     int result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;

@@ -18,8 +18,7 @@
 struct ring;
 struct io_uring_buf_ring;
 
-/* All switches on is the setup that the authors of io_uring recommend. Each can be off, so that its
- * effect can be measured. */
+/* The authors of io_uring recommend all switches on; their effect can be measured. */
 struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
@@ -125,8 +124,8 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 
-/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or -errno; call
- * ring_buffers_close() in both cases. */
+/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or a negative
+ * errno value; call ring_buffers_close() in both cases. */
 int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count);
 void ring_buffers_close(struct ring_buffers *buffers);
 

@@ -82,8 +82,7 @@ struct queue_group request_gather(struct connection *connection)
 
 /* ---- provided buffers ---- */
 
-/* The most buffers that the kernel takes for one bundle (PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux
- * 6.10). */
+/* The most buffers of a bundle: PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux 6.10. */
 #define BUNDLE_BUFFERS 256
 
 uint32_t provided_buffers(uint64_t parameter)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The strategies of io_uring submit one request at a time: struct request. Its bytes are accepted
- * when the request completes. */
+/* The strategies of io_uring submit one request at a time. Completed bytes are accepted. */
 #pragma once
 
 #include "connection/strategy.h"
@@ -10,8 +9,7 @@
 int request_flags(const struct connection *connection);
 
 /* Notes a request of `bytes` in flight, up to the end of a fragment with these marks. Returns
- * SEND_SILENT if the request needs no completion, else 0. A request without MSG_WAITALL needs
- * one. */
+ * SEND_SILENT if it needs no completion, else 0. A request without MSG_WAITALL needs one. */
 unsigned request_describe(struct connection *connection, size_t bytes, uint32_t marks);
 
 /* Returns the bytes that were sent, or a negative errno value. 0: the kernel cancelled the request
@@ -50,8 +48,7 @@ struct provided_request {
 uint32_t provided_buffers(uint64_t parameter);
 int provided_completed(struct connection *connection, const struct completion *completion);
 
-/* send_group(): queues one request, for the next buffer; with CAPABLE_SEND_BUNDLE for all
- * buffers. */
+/* send_group(): queues a request, for the next buffer or with CAPABLE_SEND_BUNDLE for all. */
 int provided_submit(struct connection *connection);
 
 /* What such a strategy declares. */

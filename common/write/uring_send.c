@@ -41,8 +41,7 @@ static int submit(struct connection *connection)
     return result;
 }
 
-/* The completion of the last link, or of a short or failed one: the kernel did not begin the rest
- * of the chain. */
+/* Of the last link, or of a short or failed one: the kernel did not begin the rest of the chain. */
 static int completed(struct connection *connection, const struct completion *completion)
 {
     struct chain_request *chain = connection->strategy_state;
