@@ -107,14 +107,14 @@ void event_loop_accept(struct event_loop *loop, size_t index)
  * reports them. A blocking descriptor may have no more than these. */
 static void run_ready(struct event_loop *loop)
 {
-    struct task *task = loop->ready;
+    STAILQ_HEAD(, task) batch = STAILQ_HEAD_INITIALIZER(batch);
+    struct task *task;
 
-    loop->ready = NULL;
-    loop->last_ready = &loop->ready;
-    while (task && loop->result == 0) {
+    STAILQ_CONCAT(&batch, &loop->ready);
+    while (loop->result == 0 && (task = STAILQ_FIRST(&batch))) {
         struct connection *connection = task->connection;
-        struct task *next = task->next_ready;
 
+        STAILQ_REMOVE_HEAD(&batch, next_ready);
         task->ready = false;
         if (!engine_has_pending(connection))
             task_continue(task, 0);
@@ -122,7 +122,6 @@ static void run_ready(struct event_loop *loop)
             task_received(task, engine_receive(connection, connection->role->wants(connection)));
         else
             task_received(task, engine_receive_ready(connection));
-        task = next;
     }
 }
 
@@ -145,8 +144,7 @@ static void begin(struct event_loop *loop)
 {
     loop->result = 0;
     loop->unfinished = loop->job->count;
-    loop->ready = NULL;
-    loop->last_ready = &loop->ready;
+    STAILQ_INIT(&loop->ready);
     loop->timers.count = 0;
     for (size_t i = 0; i < loop->job->count; i++) {
         struct task *task = event_loop_task(loop, i);

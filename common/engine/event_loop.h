@@ -7,6 +7,8 @@
 #include "control/hello_acceptor.h"
 #include "engine/engine.h"
 
+#include <sys/queue.h>
+
 struct task {
     struct event_loop *loop;
     struct connection *connection;
@@ -15,7 +17,7 @@ struct task {
     bool ready;        /* is on the ready list */
     bool has_timer;    /* is among the timers */
     int next_fd;       /* accepted before the previous descriptor was closed; -1: none */
-    struct task *next_ready;
+    STAILQ_ENTRY(task) next_ready;
 };
 
 /* Timers: a binary heap, the earliest first. */
@@ -52,9 +54,9 @@ struct event_loop {
     const struct engine *engine;
     void *watches; /* of the engine, one for each connection, zeroed at first; each begins with its task */
     size_t watch_size;
-    size_t unfinished;                /* tasks that have not finished the phase */
-    struct task *ready, **last_ready; /* list of tasks that continue without an event */
-    struct timers timers;             /* of an open loop */
+    size_t unfinished;         /* tasks that have not finished the phase */
+    STAILQ_HEAD(, task) ready; /* list of tasks that continue without an event */
+    struct timers timers;      /* of an open loop */
     struct acceptor acceptor;
     int result; /* of the phase */
 };

@@ -12,14 +12,10 @@ static void finish_phase(struct task *task)
 
 static void make_ready(struct task *task)
 {
-    struct event_loop *loop = task->loop;
-
     if (task->ready)
         return;
     task->ready = true;
-    task->next_ready = NULL;
-    *loop->last_ready = task;
-    loop->last_ready = &task->next_ready;
+    STAILQ_INSERT_TAIL(&task->loop->ready, task, next_ready);
 }
 
 /* ---- descriptors of connections that reconnect ---- */

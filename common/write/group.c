@@ -57,17 +57,15 @@ HOT int group_send_vector(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
     struct iovec vectors[IOV_MAX];
-    bool done = queue_is_accepted(queue);
 
-    while (!done) {
+    do {
         struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
         ssize_t sent = layer_sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
 
         if (sent < 0)
             return (int)sent;
         queue_accept(queue, (size_t)sent);
-        done = group.complete && (size_t)sent == group.bytes;
-    }
+    } while (!queue_at_group_end(queue));
     return 0;
 }
 
