@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/dial.h"
+#include "engine/event_loop.h"
 
-#include "engine/engine.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 

@@ -11,9 +11,30 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "engine/dial.h"
+#include "control/hello.h"
 #include "engine/handover.h"
+#include "net/address.h"
 #include "transport/transport.h"
+
+/* The descriptors of a workload that reconnects: a new one for every message.
+ *
+ * The connection keeps its number, its counts and its position in the content. On each descriptor
+ * the driver first sends the hello: the token of the run and the number of the connection. The
+ * follower closes a descriptor without this hello. A foreign peer gets no hello. */
+struct dial {
+    const struct address *target; /* the driver connects to it */
+    const uint8_t *token;
+    int listener;       /* of the follower, nonblocking; -1: none */
+    uint64_t strangers; /* accepted descriptors without the token */
+    bool proved;        /* the transport of the first accepted descriptor was checked */
+
+    /* The owner stores the descriptors, because another thread may end the run and shut them down.
+     * adopt() stores a new descriptor; if the run has ended, it closes it and returns -ECANCELED.
+     * drop() closes the descriptor. */
+    int (*adopt)(void *owner, struct connection *connection, int fd);
+    void (*drop)(void *owner, struct connection *connection);
+    void *owner;
+};
 
 /* What the engine of one thread runs. */
 struct engine_job {

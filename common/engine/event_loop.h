@@ -108,8 +108,7 @@ void task_received(struct task *task, int result);
 void task_received_in_batch(struct task *task, int result);
 
 /* Returns true if bytes, or the end of the stream, are to be received. After the phase it is what
- * the role wants, too: the peer may have to send that before it continues with another connection.
- *  */
+ * the role wants, too: the peer may have to send that before it can continue elsewhere. */
 bool task_should_receive(const struct task *task);
 
 /* The descriptor is writable: continues the half-close, or ends a wait for room. */
@@ -127,3 +126,25 @@ void task_continue(struct task *task, int result);
 
 /* Half-closes. If the socket is full, task_writable() calls it again. */
 void task_half_close(struct task *task);
+
+/* ---- descriptors of connections that reconnect ---- */
+
+/* Opens a socket for the connection, which the engine connects. 0, or a negative errno value with
+ * the problem of the thread. */
+int dial_open(struct dial *dial, struct connection *connection);
+
+/* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */
+int dial_fail(const struct dial *dial, struct connection *connection, int result);
+
+/* As dial_open(), and calls connect(2). A nonblocking connect may still be in progress; the first
+ * call on the descriptor reports its error. -EAGAIN, without a problem or a descriptor: the socket
+ * is nonblocking, and the backlog of its Unix listener is full. */
+int dial_connect(struct dial *dial, struct connection *connection);
+
+/* Sends the rest of the hello with MSG_MORE, and opens the filter. 0 or a negative errno value. */
+int dial_send_hello(const struct dial *dial, struct connection *connection);
+
+/* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */
+int dial_assign(struct dial *dial, struct connection *connection, int fd);
+
+void dial_close(struct dial *dial, struct connection *connection);
