@@ -8,20 +8,6 @@
 
 #include <poll.h>
 
-/* ---- sending ---- */
-
-static int push(struct task *task)
-{
-    struct engine_job *job = task->loop->job;
-
-    if (!job->handover)
-        return strategy_push(task->connection);
-    handover_post(job->handover, HANDOVER_SEND);
-    return -EINPROGRESS;
-}
-
-/* ---- waiting, each in one call ---- */
-
 static int await_memory(struct connection *connection)
 {
     int result = engine_reclaim(connection);
@@ -192,5 +178,4 @@ const struct engine engine_block = {
     .open = block_open,
     .close = event_loop_close,
     .wait = wait_in_call,
-    .push = push,
 };

@@ -79,9 +79,6 @@ struct engine {
     /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
     void (*rearm)(struct task *task);
 
-    /* Calls strategy_push(), and returns its result. NULL: the loop calls it itself. */
-    int (*push)(struct task *task);
-
     /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
      * loop calls dial_connect(). */
     int (*connect)(struct task *task);

@@ -58,7 +58,8 @@ struct event_loop {
     STAILQ_HEAD(, task) ready; /* list of tasks that continue without an event */
     struct timers timers;      /* of an open loop */
     struct acceptor acceptor;
-    int result; /* of the phase */
+    bool changed; /* since the engine last waited: a send was submitted, or its watches changed */
+    int result;   /* of the phase */
 };
 
 /* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.

@@ -32,7 +32,6 @@ struct poller {
     uv_async_t wake;
     uv_poll_t accepting[2]; /* the descriptors of the acceptor */
     size_t events;          /* in this iteration of the loop */
-    bool unregistered;      /* the loop must run: watches changed, or a stream was written to */
 };
 
 static struct watch *watch_of(struct task *task)
@@ -59,7 +58,7 @@ static void watch_for(struct watch *watch, int events)
     if (events == watch->events)
         return;
     watch->events = events;
-    poller_of(&watch->task)->unregistered = true;
+    watch->task.loop->changed = true;
     if (stream_is_used_by(watch->task.connection))
         stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
     else if (events)
@@ -86,14 +85,6 @@ static void rearm(struct task *task)
 }
 
 /* ---- one connection ---- */
-
-static int push(struct task *task)
-{
-    int result = strategy_push(task->connection);
-
-    poller_of(task)->unregistered |= result == -EINPROGRESS;
-    return result;
-}
 
 static void receive(struct task *task)
 {
@@ -227,13 +218,13 @@ static void wait_in_loop(struct event_loop *loop)
     struct thread_shared *shared = loop->job->shared;
     uint64_t due_ns = timers_next(&loop->timers);
     bool blocks = event_loop_is_finishing(loop) || (STAILQ_EMPTY(&loop->ready) && due_ns == NEVER);
-    bool sleeps = !blocks && STAILQ_EMPTY(&loop->ready) && !poller->unregistered &&
+    bool sleeps = !blocks && STAILQ_EMPTY(&loop->ready) && !loop->changed &&
                   shared->plan->pace != PACE_SPIN && due_ns > shared->now_ns;
 
     if (sleeps && !pause_until(shared, uv_backend_fd(&poller->uv_loop), due_ns))
         return;
     poller->events = 0;
-    poller->unregistered = false;
+    loop->changed = false;
     uv_run(&poller->uv_loop, blocks ? UV_RUN_ONCE : UV_RUN_NOWAIT);
     shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
@@ -322,7 +313,6 @@ const struct engine engine_poll = {
     .wake = poll_wake,
     .wait = wait_in_loop,
     .rearm = rearm,
-    .push = push,
     .connect = connect_and_watch,
     .accepted = watch_and_receive,
     .unwatch = unwatch,

@@ -128,26 +128,37 @@ static void on_idle(struct task *task)
     timers_add(&task->loop->timers, due_ns, task);
 }
 
-/* Establishes the connection without waiting, as far as that is left: connect, hello, handshake.
- * Then pushes its queue. */
-static int push_once(struct task *task)
+/* Connect, hello and handshake, as far as they are left, without waiting. 0: it is established. */
+static int establish(struct task *task)
 {
     const struct engine *engine = task->loop->engine;
     struct connection *connection = task->connection;
     struct dial *dial = task->loop->job->dial;
     int result = 0;
 
-    if (UNLIKELY(!connection_is_open(connection))) {
-        if (connection->state == STATE_UNOPENED)
-            result = engine->connect ? engine->connect(task) : dial_connect(dial, connection);
-        if (result == 0 && connection->state == STATE_GREETING)
-            result = dial_send_hello(dial, connection);
-        if (result == 0)
-            result = engine_handshake(connection);
-        if (result == 0 && !connection_is_open(connection))
-            result = -EINPROGRESS;
+    if (connection->state == STATE_UNOPENED)
+        result = engine->connect ? engine->connect(task) : dial_connect(dial, connection);
+    if (result == 0 && connection->state == STATE_GREETING)
+        result = dial_send_hello(dial, connection);
+    if (result == 0)
+        result = engine_handshake(connection);
+    return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
+}
+
+static int push_once(struct task *task)
+{
+    struct event_loop *loop = task->loop;
+    int result = connection_is_open(task->connection) ? 0 : establish(task);
+
+    if (result < 0)
+        return result;
+    if (loop->job->handover) {
+        handover_post(loop->job->handover, HANDOVER_SEND);
+        return -EINPROGRESS;
     }
-    return result < 0 ? result : engine->push ? engine->push(task) : strategy_push(connection);
+    result = strategy_push(task->connection);
+    loop->changed |= result == -EINPROGRESS;
+    return result;
 }
 
 bool task_pushed(struct task *task, int result)
