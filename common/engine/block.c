@@ -159,9 +159,9 @@ static void wait_in_call(struct event_loop *loop)
         struct task *open = first->over ? first->twin : first;
 
         task_continue(open, engine_receive_ready(open->connection));
-    } else if (first->twin && STAILQ_EMPTY(&loop->ready)) {
+    } else if (first->twin && TAILQ_EMPTY(&loop->ready)) {
         wait_for_pair(first->connection->follows ? first : first->twin);
-    } else if (STAILQ_EMPTY(&loop->ready)) {
+    } else if (TAILQ_EMPTY(&loop->ready)) {
         task_continue(first, wait_for_one(loop, first->connection));
     }
 }

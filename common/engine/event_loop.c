@@ -107,14 +107,14 @@ void event_loop_accept(struct event_loop *loop, size_t index)
  * reports them. A blocking descriptor may have no more than these. */
 static void run_ready(struct event_loop *loop)
 {
-    STAILQ_HEAD(, task) batch = STAILQ_HEAD_INITIALIZER(batch);
+    TAILQ_HEAD(, task) batch = TAILQ_HEAD_INITIALIZER(batch);
     struct task *task;
 
-    STAILQ_CONCAT(&batch, &loop->ready);
-    while (loop->result == 0 && (task = STAILQ_FIRST(&batch))) {
+    TAILQ_CONCAT(&batch, &loop->ready, others);
+    while (loop->result == 0 && (task = TAILQ_FIRST(&batch))) {
         struct connection *connection = task->connection;
 
-        STAILQ_REMOVE_HEAD(&batch, next_ready);
+        TAILQ_REMOVE(&batch, task, others);
         task->ready = false;
         if (!engine_has_pending(connection))
             task_continue(task, 0);
@@ -144,7 +144,7 @@ static void begin(struct event_loop *loop)
 {
     loop->result = 0;
     loop->unfinished = loop->job->count;
-    STAILQ_INIT(&loop->ready);
+    TAILQ_INIT(&loop->ready);
     loop->timers.count = 0;
     for (size_t i = 0; i < loop->job->count; i++) {
         struct task *task = event_loop_task(loop, i);

@@ -12,12 +12,12 @@
 struct task {
     struct event_loop *loop;
     struct connection *connection;
-    struct task *twin; /* of a proxy: relays the bytes that arrive here; else NULL */
-    bool over;         /* has finished the phase */
-    bool ready;        /* is on the ready list */
-    bool has_timer;    /* is among the timers */
-    int next_fd;       /* accepted before the previous descriptor was closed; -1: none */
-    STAILQ_ENTRY(task) next_ready;
+    struct task *twin;        /* of a proxy: relays the bytes that arrive here; else NULL */
+    bool over;                /* has finished the phase */
+    bool ready;               /* is on the ready list */
+    bool has_timer;           /* is among the timers */
+    int next_fd;              /* accepted before the previous descriptor was closed; -1: none */
+    TAILQ_ENTRY(task) others; /* on the ready list */
 };
 
 /* Timers: a binary heap, the earliest first. */
@@ -52,11 +52,11 @@ struct acceptor {
 struct event_loop {
     struct engine_job *job;
     const struct engine *engine;
-    void *watches; /* of the engine, one for each connection, zeroed at first; each begins with its task */
+    void *watches; /* of the engine, one for each connection: it begins with the task */
     size_t watch_size;
-    size_t unfinished;         /* tasks that have not finished the phase */
-    STAILQ_HEAD(, task) ready; /* list of tasks that continue without an event */
-    struct timers timers;      /* of an open loop */
+    size_t unfinished;        /* tasks that have not finished the phase */
+    TAILQ_HEAD(, task) ready; /* list of tasks that continue without an event */
+    struct timers timers;     /* of an open loop */
     struct acceptor acceptor;
     bool changed; /* since the engine last waited: a send was submitted, or its watches changed */
     int result;   /* of the phase */

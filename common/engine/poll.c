@@ -217,9 +217,9 @@ static void wait_in_loop(struct event_loop *loop)
     struct poller *poller = (struct poller *)loop;
     struct thread_shared *shared = loop->job->shared;
     uint64_t due_ns = timers_next(&loop->timers);
-    bool blocks = event_loop_is_finishing(loop) || (STAILQ_EMPTY(&loop->ready) && due_ns == NEVER);
-    bool sleeps = !blocks && STAILQ_EMPTY(&loop->ready) && !loop->changed &&
-                  shared->plan->pace != PACE_SPIN && due_ns > shared->now_ns;
+    bool blocks = event_loop_is_finishing(loop) || (TAILQ_EMPTY(&loop->ready) && due_ns == NEVER);
+    bool sleeps = !blocks && TAILQ_EMPTY(&loop->ready) && !loop->changed && shared->plan->pace != PACE_SPIN &&
+                  due_ns > shared->now_ns;
 
     if (sleeps && !pause_until(shared, uv_backend_fd(&poller->uv_loop), due_ns))
         return;

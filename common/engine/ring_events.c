@@ -186,7 +186,7 @@ void ring_wait(struct event_loop *loop)
     struct ring_engine *engine = (struct ring_engine *)loop;
     uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
-    bool waits = !spins && (STAILQ_EMPTY(&loop->ready) || event_loop_is_finishing(loop));
+    bool waits = !spins && (TAILQ_EMPTY(&loop->ready) || event_loop_is_finishing(loop));
     struct ring_event event;
 
     resume_starved(engine);

@@ -15,7 +15,7 @@ static void make_ready(struct task *task)
     if (task->ready)
         return;
     task->ready = true;
-    STAILQ_INSERT_TAIL(&task->loop->ready, task, next_ready);
+    TAILQ_INSERT_TAIL(&task->loop->ready, task, others);
 }
 
 /* ---- descriptors of connections that reconnect ---- */
