@@ -52,14 +52,14 @@ struct acceptor {
 struct event_loop {
     struct engine_job *job;
     const struct engine *engine;
-    void *watches; /* of the engine, one for each connection: it begins with the task */
+    void *watches; /* of the engine, one for each connection; each begins with the task */
     size_t watch_size;
     size_t unfinished;        /* tasks that have not finished the phase */
     TAILQ_HEAD(, task) ready; /* list of tasks that continue without an event */
     struct timers timers;     /* of an open loop */
+    bool changed;             /* since the last wait a send was submitted, or watches changed */
+    int result;               /* of the phase */
     struct acceptor acceptor;
-    bool changed; /* since the engine last waited: a send was submitted, or its watches changed */
-    int result;   /* of the phase */
 };
 
 /* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
