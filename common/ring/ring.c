@@ -115,10 +115,7 @@ static uint64_t user_data(const struct ring_slot *slot, enum ring_kind kind, uin
 
 void ring_wake(struct ring *ring)
 {
-    uint64_t once = 1;
-    ssize_t ignored = write(ring->wakeup.file, &once, sizeof once);
-
-    (void)ignored;
+    eventfd_write(ring->wakeup.file, 1);
 }
 
 /* The oldest completion or NULL, without the enter(2) that io_uring_peek_cqe(3) may make. */
@@ -138,11 +135,12 @@ static struct io_uring_cqe *peek(const struct ring *ring)
 bool ring_next(struct ring *ring, struct ring_event *event)
 {
     struct io_uring_cqe *cqe = peek(ring);
+    eventfd_t times;
 
     if (!cqe)
         return false;
     bool is_notification = cqe->flags & IORING_CQE_F_NOTIF;
-    uint64_t data = cqe->user_data, times;
+    uint64_t data = cqe->user_data;
     *event = (struct ring_event){.kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1)),
                                  .number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS)),
                                  .user_data = data,
@@ -154,7 +152,7 @@ bool ring_next(struct ring *ring, struct ring_event *event)
                                                 .buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT)}};
     io_uring_cqe_seen(&ring->uring, cqe);
     ring->counts->completions++;
-    if (event->kind == RING_WAKE && read(ring->wakeup.file, &times, sizeof times) >= 0)
+    if (event->kind == RING_WAKE && eventfd_read(ring->wakeup.file, &times) == 0)
         ring_watch(&ring->wakeup, RING_WAKE);
     return true;
 }
