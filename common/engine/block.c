@@ -2,9 +2,7 @@
 /* A thread for each connection, in blocking calls: no end has to send and receive at once. */
 #include "engine/event_loop.h"
 
-#include "engine/pause.h"
 #include "net/sockets.h"
-#include "transport/transport.h"
 
 #include <poll.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/pause.h"
+#include "engine/event_loop.h"
 
 #include "base/clock.h"
 

@@ -8,7 +8,6 @@
  * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
 #include "engine/event_loop.h"
 
-#include "engine/pause.h"
 #include "engine/stream.h"
 #include "net/sockets.h"
 

@@ -3,7 +3,6 @@
 #include "base/scan.h"
 #include "ring/ring.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- availability ---- */
