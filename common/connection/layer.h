@@ -13,8 +13,7 @@
  * Both are a `struct layer`. A filter calls the same functions of connection->bottom. Without a
  * filter, top and bottom are the same layer. A function that a layer lacks is NULL. The
  * capabilities of the layer say so, and no strategy or reading calls it then. Only a transport has
- * submit(), submit_receive() and take(): a filter that gives their capabilities leaves the bytes to
- * the transport.
+ * submit(): a filter that gives its capabilities leaves the bytes to the transport.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
  * socket buffer is full (send) or empty (receive); call again when the descriptor is writable or
@@ -36,15 +35,6 @@ struct layer {
     int (*submit)(struct connection *connection, const struct send_request *request);
 
     ssize_t (*receive)(struct connection *connection, void *data, size_t size, int flags);
-
-    /* Begins a multishot receive: reading->completed() follows. `options`: enum receive_option.
-     * Returns 0. */
-    int (*submit_receive)(struct connection *connection, unsigned options);
-
-    /* Takes the next span of the bytes that a completion of submit_receive() brought. A span is
-     * buffers of the pool that follow each other in memory; the last may be partly filled. Returns
-     * its size and subtracts it from completion->result. 0: there are no more bytes. */
-    size_t (*take)(struct connection *connection, struct completion *completion, const uint8_t **data);
 
     /* Returns true if the layer has buffered bytes that receive() has not delivered. They do not
      * make the descriptor readable. NULL: it buffers none. */

@@ -24,21 +24,16 @@ struct reading {
      * - 0: the peer has half-closed;
      * - -EAGAIN: there are none. On a blocking descriptor, only a reading whose call never blocks
      *   returns this;
-     * - -EINPROGRESS: completed() will deliver them;
-     * - another negative errno value. */
+     * - another negative errno value.
+     *
+     * NULL: the engine receives by requests to its ring, into its receive buffers. */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
-
-    /* For readings with completions (a ring). Calls `arrived` with each span of the bytes of one
-     * completion, and returns its result. `arrived` gets a size of 0 if the peer has half-closed,
-     * or a negative errno value. NULL: read() delivers all bytes. */
-    int (*completed)(struct connection *connection, const struct completion *completion,
-                     int (*arrived)(struct connection *connection, const uint8_t *data, ssize_t size));
 
     /* Returns true if the reading has bytes that read() has not delivered, or knows that the
      * descriptor has more. NULL: never. */
     bool (*has_more)(const struct connection *connection);
 
-    unsigned options; /* of its multishot receive: enum receive_option */
+    unsigned options; /* of these requests: enum receive_option */
 
     /* Bytes of the header that the kernel writes before the data in each receive buffer. */
     size_t headroom;

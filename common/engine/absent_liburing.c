@@ -4,7 +4,6 @@
 
 static int check(const struct end_plan *own, struct problem *problem)
 {
-    (void)own;
     return problem_unsupported(problem, "io_uring cannot be used here: " ABSENT_LIBURING);
 }
 

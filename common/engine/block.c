@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A thread for each connection, in blocking calls. For half-duplex plans: no end has to send and
- * receive at the same time. */
+/* A thread for each connection, in blocking calls: no end has to send and receive at once. */
 #include "engine/event_loop.h"
 
-#include "engine/pause.h"
 #include "net/sockets.h"
-#include "transport/transport.h"
 
 #include <poll.h>
-
-/* ---- sending ---- */
-
-static int connect_blocking(struct task *task)
-{
-    return dial_connect(task->loop->job->dial, task->connection, false);
-}
-
-static int push(struct task *task)
-{
-    struct engine_job *job = task->loop->job;
-
-    if (!job->handover)
-        return strategy_push(task->connection);
-    handover_post(job->handover, HANDOVER_SEND);
-    return -EINPROGRESS;
-}
-
-/* ---- waiting, each in one call ---- */
 
 static int await_memory(struct connection *connection)
 {
@@ -73,65 +51,40 @@ static int receive_window(struct connection *connection)
 
 static int wait_until(struct connection *connection, uint64_t due_ns)
 {
-    struct thread_shared *shared = connection->shared;
-    bool woken = false;
-    int result;
+    bool woken = pause_until(connection->shared, connection->calls.fd, due_ns);
 
-    if (shared->plan->pace == PACE_SPIN)
-        pause_spin(shared, due_ns);
-    else
-        woken = pause_sleep(shared, connection->calls.fd, due_ns);
-    if (thread_shared_is_cancelled(shared))
+    if (thread_shared_is_cancelled(connection->shared))
         return -ECANCELED;
     if (!woken)
         return 0;
-    result = engine_reclaim(connection);
+    int result = engine_reclaim(connection);
     if (result != 0)
         return result < 0 ? result : 0;
     return engine_receive(connection, 1); /* the end of the stream, or unexpected bytes */
 }
 
-/* If the sender thread failed, reports its error in place of `result`. The reason: the sender then
- * shuts the descriptor down, which causes the error of the data thread. */
-static int fail_by_sender(struct engine_job *job, int result)
-{
-    int sent = handover_trywait(job->handover) ? job->handover->result : 0;
-
-    if (sent == 0)
-        return result;
-    job->shared->problem = (struct problem){0};
-    return engine_fail(job->connections, "send to", sent);
-}
-
-/* The sender thread sends the request. The reply may arrive before its call returns. After an
- * error, does not wait for the sender: the end of the run shuts the descriptor down, which wakes
- * it. */
+/* The reply may arrive before the call of the sender returns. After an error, does not wait for the
+ * sender: the end of the run shuts the descriptor down, which wakes it. A sender that failed has
+ * shut it down, so its error comes first. */
 static int await_reply(struct engine_job *job)
 {
     struct connection *connection = job->connections;
+    struct handover *handover = job->handover;
     int result = 0;
     size_t wanted;
 
     while (result == 0 && (wanted = connection->role->wants(connection)))
         result = receive(connection, wanted);
+    if (result < 0 && (!handover_trywait(handover) || handover->result == 0))
+        return result;
     if (result < 0)
-        return fail_by_sender(job, result);
-    result = handover_wait(job->handover);
+        job->shared->problem = (struct problem){0};
+    result = handover_wait(handover);
     if (result < 0)
         return engine_fail(connection, "send to", result);
-    histogram_record(&job->shared->handover, job->handover->woken_ns - job->handover->posted_ns);
+    histogram_record(&job->shared->handover, handover->woken_ns - handover->posted_ns);
     connection->awaits = AWAITS_NOTHING;
     return 0;
-}
-
-/* Returns true if the event loop has nothing to decide between a receive and the next send: no
- * other task, thread, descriptor or timer is involved. */
-static bool takes_turns(const struct event_loop *loop)
-{
-    const struct connection *connection = loop->tasks[0]->connection;
-
-    return !connection->reconnects && !loop->job->handover && !connection->shared->paced &&
-           !connection->awaits;
 }
 
 /* Sends what is due. Returns false if the connection awaits something, has failed, or has no room
@@ -152,12 +105,14 @@ static bool send_due(struct task *task)
     return LIKELY(!connection->loans) || connection_room(connection);
 }
 
-/* Receives what the role wants and sends what is then due, turn after turn. The event loop would do
- * the same with more code, and base/hot.h says what that costs. */
+/* Receives what the role wants and sends what is then due, turn after turn, if no other descriptor,
+ * thread or timer is involved: the event loop has nothing to decide in between. It would do the
+ * same with more code, and base/hot.h says what that costs. */
 HOT NOT_INLINE static int take_turns(struct task *task, size_t wanted)
 {
     struct connection *connection = task->connection;
-    bool turns = takes_turns(task->loop);
+    bool turns = !connection->reconnects && !task->loop->job->handover && !connection->shared->paced &&
+                 !connection->awaits;
     int result;
 
     do
@@ -176,7 +131,7 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
     if (lent && (connection->awaits || !connection_room(connection)))
         return await_memory(connection); /* without room the next message could not be appended */
     if ((wanted = connection->role->wants(connection)))
-        return take_turns(loop->tasks[0], wanted);
+        return take_turns(event_loop_task(loop, 0), wanted);
     if (lent && (!engine_may_fill(connection) || !loop->timers.count))
         return await_memory(connection);
     return wait_until(connection, timers_next(&loop->timers));
@@ -188,43 +143,30 @@ static void wait_for_pair(struct task *from)
     struct task *to = from->twin;
 
     if (engine_has_lent(to->connection) &&
-        (to->connection->awaits || !from->connection->role->wants(from->connection))) {
+        (to->connection->awaits || !from->connection->role->wants(from->connection)))
         task_continue(to, await_memory(to->connection));
-    } else {
-        int result = receive_window(from->connection);
-
-        task_received(from, result);
-    }
+    else
+        task_received(from, receive_window(from->connection));
 }
 
 static void wait_in_call(struct event_loop *loop)
 {
-    struct task *first = loop->tasks[0];
+    struct task *first = event_loop_task(loop, 0);
 
     if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
 
         task_continue(open, engine_receive_ready(open->connection));
-    } else if (loop->ready) {
-        return;
-    } else if (first->twin) {
+    } else if (first->twin && TAILQ_EMPTY(&loop->ready)) {
         wait_for_pair(first->connection->follows ? first : first->twin);
-    } else {
+    } else if (TAILQ_EMPTY(&loop->ready)) {
         task_continue(first, wait_for_one(loop, first->connection));
     }
 }
 
-static int take(struct connection *connection)
-{
-    return engine_receive(connection, connection->role->wants(connection));
-}
-
-static const struct event_loop_backend backend = {
-    .connect = connect_blocking, .push = push, .take = take, .wait = wait_in_call};
-
 static int block_open(struct engine_job *job)
 {
-    return event_loop_open(job, &backend, sizeof(struct event_loop), sizeof(struct task), 0) ? 0 : -ENOMEM;
+    return event_loop_open(job, sizeof(struct event_loop), sizeof(struct task)) ? 0 : -ENOMEM;
 }
 
 const struct engine engine_block = {
@@ -233,4 +175,5 @@ const struct engine engine_block = {
     .thread_per_connection = true,
     .open = block_open,
     .close = event_loop_close,
+    .wait = wait_in_call,
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/dial.h"
+#include "engine/event_loop.h"
 
-#include "connection/security.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
@@ -25,11 +24,12 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
     return result;
 }
 
-int dial_open(struct dial *dial, struct connection *connection, bool nonblocking)
+int dial_open(struct dial *dial, struct connection *connection)
 {
     const struct plan *plan = connection->plan;
-    int family = dial->target->storage.ss_family, protocol = plan->transport->protocol;
-    int fd = sockets_make(family, SOCK_STREAM, protocol, !nonblocking);
+    bool blocking = !plan->ends[connection->end].engine->nonblocking;
+    int family = dial->target->storage.ss_family;
+    int fd = sockets_make(family, SOCK_STREAM, plan->transport->protocol, blocking);
     int result = fd < 0 ? -errno : dial->adopt(dial->owner, connection, fd);
 
     connection->calls.counts.made[CALL_SOCKET]++;
@@ -41,9 +41,9 @@ int dial_open(struct dial *dial, struct connection *connection, bool nonblocking
     return result < 0 ? dial_fail(dial, connection, result) : 0;
 }
 
-int dial_connect(struct dial *dial, struct connection *connection, bool nonblocking)
+int dial_connect(struct dial *dial, struct connection *connection)
 {
-    int result = dial_open(dial, connection, nonblocking);
+    int result = dial_open(dial, connection);
 
     if (result < 0)
         return result;
@@ -64,12 +64,11 @@ int dial_connect(struct dial *dial, struct connection *connection, bool nonblock
 int dial_send_hello(const struct dial *dial, struct connection *connection)
 {
     uint8_t hello[HELLO_SIZE];
-    ssize_t sent;
 
     hello_make(hello, dial->token, connection->number);
     while (connection->hello_left) {
-        sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->hello_left,
-                          connection->hello_left, MSG_MORE);
+        ssize_t sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->hello_left,
+                                  connection->hello_left, MSG_MORE);
         if (sent < 0)
             return (int)sent;
         connection->hello_left -= (uint32_t)sent;
@@ -95,8 +94,7 @@ int dial_assign(struct dial *dial, struct connection *connection, int fd)
 
 /* ---- both ends ---- */
 
-/* A driver first sends close_notify. The socket buffer has room, because all requests were
- * answered. */
+/* A driver first sends close_notify: all requests were answered, so the socket buffer has room. */
 void dial_close(struct dial *dial, struct connection *connection)
 {
     if (connection->drives && connection->filter_state && connection_is_open(connection))

@@ -43,12 +43,11 @@ int engine_fail(struct connection *connection, const char *doing, int result)
 int engine_handshake(struct connection *connection)
 {
     struct thread_shared *shared = connection->shared;
-    uint64_t since_ns = atomic_load_explicit(&connection->handshake_ns, memory_order_relaxed);
-    int result;
 
     if (connection->state != STATE_HANDSHAKING)
         return 0;
-    result = connection->security->handshake(connection);
+    uint64_t since_ns = atomic_load_explicit(&connection->handshake_ns, memory_order_relaxed);
+    int result = connection->security->handshake(connection);
     connection->awaits = result == -EAGAIN        ? AWAITS_ROOM
                          : result == -EINPROGRESS ? AWAITS_EVENT
                                                   : AWAITS_NOTHING;
@@ -71,37 +70,29 @@ int engine_reclaim(struct connection *connection)
     return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
-/* The peer has half-closed. Returns 0, or -EPIPE with a problem if it must not: only a driver ends
- * the work, and only between two messages. Its follower answers with its own half-close. */
-static int on_end(struct connection *connection)
+/* Only a driver ends the work, and only between two messages. Its follower answers with its own
+ * half-close. */
+int engine_on_no_data(struct connection *connection, ssize_t size)
 {
     bool follows = connection->follows;
 
-    if (connection_has_ended(connection)) /* after an error the end is read once more */
-        return 0;
-    if (follows ? !connection->arrivals.partial : connection->shared->finishing) {
+    if (size == -EAGAIN || (size == 0 && connection_has_ended(connection)))
+        return (int)size; /* after an error the end is read once more */
+    if (size < 0)
+        return engine_fail(connection, "receive from", (int)size);
+    if (size == 0 && (follows ? !connection->arrivals.partial : connection->shared->finishing)) {
         lifecycle_advance(&connection->state, EVENT_PEER_HALF_CLOSED);
         return 0;
     }
+    struct problem *problem = &connection->shared->problem;
+    const char *peer = plan_name_of(connection->plan, connection->peer);
     lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->shared->problem, "the %s closed its connection %s",
-                    plan_name_of(connection->plan, connection->peer),
-                    follows ? "in the middle of a message" : "before the work was done");
-    return -EPIPE;
-}
-
-int engine_on_no_data(struct connection *connection, ssize_t size)
-{
-    if (size == -EAGAIN)
-        return -EAGAIN;
-    if (size < 0)
-        return engine_fail(connection, "receive from", (int)size);
     if (size == 0)
-        return on_end(connection);
-    lifecycle_advance(&connection->state, EVENT_BROKEN);
-    problem_failure(&connection->shared->problem, "the %s sent %zd bytes that were not due",
-                    plan_name_of(connection->plan, connection->peer), size);
-    return -EBADMSG;
+        problem_failure(problem, "the %s closed its connection %s", peer,
+                        follows ? "in the middle of a message" : "before the work was done");
+    else
+        problem_failure(problem, "the %s sent %zd bytes that were not due", peer, size);
+    return size == 0 ? -EPIPE : -EBADMSG;
 }
 
 int engine_receive_byte(struct connection *connection)
@@ -144,11 +135,10 @@ int engine_receive_ready(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes, taken = 0;
-    int result;
 
     if (connection->role->relay_buffers)
         return engine_receive_chunks(connection, connection->window);
-    result = engine_receive(connection, wanted ? wanted : 1); /* the end, or unexpected bytes */
+    int result = engine_receive(connection, wanted ? wanted : 1); /* the end, or unexpected bytes */
     while (result == 0 && (taken = connection->arrivals.bytes - before) &&
            (engine_has_pending(connection) || may_have_more(connection, taken)))
         result = engine_receive(connection, connection->role->wants(connection));

@@ -2,8 +2,7 @@
 /* An engine runs the event loop of one thread. While it runs, no other thread uses its connections.
  *
  * The engine calls the workload when a message may be sent and when bytes arrive. It calls the
- * strategy to write and the reading to read. It works with every strategy whose descriptor it can
- * watch. */
+ * strategy to write and the reading to read. */
 #pragma once
 
 #include "base/axis.h"
@@ -12,9 +11,30 @@
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "engine/dial.h"
+#include "control/hello.h"
 #include "engine/handover.h"
+#include "net/address.h"
 #include "transport/transport.h"
+
+/* The descriptors of a workload that reconnects: a new one for every message.
+ *
+ * The connection keeps its number, its counts and its position in the content. On each descriptor
+ * the driver first sends the hello: the token of the run and the number of the connection. The
+ * follower closes a descriptor without this hello. A foreign peer gets no hello. */
+struct dial {
+    const struct address *target; /* the driver connects to it */
+    const uint8_t *token;
+    int listener;       /* of the follower, nonblocking; -1: none */
+    uint64_t strangers; /* accepted descriptors without the token */
+    bool proved;        /* the transport of the first accepted descriptor was checked */
+
+    /* The owner stores the descriptors, because another thread may end the run and shut them down.
+     * adopt() stores a new descriptor; if the run has ended, it closes it and returns -ECANCELED.
+     * drop() closes the descriptor. */
+    int (*adopt)(void *owner, struct connection *connection, int fd);
+    void (*drop)(void *owner, struct connection *connection);
+    void *owner;
+};
 
 /* What the engine of one thread runs. */
 struct engine_job {
@@ -25,6 +45,9 @@ struct engine_job {
     struct handover *handover; /* to the sender thread; NULL: this thread sends */
     void *state;               /* of the engine */
 };
+
+struct task;
+struct event_loop;
 
 struct engine {
     struct variant variant;
@@ -47,6 +70,25 @@ struct engine {
      * connections. If the thread is cancelled, it returns -ECANCELED. NULL: the engine blocks in
      * calls on one descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
+
+    /* ---- for its event loop ---- */
+
+    /* Waits for the next event, at most until a timer is due; not if a task is ready. */
+    void (*wait)(struct event_loop *loop);
+
+    /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
+    void (*rearm)(struct task *task);
+
+    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
+     * loop calls dial_connect(). */
+    int (*connect)(struct task *task);
+
+    /* Begins to receive from an accepted descriptor. NULL: the engine accepts no connections. */
+    void (*accepted)(struct task *task);
+
+    /* Stops watching a descriptor that will be closed. Returns true if requests on it are
+     * outstanding; task_released() follows then. NULL: the engine watches no descriptors. */
+    bool (*unwatch)(struct task *task);
 };
 
 extern const struct axis engine_axis;
@@ -63,8 +105,7 @@ int engine_run(struct engine_job *job);
  * learns that the sink has received everything. Returns as engine_run(). */
 int engine_finish(struct engine_job *job);
 
-/* Checks whether this system can run the engines that give these capabilities. 0, or -1 with an
- * unsupported problem. */
+/* Calls check() of the engines that give these capabilities. Returns the same. */
 int engine_check(unsigned needs, struct problem *problem);
 
 /* ---- for the engines ---- */
@@ -77,8 +118,7 @@ int engine_fail(struct connection *connection, const char *doing, int result);
  * done; -EAGAIN and -EINPROGRESS as the layer returns them; or an error as engine_run(). */
 int engine_handshake(struct connection *connection);
 
-/* Returns true if the layer or the reading has buffered bytes that the role wants. They do not make
- * the descriptor readable. */
+/* True if layer or reading have buffered bytes that the role wants: no event reports them. */
 static inline bool engine_has_pending(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
@@ -139,8 +179,7 @@ int engine_receive_ready(struct connection *connection);
  * engine_on_data(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
-/* Returns true if the kernel has lent memory, which it returns by the error queue of the
- * descriptor. */
+/* True if memory is lent that the kernel returns by the error queue of the descriptor. */
 static inline bool engine_has_lent(const struct connection *connection)
 {
     return connection->strategy && connection->strategy->zerocopy &&
@@ -154,6 +193,5 @@ static inline bool engine_may_fill(const struct connection *connection)
     return !connection->reconnects || !engine_has_lent(connection);
 }
 
-/* Reads the zero-copy notifications. Returns 1 if lent memory came back, 0 if none did, or an error
- * as engine_run(). */
+/* Reads the zero-copy notifications. 1 if lent memory came back, else 0 or as engine_run(). */
 int engine_reclaim(struct connection *connection);

@@ -43,20 +43,17 @@ bool handover_trywait(struct handover *handover)
     return !handover->is_pending;
 }
 
-/* The descriptor stays open until this thread has ended. */
 enum handover_order handover_serve(struct handover *handover)
 {
     struct connection *connection = handover->connection;
 
     for (;;) {
-        int fd, result;
-
         uv_sem_wait(&handover->posted);
         if (handover->order != HANDOVER_SEND)
             return handover->order;
         handover->woken_ns = clock_now_ns();
-        fd = connection->calls.fd;
-        handover->result = result = strategy_push(connection);
+        int fd = connection->calls.fd; /* the owner closes it only when this thread has ended */
+        int result = handover->result = strategy_push(connection);
         uv_sem_post(&handover->done);
         if (result < 0)
             shutdown(fd, SHUT_RDWR);

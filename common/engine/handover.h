@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Handing over requests: the data thread makes a request, the sender thread sends it.
+/* Handing over requests: the data thread makes a request, the sender thread sends it.
  *
  *   data thread    make ▷ post ── receive the reply ──────────── wait ▷ record the delay
- *
  *   sender thread  sleep ──▶ wake, read the clock ▷ push ▷ done ▷ sleep
  *
- * Storage and database programs do the same. The sender sleeps in a semaphore (a futex) and does
- * not spin. The measured delay begins when the data thread reads the clock, just before it posts
- * the semaphore. It ends when the woken sender reads the clock.
- *
- * No lock is needed, because the shared state has one owner at a time. From post to done the sender
- * owns the send queue, the state of the strategy and the counts of the write path. Before and
- * after, the data thread owns them. The data thread always owns the receive state, the role, the
- * thread_shared and the histograms. The semaphores order the writes of one thread before the reads
- * of the other.
- */
+ * The measured delay lies between the clock reading before the post and that of the woken sender,
+ * which sleeps in a semaphore (a futex). From post to done the sender owns the send queue, the
+ * state of the strategy and the counts of the write path, and else the data thread. The data thread
+ * always owns the receive state, the role, the thread_shared and the histograms. So no lock is
+ * needed: the semaphores order the writes of one thread before the reads of the other. */
 #pragma once
 
 #include "connection/connection.h"

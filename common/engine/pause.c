@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/pause.h"
+#include "engine/event_loop.h"
 
 #include "base/clock.h"
 
@@ -9,8 +9,7 @@
 #include <sys/prctl.h>
 #endif
 
-/* macOS has no ppoll(2): poll(2) waits whole milliseconds, rounded down, and the caller spins for
- * the rest. */
+/* macOS has no ppoll(2): poll(2) waits whole milliseconds, and the caller spins for the rest. */
 static int poll_for(struct pollfd *watched, uint64_t ns)
 {
 #ifdef __APPLE__
@@ -25,19 +24,23 @@ static int poll_for(struct pollfd *watched, uint64_t ns)
 #define CANCEL_CHECK_NS (200 * NS_PER_MS)
 #define LONG_NS (3600 * NS_PER_S)
 
-bool pause_sleep(struct thread_shared *shared, int fd, uint64_t due_ns)
+bool pause_until(struct thread_shared *shared, int fd, uint64_t due_ns)
 {
-    struct pollfd readable = {.fd = fd, .events = POLLIN};
-    uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX, left_ns;
+    bool spins = shared->plan->pace == PACE_SPIN;
+    uint64_t longest_ns = fd < 0 ? CANCEL_CHECK_NS : UINT64_MAX;
 
-    do {
+    for (;;) {
         shared->now_ns = clock_now_ns();
-        if (shared->now_ns >= due_ns || (fd < 0 && thread_shared_is_cancelled(shared)))
+        if (shared->now_ns >= due_ns || ((spins || fd < 0) && thread_shared_is_cancelled(shared)))
             return false;
+        if (spins)
+            continue;
+        struct pollfd readable = {.fd = fd, .events = POLLIN};
+        uint64_t left_ns = due_ns - shared->now_ns;
         shared->waits.made[CALL_PPOLL]++;
-        left_ns = due_ns - shared->now_ns;
-    } while (poll_for(&readable, left_ns < longest_ns ? left_ns : longest_ns) <= 0);
-    return true;
+        if (poll_for(&readable, left_ns < longest_ns ? left_ns : longest_ns) > 0)
+            return true;
+    }
 }
 
 void pause_for(struct thread_shared *shared, int fd, short events)
@@ -47,13 +50,6 @@ void pause_for(struct thread_shared *shared, int fd, short events)
     do
         shared->waits.made[CALL_PPOLL]++;
     while (poll_for(&watched, LONG_NS) <= 0);
-}
-
-void pause_spin(struct thread_shared *shared, uint64_t due_ns)
-{
-    do
-        shared->now_ns = clock_now_ns();
-    while (shared->now_ns < due_ns && !thread_shared_is_cancelled(shared));
 }
 
 void pause_set_timer_slack(void)

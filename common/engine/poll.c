@@ -2,15 +2,12 @@
 /* A libuv loop for each thread, any number of connections.
  *
  * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
- * So a server that replies to each request needs no epoll_ctl(2). A stream that often fills its
- * socket needs none either.
+ * So neither a server that replies to each request nor a full stream needs epoll_ctl(2).
  *
  * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
  * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
 #include "engine/event_loop.h"
 
-#include "engine/acceptor.h"
-#include "engine/pause.h"
 #include "engine/stream.h"
 #include "net/sockets.h"
 
@@ -19,33 +16,36 @@
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
 
 struct watch {
-    union { /* first: libuv passes it to the callbacks */
+    struct task task; /* first */
+    int events;       /* wanted: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
+    union {           /* libuv passes it to the callbacks */
         uv_handle_t handle;
         uv_poll_t poll;
         struct stream stream;
     };
-    struct task task;
-    int events; /* wanted: UV_READABLE, UV_WRITABLE, UV_PRIORITIZED */
 };
 
 struct poller {
     struct event_loop loop; /* first */
     uv_loop_t uv_loop;
     uv_async_t wake;
-    struct acceptor acceptor; /* of a follower that reconnects */
-    uv_poll_t accepting[ACCEPTOR_FDS];
-    size_t events;     /* in this iteration of the loop */
-    bool unregistered; /* the loop must run: watches changed, or a stream was written to */
+    uv_poll_t accepting[2]; /* the descriptors of the acceptor */
+    size_t events;          /* in this iteration of the loop */
 };
 
 static struct watch *watch_of(struct task *task)
 {
-    return (struct watch *)((char *)task - offsetof(struct watch, task));
+    return (struct watch *)task;
 }
 
-static struct poller *poller_of(const struct watch *watch)
+static struct watch *watch_of_handle(void *handle)
 {
-    return (struct poller *)watch->task.loop;
+    return (struct watch *)((char *)handle - offsetof(struct watch, handle));
+}
+
+static struct poller *poller_of(const struct task *task)
+{
+    return (struct poller *)task->loop;
 }
 
 /* ---- watched events ---- */
@@ -57,7 +57,7 @@ static void watch_for(struct watch *watch, int events)
     if (events == watch->events)
         return;
     watch->events = events;
-    poller_of(watch)->unregistered = true;
+    watch->task.loop->changed = true;
     if (stream_is_used_by(watch->task.connection))
         stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
     else if (events)
@@ -66,133 +66,113 @@ static void watch_for(struct watch *watch, int events)
         uv_poll_stop(&watch->poll);
 }
 
-/* A connection that has finished the phase still receives what its role wants. The reason: the peer
- * may have to send that before it continues with another connection.
- *
- * epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
+/* epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
  * unless EPOLLERR comes alone and UV_PRIORITIZED is wanted. So the engine wants UV_PRIORITIZED if
  * the strategy uses the error queue; no peer sends urgent data. Only an EPOLLERR together with
  * other events then costs two epoll_ctl(2). */
 static void rearm(struct task *task)
 {
     const struct connection *connection = task->connection;
-    bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
     /* epoll(7) always reports EPOLLHUP of a closed connection: only lent memory keeps its watch. */
     bool uses_error_queue = connection->strategy && connection->strategy->zerocopy &&
                             (connection->state != STATE_CLOSED || engine_has_lent(connection));
-    bool reads = !connection_has_ended(connection) &&
-                 (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
 
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
-        watch_for(watch_of(task), (reads ? UV_READABLE : 0) |
+        watch_for(watch_of(task), (task_should_receive(task) ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
                                       (uses_error_queue ? UV_PRIORITIZED : 0));
 }
 
 /* ---- one connection ---- */
 
-static int push(struct task *task)
+static void receive(struct task *task)
 {
-    int result = strategy_push(task->connection);
-
-    poller_of(watch_of(task))->unregistered |= result == -EINPROGRESS;
-    return result;
+    task_received(task, engine_receive_ready(task->connection));
 }
 
-static void receive(struct watch *watch)
-{
-    task_received(&watch->task, engine_receive_ready(watch->task.connection));
-}
-
-/* Lent memory has come back, or the socket has an error, which the next call returns. Returns
- * the events that are still to be handled: none if memory came back and the error event came
- * `alone`. */
-static int handle_error(struct watch *watch, bool alone)
-{
-    const struct connection *connection = watch->task.connection;
-
-    if (task_reclaim(&watch->task) <= 0)
-        return UV_READABLE | UV_WRITABLE;
-    return !alone && connection->role->wants(connection) ? UV_READABLE : 0;
-}
-
+/* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
+ * next call returns. If memory came back and no other event came, there is nothing to receive. */
 static void on_event(uv_poll_t *poll, int status, int events)
 {
-    struct watch *watch = (struct watch *)poll;
-    struct event_loop *loop = watch->task.loop;
-    bool handshaking = watch->task.connection->state == STATE_HANDSHAKING;
+    struct watch *watch = watch_of_handle(poll);
+    struct task *task = &watch->task;
+    struct connection *connection = task->connection;
+    bool handshaking = connection->state == STATE_HANDSHAKING;
 
-    poller_of(watch)->events++;
+    poller_of(task)->events++;
     if (status < 0) /* libuv has stopped watching */
         watch->events = 0;
-    if (status < 0 || events & UV_PRIORITIZED)
-        events = handle_error(watch, status == 0);
-    if (loop->result < 0)
+    if (status < 0 || events & UV_PRIORITIZED) {
+        if (task_reclaim(task) <= 0)
+            events = UV_READABLE | UV_WRITABLE;
+        else
+            events = status < 0 && connection->role->wants(connection) ? UV_READABLE : 0;
+    }
+    if (task->loop->result < 0)
         return;
-    if (events & UV_WRITABLE && task_is_half_closing(&watch->task))
-        task_half_close(&watch->task);
-    else if (events & UV_WRITABLE && !handshaking)
-        watch->task.connection->awaits = AWAITS_NOTHING;
+    if (events & UV_WRITABLE)
+        task_writable(task);
     if (events & UV_READABLE || handshaking)
-        receive(watch);
+        receive(task);
     else
-        task_continue(&watch->task, 0);
+        task_continue(task, 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 {
-    struct watch *watch = (struct watch *)stream;
+    struct task *task = &watch_of_handle(stream)->task;
 
-    if (watch->task.loop->result == 0)
-        task_received(&watch->task, engine_on_data(watch->task.connection, data, size));
+    if (task->loop->result == 0)
+        task_received(task, engine_on_data(task->connection, data, size));
 }
 
 static void on_written(struct stream *stream, int result)
 {
-    struct watch *watch = (struct watch *)stream;
+    struct task *task = &watch_of_handle(stream)->task;
 
-    if (watch->task.loop->result < 0)
+    if (task->loop->result < 0)
         return;
-    watch->task.connection->awaits = AWAITS_NOTHING;
-    task_continue(&watch->task, result < 0 ? engine_fail(watch->task.connection, "send to", result) : 0);
+    task->connection->awaits = AWAITS_NOTHING;
+    task_continue(task, result < 0 ? engine_fail(task->connection, "send to", result) : 0);
 }
 
 static const struct stream_events stream_events = {.arrived = on_arrived, .written = on_written};
 
-/* ---- connections that reconnect ---- */
-
-static int watch_descriptor(struct watch *watch)
+static int watch_descriptor(struct task *task)
 {
-    struct connection *connection = watch->task.connection;
-    int result = uv_poll_init(&poller_of(watch)->uv_loop, &watch->poll, connection->calls.fd);
+    struct connection *connection = task->connection;
+    struct watch *watch = watch_of(task);
+    uv_loop_t *loop = &poller_of(task)->uv_loop;
+    bool streams = connection->strategy && connection->strategy->needs & CAPABLE_LIBUV;
+    int result = streams ? stream_open(&watch->stream, loop, connection, &stream_events)
+                         : uv_poll_init(loop, &watch->poll, connection->calls.fd);
 
     return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
 
+/* ---- connections that reconnect ---- */
+
 static int connect_and_watch(struct task *task)
 {
-    int result = dial_connect(task->loop->job->dial, task->connection, true);
+    int result = dial_connect(task->loop->job->dial, task->connection);
 
-    return result < 0 ? result : watch_descriptor(watch_of(task));
+    return result < 0 ? result : watch_descriptor(task);
 }
 
 /* Receives at once, because the first message has probably arrived with the hello. */
 static void watch_and_receive(struct task *task)
 {
-    int result = watch_descriptor(watch_of(task));
+    int result = watch_descriptor(task);
 
     if (result < 0)
         task->loop->result = result;
     else
-        receive(watch_of(task));
+        receive(task);
 }
 
 static void on_closed(uv_handle_t *handle)
 {
-    struct watch *watch = (struct watch *)handle;
-
-    watch->handle.loop = NULL;
-    task_released(&watch->task);
+    task_released(&watch_of_handle(handle)->task);
 }
 
 /* libuv uses the handle until its loop has run. Only then can it watch the next descriptor. */
@@ -211,15 +191,16 @@ static void on_acceptor(uv_poll_t *accepting, int status, int events)
 
     (void)status, (void)events;
     poller->events++;
-    acceptor_readable(&poller->acceptor, (size_t)(accepting - poller->accepting));
+    event_loop_accept(&poller->loop, (size_t)(accepting - poller->accepting));
 }
 
-static int open_acceptor(struct poller *poller)
+static int watch_acceptor(struct poller *poller)
 {
-    int result = acceptor_open(&poller->acceptor, &poller->loop, true);
+    const struct acceptor *acceptor = &poller->loop.acceptor;
+    int result = event_loop_open_acceptor(&poller->loop);
 
-    for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
-        result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], poller->acceptor.fds[i]);
+    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
+        result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], acceptor->fds[i]);
         poller->accepting[i].data = poller;
         if (result == 0)
             result = uv_poll_start(&poller->accepting[i], UV_READABLE, on_acceptor);
@@ -229,44 +210,28 @@ static int open_acceptor(struct poller *poller)
 
 /* ---- the loop ---- */
 
-static void run_uv_loop(struct poller *poller, uv_run_mode mode)
-{
-    poller->events = 0;
-    poller->unregistered = false;
-    uv_run(&poller->uv_loop, mode);
-    poller->loop.job->shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
-}
-
-/* Returns true if the libuv loop must run before the next timer is due. */
-static bool sleep_until(struct poller *poller, uint64_t due_ns)
-{
-    struct thread_shared *shared = poller->loop.job->shared;
-
-    if (poller->unregistered || shared->plan->pace == PACE_SPIN)
-        return true;
-    return due_ns <= shared->now_ns || pause_sleep(shared, uv_backend_fd(&poller->uv_loop), due_ns);
-}
-
+/* Sleeps until the next timer is due, or runs the libuv loop: also if it must register watches. */
 static void wait_in_loop(struct event_loop *loop)
 {
     struct poller *poller = (struct poller *)loop;
+    struct thread_shared *shared = loop->job->shared;
     uint64_t due_ns = timers_next(&loop->timers);
+    bool blocks = event_loop_is_finishing(loop) || (TAILQ_EMPTY(&loop->ready) && due_ns == NEVER);
+    bool sleeps = !blocks && TAILQ_EMPTY(&loop->ready) && !loop->changed && shared->plan->pace != PACE_SPIN &&
+                  due_ns > shared->now_ns;
 
-    if (event_loop_is_finishing(loop) || (!loop->ready && due_ns == NEVER))
-        run_uv_loop(poller, UV_RUN_ONCE);
-    else if (loop->ready || sleep_until(poller, due_ns))
-        run_uv_loop(poller, UV_RUN_NOWAIT);
+    if (sleeps && !pause_until(shared, uv_backend_fd(&poller->uv_loop), due_ns))
+        return;
+    poller->events = 0;
+    loop->changed = false;
+    uv_run(&poller->uv_loop, blocks ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+    shared->waits.made[CALL_EPOLL_WAIT] += 1 + poller->events / EVENTS_PER_CALL;
 }
 
-static const struct event_loop_backend backend = {.connect = connect_and_watch,
-                                                  .push = push,
-                                                  .take = engine_receive_ready,
-                                                  .accepted = watch_and_receive,
-                                                  .unwatch = unwatch,
-                                                  .rearm = rearm,
-                                                  .wait = wait_in_loop};
-
-/* ---- from another thread ---- */
+static void on_wake(uv_async_t *wake)
+{
+    event_loop_wake(wake->data);
+}
 
 static void poll_wake(struct engine_job *job)
 {
@@ -275,43 +240,20 @@ static void poll_wake(struct engine_job *job)
     uv_async_send(&poller->wake);
 }
 
-static void on_wake(uv_async_t *wake)
-{
-    struct poller *poller = wake->data;
-
-    event_loop_wake(&poller->loop);
-}
-
 /* ---- open and close ---- */
 
-static int open_watch(struct poller *poller, struct watch *watch)
-{
-    struct connection *connection = watch->task.connection;
-
-    if (connection->reconnects)
-        return 0;
-    if (connection->strategy && connection->strategy->needs & CAPABLE_LIBUV)
-        return stream_open(&watch->stream, &poller->uv_loop, connection, &stream_events);
-    return uv_poll_init(&poller->uv_loop, &watch->poll, connection->calls.fd);
-}
-
 /* Grows the table of the loop, while the thread can still return an error. */
-static int reserve_table(struct poller *poller)
+static int reserve_table(const struct event_loop *loop)
 {
-    struct watch *highest = NULL;
+    struct task *highest = event_loop_task(loop, 0);
 
-    for (size_t i = 0; i < poller->loop.job->count; i++) {
-        struct watch *watch = watch_of(poller->loop.tasks[i]);
-
-        if (!highest || watch->task.connection->calls.fd > highest->task.connection->calls.fd)
-            highest = watch;
-    }
-    if (highest->task.connection->reconnects)
-        return 0;
-    if (!sockets_can_watch(highest->task.connection->calls.fd))
+    for (size_t i = 1; i < loop->job->count; i++)
+        if (event_loop_task(loop, i)->connection->calls.fd > highest->connection->calls.fd)
+            highest = event_loop_task(loop, i);
+    if (!sockets_can_watch(highest->connection->calls.fd))
         return -ENOMEM;
-    watch_for(highest, UV_READABLE);
-    watch_for(highest, 0);
+    watch_for(watch_of(highest), UV_READABLE);
+    watch_for(watch_of(highest), 0);
     return 0;
 }
 
@@ -319,8 +261,7 @@ static int reserve_table(struct poller *poller)
  * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
 {
-    struct poller *poller =
-        event_loop_open(job, &backend, sizeof *poller, sizeof(struct watch), offsetof(struct watch, task));
+    struct poller *poller = event_loop_open(job, sizeof *poller, sizeof(struct watch));
     int result = poller ? uv_loop_init(&poller->uv_loop) : -ENOMEM;
 
     if (result < 0) {
@@ -328,27 +269,22 @@ static int poll_open(struct engine_job *job)
         return result;
     }
     poller->wake.data = poller;
-    if ((result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake)) < 0)
-        return result;
-    for (size_t i = 0; i < job->count; i++)
-        if ((result = open_watch(poller, watch_of(poller->loop.tasks[i]))) < 0)
-            return result;
+    result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake);
+    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++)
+        result = watch_descriptor(event_loop_task(&poller->loop, i));
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
-    if ((result = reserve_table(poller)) < 0)
-        return result;
-    return job->dial && job->dial->listener >= 0 ? open_acceptor(poller) : 0;
+    if (result == 0 && !job->connections->reconnects)
+        result = reserve_table(&poller->loop);
+    return result < 0 ? result : watch_acceptor(poller);
 }
 
-static void close_watch(struct watch *watch)
+static void close_handle(uv_handle_t *handle, void *ignored)
 {
-    if (!watch->handle.loop || uv_is_closing(&watch->handle))
-        return;
-    if (stream_is_used_by(watch->task.connection))
-        stream_close(&watch->stream);
-    else
-        uv_close(&watch->handle, NULL);
+    (void)ignored;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
 }
 
 static void poll_close(struct engine_job *job)
@@ -359,15 +295,11 @@ static void poll_close(struct engine_job *job)
         return;
     poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
     for (size_t i = 0; i < job->count; i++)
-        close_watch(watch_of(poller->loop.tasks[i]));
-    for (size_t i = 0; i < ACCEPTOR_FDS; i++)
-        if (poller->accepting[i].loop)
-            uv_close((uv_handle_t *)&poller->accepting[i], NULL);
-    if (poller->wake.loop)
-        uv_close((uv_handle_t *)&poller->wake, NULL);
+        if (stream_is_used_by(&job->connections[i]))
+            stream_close(job->connections[i].bottom_state);
+    uv_walk(&poller->uv_loop, close_handle, NULL);
     uv_run(&poller->uv_loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->uv_loop);
-    acceptor_close(&poller->acceptor);
     event_loop_close(job);
 }
 
@@ -378,4 +310,9 @@ const struct engine engine_poll = {
     .open = poll_open,
     .close = poll_close,
     .wake = poll_wake,
+    .wait = wait_in_loop,
+    .rearm = rearm,
+    .connect = connect_and_watch,
+    .accepted = watch_and_receive,
+    .unwatch = unwatch,
 };

@@ -2,15 +2,13 @@
 /* An io_uring for each thread, any number of connections.
  *
  * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. The strategies and readings of io_uring make their requests themselves. For all
- * others the ring polls the descriptor, and the engine makes nonblocking calls. */
+ * completion. The strategies of io_uring make their requests themselves, and the engine those of
+ * its readings. For all others the ring polls the descriptor, and the engine makes nonblocking
+ * calls. */
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
-#include "ring/check.h"
 #include "transport/transport.h"
-
-extern const struct layer layer_ring; /* ring_layer.c */
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -26,6 +24,35 @@ static int check(const struct end_plan *own, struct problem *problem)
     return ring_check(&setup, problem);
 }
 
+/* ---- its transport: requests, and nonblocking calls ---- */
+
+static int submit(struct connection *connection, const struct send_request *request)
+{
+    struct ring_slot *slot = connection->bottom_state;
+    struct ring_buffers *outgoing = &slot->outgoing;
+    struct queue_cursor cursor = queue_begin(&connection->queue);
+    int result = request->options & SEND_RESTART ? ring_buffers_empty(slot->ring, outgoing) : 0;
+
+    if (result < 0)
+        return result;
+    for (uint32_t i = 0; i < request->provide; i++) {
+        struct fragment fragment = queue_next(&connection->queue, &cursor);
+
+        ring_buffers_add(outgoing, fragment.data, fragment.size, (uint16_t)i, 1);
+    }
+    if (request->provide)
+        ring_buffers_publish(outgoing);
+    return ring_send(slot, request);
+}
+
+static const struct layer layer_ring = {
+    .send = socket_send,
+    .sendv = socket_sendv,
+    .submit = submit,
+    .receive = socket_receive,
+    .hold = socket_hold,
+};
+
 /* ---- one connection ---- */
 
 /* Makes a request of this kind unless one is outstanding. 0 or a negative errno value. */
@@ -38,53 +65,41 @@ static int request(struct watch *watch, enum ring_kind kind)
     return result;
 }
 
-static void await_buffers(struct watch *watch)
-{
-    struct ring_engine *engine = ring_engine_of(watch);
-
-    if (watch->starved)
-        return;
-    watch->starved = true;
-    watch->next_starved = engine->starved;
-    engine->starved = watch;
-}
-
-/* If a multishot receive may miss the end of the stream, a second request polls for it. */
+/* If a multishot receive may miss the end of the stream, a second request polls for it. Without a
+ * buffer to receive into, resume_starved() calls again. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
-    const uint8_t *ignored;
+    struct ring_engine *engine = ring_engine_of(watch);
     int result = 0;
 
     if (!reads_by_ring(connection))
         return request(watch, RING_READABLE);
     if (!watch->slot.ending && connection->plan->transport->hides_eof)
         result = request(watch, RING_HALF_CLOSED);
-    if (result < 0)
+    if (result < 0 || watch->starved)
         return result;
-    if (!recv_buffers_left(&ring_engine_of(watch)->recv_buffers)) {
-        await_buffers(watch);
+    if (!recv_buffers_left(&engine->recv_buffers)) {
+        watch->starved = true;
+        watch->next_starved = engine->starved;
+        engine->starved = watch;
         return 0;
     }
-    result = (int)connection->reading->read(connection, 0, &ignored);
-    if (result != -EINPROGRESS)
-        return result;
-    watch->outstanding |= 1u << RING_RECEIVE;
-    return 0;
+    result = ring_receive(&watch->slot, connection->reading->options);
+    if (result == 0)
+        watch->outstanding |= 1u << RING_RECEIVE;
+    return result;
 }
 
-/* As in the poll engine, a connection that has finished the phase receives what its role wants. A
- * relay receives while it has room, a reading of io_uring while there are buffers. */
+/* A relay receives while it has room, a reading of io_uring while there are buffers. */
 static bool should_receive(const struct task *task)
 {
     const struct connection *connection = task->connection;
     const struct role *role = connection->role;
-    bool always = reads_by_ring(connection) || (!task->over && !role->relay_buffers);
 
-    if (reads_by_ring(connection) && role->has_room && !role->has_room(connection))
-        return false;
-    return !connection_has_ended(connection) &&
-           (always || connection->state == STATE_HANDSHAKING || role->wants(connection));
+    if (!reads_by_ring(connection))
+        return task_should_receive(task);
+    return !connection_has_ended(connection) && (!role->has_room || role->has_room(connection));
 }
 
 /* Makes the requests that the connection needs and that are not outstanding. RING_READABLE also
@@ -119,13 +134,12 @@ static int begin_connect(struct task *task)
 {
     struct watch *watch = watch_of(task);
     struct dial *dial = task->loop->job->dial;
-    const struct address *target = dial->target;
-    int result = dial_open(dial, task->connection, false);
+    int result = dial_open(dial, task->connection);
 
     if (result < 0)
         return result;
     use_descriptor(watch);
-    result = ring_connect(&watch->slot, &target->any, target->size);
+    result = ring_connect(&watch->slot, &dial->target->any, dial->target->size);
     watch->outstanding |= 1u << RING_CONNECT;
     return result < 0 ? result : -EINPROGRESS;
 }
@@ -147,96 +161,87 @@ static bool unwatch(struct task *task)
     return watch->outstanding;
 }
 
-static int open_acceptor(struct ring_engine *engine)
+static int watch_acceptor(struct ring_engine *engine)
 {
-    int result = acceptor_open(&engine->acceptor, &engine->loop, false);
+    const struct acceptor *acceptor = &engine->loop.acceptor;
+    int result = event_loop_open_acceptor(&engine->loop);
 
-    for (size_t i = 0; i < ACCEPTOR_FDS && result == 0; i++) {
+    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
         engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
                                                   .number = (uint32_t)(engine->loop.job->count + i),
-                                                  .file = engine->acceptor.fds[i]};
+                                                  .file = acceptor->fds[i]};
         result = ring_watch(&engine->accepting[i], RING_READABLE);
     }
     return result;
 }
 
-static const struct event_loop_backend backend = {.connect = begin_connect,
-                                                  .take = engine_receive_ready,
-                                                  .accepted = watch_accepted,
-                                                  .unwatch = unwatch,
-                                                  .rearm = rearm,
-                                                  .wait = ring_wait};
-
-/* ---- from another thread ---- */
-
 static void wake_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = job->state;
+    const struct ring_engine *engine = job->state;
 
     ring_wake(engine->ring);
 }
 
 /* ---- open and close ---- */
 
-#define COMPLETIONS_LEAST 4096u
-
-static int open_watch(struct ring_engine *engine, size_t index)
+static int open_watch(struct ring_engine *engine, uint32_t number)
 {
-    struct watch *watch = &engine->watches[index];
-    struct connection *connection = &engine->loop.job->connections[index];
+    struct watch *watch = watch_of(event_loop_task(&engine->loop, number));
+    struct connection *connection = watch->task.connection;
     const struct strategy *strategy = connection->strategy;
 
     watch->slot = (struct ring_slot){.ring = engine->ring,
-                                     .number = (uint32_t)index,
+                                     .number = number,
                                      .file = connection->calls.fd,
                                      .recv_buffers = &engine->recv_buffers};
     layer_set_transport(connection, &layer_ring, &watch->slot);
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;
-    return ring_buffers_open(engine->ring, &watch->slot.outgoing, (uint16_t)(index + 1),
+    return ring_buffers_open(engine->ring, &watch->slot.outgoing, (uint16_t)(number + 1),
                              strategy->buffers(connection->strategy_parameter));
 }
 
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ring_engine *engine)
 {
+    struct watch *watches = engine->loop.watches;
     size_t count = engine->loop.job->count;
     CLEANUP_FREE int *fds = calloc(count, sizeof *fds);
-    int result;
 
     if (!fds)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++)
-        fds[i] = engine->watches[i].slot.file;
-    result = ring_register_files(engine->ring, fds, (uint32_t)count);
+        fds[i] = watches[i].slot.file;
+    int result = ring_register_files(engine->ring, fds, (uint32_t)count);
     for (size_t i = 0; i < count && result == 0; i++) {
-        engine->watches[i].slot.file = (int)i;
-        engine->watches[i].slot.registered = true;
+        watches[i].slot.file = (int)i;
+        watches[i].slot.registered = true;
     }
     return result;
 }
 
+#define COMPLETIONS_LEAST 4096u
+
 static int open_ring(struct engine_job *job)
 {
-    struct ring_engine *engine = event_loop_open(job, &backend, sizeof *engine, sizeof(struct watch), 0);
+    struct ring_engine *engine = event_loop_open(job, sizeof *engine, sizeof(struct watch));
     const struct end_plan *own = &job->shared->plan->ends[job->shared->end];
     struct ring_setup setup = setup_of(own);
-    /* one for each buffer, and four for each connection; the kernel rounds up, and clamps */
-    uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
-    int result;
 
     if (!engine)
         return -ENOMEM;
-    engine->watches = engine->loop.watches;
-    setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
-    result = ring_open(&engine->ring, &setup, &job->shared->waits);
+    /* one for each buffer, and four for each connection; the kernel rounds up, and clamps */
+    setup.completions = (uint32_t)(4 * job->count + job->shared->pool.count);
+    if (setup.completions < COMPLETIONS_LEAST)
+        setup.completions = COMPLETIONS_LEAST;
+    int result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
         result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);
-    for (size_t i = 0; i < job->count && result == 0; i++)
+    for (uint32_t i = 0; i < job->count && result == 0; i++)
         result = open_watch(engine, i);
-    if (result == 0 && job->dial && job->dial->listener >= 0)
-        result = open_acceptor(engine);
+    if (result == 0)
+        result = watch_acceptor(engine);
     return result == 0 && own->fixed_files && !job->dial ? register_files(engine) : result;
 }
 
@@ -249,8 +254,7 @@ static void close_ring(struct engine_job *job)
     ring_close(engine->ring);
     recv_buffers_close(&engine->recv_buffers);
     for (size_t i = 0; i < job->count; i++)
-        ring_buffers_close(&engine->watches[i].slot.outgoing);
-    acceptor_close(&engine->acceptor);
+        ring_buffers_close(&watch_of(event_loop_task(&engine->loop, i))->slot.outgoing);
     event_loop_close(job);
 }
 
@@ -261,4 +265,9 @@ const struct engine engine_ring = {
     .open = open_ring,
     .close = close_ring,
     .wake = wake_ring,
+    .wait = ring_wait,
+    .rearm = rearm,
+    .connect = begin_connect,
+    .accepted = watch_accepted,
+    .unwatch = unwatch,
 };

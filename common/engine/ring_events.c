@@ -6,43 +6,33 @@
 
 #include <poll.h>
 
-/* If only POLLERR is set and lent memory came back, there is nothing to read. */
-static int readable(struct watch *watch, const struct completion *completion)
-{
-    struct connection *connection = watch->task.connection;
-
-    if (completion->result < 0)
-        return engine_fail(connection, "watch its connection to", completion->result);
-    return completion->result == POLLERR && watch->reclaimed ? -EAGAIN : engine_receive_ready(connection);
-}
-
-/* Ignores the bytes of a descriptor that is being closed. */
-static int discard(struct connection *connection, const uint8_t *data, ssize_t size)
-{
-    (void)connection, (void)data, (void)size;
-    return 0;
-}
-
+/* Passes the bytes on as spans of buffers; ignores those of a descriptor that is being closed.
+ * Unless a relay owns it, a buffer returns to the kernel at once. Returns as engine_on_data(). */
 static int received(struct watch *watch, struct completion *completion)
 {
     struct connection *connection = watch->task.connection;
+    struct recv_buffers *buffers = watch->slot.recv_buffers;
+    bool closing = connection->state == STATE_CLOSING;
+    const uint8_t *data;
+    uint8_t byte = 0;
+    int result = 0;
 
-    recv_buffers_align(watch->slot.recv_buffers, completion);
-    if (completion->result > 0)
-        calls_note_moved(&connection->calls, (uint64_t)completion->result);
-    return connection->reading->completed(connection, completion,
-                                          connection->state == STATE_CLOSING ? discard : engine_on_data);
-}
+    if (completion->result == -ENOBUFS || completion->result == -ECANCELED)
+        return -EAGAIN; /* receives again: with free buffers, or single-shot if `ending` */
+    recv_buffers_align(buffers, completion);
+    if (completion->result <= 0) {
+        ssize_t size = security_receive_control_record(connection, completion->result, &byte);
 
-/* Cancels the multishot receive. Single-shot receives then read the rest and the end of the
- * stream. */
-static void half_closed(struct watch *watch)
-{
-    int result = ring_is_outstanding(watch, RING_RECEIVE) ? ring_cancel(&watch->slot, RING_RECEIVE) : 0;
-
-    watch->slot.ending = true;
-    if (result < 0)
-        watch->task.loop->result = engine_fail(watch->task.connection, "watch its connection to", result);
+        return closing ? 0 : engine_on_data(connection, &byte, size);
+    }
+    calls_note_moved(&connection->calls, (uint64_t)completion->result);
+    for (size_t size, left = (size_t)completion->result; left && result == 0; left -= size) {
+        size = recv_buffers_take(buffers, &completion->buffer, left, &data);
+        result = closing ? 0 : engine_on_data(connection, data, (ssize_t)size);
+        if (!connection->role->relay_buffers)
+            pool_release(buffers->pool, data, size);
+    }
+    return result;
 }
 
 static void sent(struct watch *watch, const struct completion *completion)
@@ -66,80 +56,58 @@ static void sent(struct watch *watch, const struct completion *completion)
     task_continue(&watch->task, result < 0 ? engine_fail(connection, "send to", result) : 0);
 }
 
-static void connected(struct watch *watch, int result)
+/* Continues after a request that is neither a send nor a receive. One that polls also completes on
+ * POLLERR, which may mean that lent memory came back. */
+static void polled(struct watch *watch, enum ring_kind kind, int result)
 {
-    struct connection *connection = watch->task.connection;
+    struct task *task = &watch->task;
+    struct connection *connection = task->connection;
+    bool is_poll = kind == RING_READABLE || kind == RING_WRITABLE || kind == RING_ERROR;
+    bool reclaimed = is_poll && result > 0 && result & POLLERR && task_reclaim(task) > 0;
 
-    connection->awaits = AWAITS_NOTHING;
-    if (result < 0)
-        result = dial_fail(watch->task.loop->job->dial, connection, result);
-    else
-        lifecycle_advance(&connection->state, EVENT_CONNECTED);
-    task_continue(&watch->task, result);
-}
-
-/* The acceptor has the slots after those of the connections, and only watches them. */
-static void on_acceptor(struct ring_engine *engine, const struct ring_event *event)
-{
-    size_t index = event->number - engine->loop.job->count;
-
-    acceptor_readable(&engine->acceptor, index);
-    ring_watch(&engine->accepting[index], RING_READABLE);
-}
-
-static void on_error(struct watch *watch)
-{
-    if (event_loop_is_finishing(watch->task.loop))
-        return;
-    if (watch->reclaimed || reads_by_ring(watch->task.connection))
-        task_continue(&watch->task, 0); /* the multishot receive completes with an error, if any */
-    else
-        task_received(&watch->task, engine_receive_ready(watch->task.connection)); /* returns the error */
-}
-
-static void on_writable(struct watch *watch)
-{
-    if (task_is_half_closing(&watch->task)) {
-        task_half_close(&watch->task);
-    } else if (watch->task.connection->state == STATE_HANDSHAKING) {
-        task_received(&watch->task, engine_receive_ready(watch->task.connection));
-    } else if (!event_loop_is_finishing(watch->task.loop)) {
-        watch->task.connection->awaits = AWAITS_NOTHING;
-        task_continue(&watch->task, 0);
-    }
-}
-
-static void on_poll_event(struct watch *watch, const struct ring_event *event)
-{
-    const struct completion *completion = &event->completion;
-    bool is_poll = event->kind == RING_READABLE || event->kind == RING_WRITABLE || event->kind == RING_ERROR;
-
-    if (is_poll) /* it also completes on POLLERR: reclaims lent memory */
-        watch->reclaimed =
-            completion->result > 0 && completion->result & POLLERR && task_reclaim(&watch->task) > 0;
-    switch (event->kind) {
+    switch (kind) {
     case RING_READABLE:
-        task_received(&watch->task, readable(watch, completion));
+        if (result < 0)
+            result = engine_fail(connection, "watch its connection to", result);
+        else
+            result = reclaimed && result == POLLERR ? -EAGAIN : engine_receive_ready(connection);
+        task_received(task, result);
         break;
     case RING_ERROR:
-        on_error(watch);
-        break;
-    case RING_HALF_CLOSED:
-        half_closed(watch);
+        if (event_loop_is_finishing(task->loop))
+            break;
+        if (reclaimed || reads_by_ring(connection))
+            task_continue(task, 0); /* the multishot receive completes with an error, if any */
+        else
+            task_received(task, engine_receive_ready(connection)); /* returns the error */
         break;
     case RING_WRITABLE:
-        on_writable(watch);
+        task_writable(task);
+        if (connection->state == STATE_HANDSHAKING)
+            task_received(task, engine_receive_ready(connection));
+        else
+            task_continue(task, 0);
+        break;
+    case RING_HALF_CLOSED: /* single-shot receives read the rest and the end of the stream */
+        watch->slot.ending = true;
+        if (ring_is_outstanding(watch, RING_RECEIVE) &&
+            (result = ring_cancel(&watch->slot, RING_RECEIVE)) < 0)
+            task->loop->result = engine_fail(connection, "watch its connection to", result);
         break;
     case RING_CONNECT:
-        connected(watch, completion->result);
+        connection->awaits = AWAITS_NOTHING;
+        if (result < 0)
+            result = dial_fail(task->loop->job->dial, connection, result);
+        else
+            lifecycle_advance(&connection->state, EVENT_CONNECTED);
+        task_continue(task, result);
         break;
     default:
         break;
     }
 }
 
-/* Merges completions whose buffers follow each other. So a wake-up with a hundred small chunks
- * costs as much as one with a bundle. */
+/* Merges completions whose buffers follow each other: many chunks cost as much as a bundle. */
 static void merge(struct ring_engine *engine, struct ring_event *event)
 {
     const struct pool *pool = engine->recv_buffers.pool;
@@ -158,21 +126,24 @@ static void merge(struct ring_engine *engine, struct ring_event *event)
 }
 
 /* After data, the connection continues only when all completions of this wake-up are handled. So a
- * proxy relays all chunks of a wake-up in one group. */
+ * proxy relays all chunks of a wake-up in one group. The acceptor has the slots after those of the
+ * connections, and only watches them. */
 static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
-    struct watch *watch;
-    int result = 0;
+    size_t connections = engine->loop.job->count;
 
     if (event->kind == RING_WAKE) {
         event_loop_wake(&engine->loop);
         return;
     }
-    if (event->number >= engine->loop.job->count) {
-        on_acceptor(engine, event);
+    if (event->number >= connections) {
+        event_loop_accept(&engine->loop, event->number - connections);
+        ring_watch(&engine->accepting[event->number - connections], RING_READABLE);
         return;
     }
-    watch = &engine->watches[event->number];
+    struct watch *watch = watch_of(event_loop_task(&engine->loop, event->number));
+    const struct connection *connection = watch->task.connection;
+    int result = 0;
     if (event->kind == RING_SEND) {
         sent(watch, &event->completion);
         return;
@@ -183,11 +154,11 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)
         result = received(watch, &event->completion);
-    if (watch->task.connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
+    if (connection->state != STATE_CLOSING && event->kind == RING_RECEIVE)
         task_received_in_batch(&watch->task, result);
-    else if (watch->task.connection->state != STATE_CLOSING)
-        on_poll_event(watch, event);
-    if (watch->task.connection->state == STATE_CLOSING && !watch->outstanding)
+    else if (connection->state != STATE_CLOSING)
+        polled(watch, event->kind, event->completion.result);
+    if (connection->state == STATE_CLOSING && !watch->outstanding)
         task_released(&watch->task);
 }
 
@@ -205,7 +176,7 @@ static void resume_starved(struct ring_engine *engine)
         struct watch *next = watch->next_starved;
 
         watch->starved = false;
-        engine->loop.backend->rearm(&watch->task);
+        engine->loop.engine->rearm(&watch->task);
         watch = next;
     }
 }
@@ -215,15 +186,12 @@ void ring_wait(struct event_loop *loop)
     struct ring_engine *engine = (struct ring_engine *)loop;
     uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
+    bool waits = !spins && (TAILQ_EMPTY(&loop->ready) || event_loop_is_finishing(loop));
     struct ring_event event;
-    int result;
 
     resume_starved(engine);
     recv_buffers_publish(&engine->recv_buffers);
-    if (spins || (loop->ready && !event_loop_is_finishing(loop)))
-        result = ring_poll(engine->ring);
-    else
-        result = ring_enter(engine->ring, due_ns);
+    int result = waits ? ring_enter(engine->ring, due_ns) : ring_poll(engine->ring);
     if (result < 0)
         loop->result = engine_fail(loop->job->connections, "wait in its io_uring for", result);
     while (loop->result == 0 && ring_next(engine->ring, &event))

@@ -2,14 +2,13 @@
 /* The state of the ring engine: ring.c requests, ring_events.c waits. */
 #pragma once
 
-#include "engine/acceptor.h"
-#include "ring/recv_buffers.h"
+#include "engine/event_loop.h"
+#include "ring/ring.h"
 
 struct watch {
     struct task task; /* first */
     struct ring_slot slot;
     unsigned outstanding; /* requests of the engine on the descriptor: bits 1 << enum ring_kind */
-    bool reclaimed;       /* at the last completion of a poll request lent memory came back */
     bool starved;         /* on the list of connections that had no buffer to receive into */
     struct watch *next_starved;
 };
@@ -18,9 +17,8 @@ struct ring_engine {
     struct event_loop loop; /* first */
     struct ring *ring;
     struct recv_buffers recv_buffers;
-    struct watch *watches, *starved;
-    struct acceptor acceptor; /* of a follower that reconnects */
-    struct ring_slot accepting[ACCEPTOR_FDS];
+    struct watch *starved;
+    struct ring_slot accepting[2]; /* the descriptors of the acceptor */
 };
 
 static inline struct watch *watch_of(struct task *task)
@@ -30,7 +28,7 @@ static inline struct watch *watch_of(struct task *task)
 
 static inline bool reads_by_ring(const struct connection *connection)
 {
-    return connection->reading && connection->reading->completed;
+    return connection->reading && !connection->reading->read;
 }
 
 static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind kind)
@@ -43,5 +41,5 @@ static inline struct ring_engine *ring_engine_of(const struct watch *watch)
     return (struct ring_engine *)watch->task.loop;
 }
 
-/* wait() of the backend: waits in the ring, and handles the completions that have come. */
+/* wait() of the engine: waits in the ring, and handles the completions that have come. */
 void ring_wait(struct event_loop *loop);

@@ -85,11 +85,11 @@ static const struct layer layer_stream = {
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events)
 {
-    int fd = connection->calls.fd, result;
+    int fd = connection->calls.fd;
     bool pipe = uv_guess_handle(fd) == UV_NAMED_PIPE;
 
     *stream = (struct stream){.connection = connection, .events = events};
-    result = pipe ? uv_pipe_init(loop, &stream->uv.pipe, 0) : uv_tcp_init(loop, &stream->uv.tcp);
+    int result = pipe ? uv_pipe_init(loop, &stream->uv.pipe, 0) : uv_tcp_init(loop, &stream->uv.tcp);
     if (result == 0)
         result = pipe ? uv_pipe_open(&stream->uv.pipe, fd) : uv_tcp_open(&stream->uv.tcp, fd);
     stream->uv.handle.data = stream;
@@ -100,13 +100,9 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
 
 void stream_close(struct stream *stream)
 {
-    struct connection *connection = stream->connection;
-
     uv_close(&stream->uv.handle, NULL);
-    if (!stream_is_used_by(connection))
-        return;
-    connection->calls.fd = -1;
-    layer_set_transport(connection, &layer_socket, NULL);
+    stream->connection->calls.fd = -1;
+    layer_set_transport(stream->connection, &layer_socket, NULL);
 }
 
 bool stream_is_used_by(const struct connection *connection)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A libuv stream as the transport of a connection, for strategies that write through one
- * (CAPABLE_LIBUV).
+/* A libuv stream as the transport of a connection, for strategies that need CAPABLE_LIBUV.
  *
  * A uv_poll_t must not watch the descriptor of a stream. So the stream notifies the engine of
  * received bytes and of finished writes. The stream owns the descriptor. libuv makes the system
@@ -33,8 +32,8 @@ struct stream_events {
     void (*written)(struct stream *stream, int result);
 };
 
-/* Passes the descriptor of the connection to the stream. 0 or a negative errno value. If
- * `uv.handle.loop` is set, call stream_close() in both cases. */
+/* Passes the descriptor of the connection to the stream. 0, or a negative errno value: the loop may
+ * have the handle, but not the descriptor. */
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events);
 

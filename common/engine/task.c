@@ -12,24 +12,10 @@ static void finish_phase(struct task *task)
 
 static void make_ready(struct task *task)
 {
-    struct event_loop *loop = task->loop;
-
     if (task->ready)
         return;
     task->ready = true;
-    task->next_ready = NULL;
-    *loop->last_ready = task;
-    loop->last_ready = &task->next_ready;
-}
-
-static void add_timer(struct task *task)
-{
-    uint64_t due_ns = role_next(task->connection);
-
-    if (task->has_timer || due_ns == NEVER)
-        return;
-    task->has_timer = true;
-    timers_add(&task->loop->timers, due_ns, task);
+    TAILQ_INSERT_TAIL(&task->loop->ready, task, others);
 }
 
 /* ---- descriptors of connections that reconnect ---- */
@@ -37,8 +23,8 @@ static void add_timer(struct task *task)
 static void close_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
-    const struct event_loop_backend *backend = task->loop->backend;
-    bool outstanding = backend->unwatch && backend->unwatch(task);
+    const struct engine *engine = task->loop->engine;
+    bool outstanding = engine->unwatch && engine->unwatch(task);
 
     dial_close(task->loop->job->dial, connection);
     connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
@@ -55,7 +41,7 @@ static void use_next_descriptor(struct task *task)
     if (result < 0)
         loop->result = engine_fail(task->connection, "accept a connection from", result);
     else
-        loop->backend->accepted(task);
+        loop->engine->accepted(task);
 }
 
 /* Closes the descriptor of a follower if its stream has ended or its driver has connected again.
@@ -73,8 +59,8 @@ static void close_if_ended(struct task *task)
         use_next_descriptor(task);
 }
 
-/* Closes the descriptor of a driver when it has all replies. Closes that of a follower whose phase
- * is over when its stream has ended. */
+/* Closes the descriptor of a driver that has all replies, and of a follower whose phase is over
+ * when its stream has ended. */
 static inline void close_if_done(struct task *task)
 {
     const struct connection *connection = task->connection;
@@ -87,21 +73,19 @@ static inline void close_if_done(struct task *task)
         close_descriptor(task);
 }
 
-/* Completes a silent request in flight, if the received bytes prove that the peer has received all
- * of it. */
+/* Completes a silent request, if the received bytes prove that the peer has received all of it. */
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
-    const struct request *request = &connection->request;
 
-    if (!request->in_flight || !request->silent || !connection->role->answered(connection))
+    if (!connection->request.in_flight || !connection->request.silent ||
+        !connection->role->answered(connection))
         return;
     strategy_answered(connection);
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* The driver connects again only after it has received the last reply. So that reply is
- * complete. */
+/* The driver connects again only when the last reply is complete. */
 void task_accepted(struct task *task, int fd)
 {
     task->next_fd = fd;
@@ -121,7 +105,7 @@ void task_released(struct task *task)
         task_send_due(task);
 }
 
-/* ---- one connection ---- */
+/* ---- sending ---- */
 
 /* The queue is idle. Waits for lent memory if the queue has no room, or if the next message may not
  * begin. The phase is over only when all memory is back. */
@@ -133,33 +117,48 @@ static void on_idle(struct task *task)
     close_if_ended(task);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
-    if (!lent && role_is_over(connection))
+    if (!lent && role_is_over(connection)) {
         finish_phase(task);
-    else
-        add_timer(task);
+        return;
+    }
+    uint64_t due_ns = task->has_timer ? NEVER : role_next(connection);
+    if (due_ns == NEVER)
+        return;
+    task->has_timer = true;
+    timers_add(&task->loop->timers, due_ns, task);
 }
 
-/* Continues to establish the connection without waiting: connect, hello, handshake. */
+/* Connect, hello and handshake, as far as they are left, without waiting. 0: it is established. */
 static int establish(struct task *task)
 {
+    const struct engine *engine = task->loop->engine;
     struct connection *connection = task->connection;
+    struct dial *dial = task->loop->job->dial;
     int result = 0;
 
     if (connection->state == STATE_UNOPENED)
-        result = task->loop->backend->connect(task);
+        result = engine->connect ? engine->connect(task) : dial_connect(dial, connection);
     if (result == 0 && connection->state == STATE_GREETING)
-        result = dial_send_hello(task->loop->job->dial, connection);
-    if (result == 0 && connection->state == STATE_HANDSHAKING)
+        result = dial_send_hello(dial, connection);
+    if (result == 0)
         result = engine_handshake(connection);
     return result == 0 && !connection_is_open(connection) ? -EINPROGRESS : result;
 }
 
 static int push_once(struct task *task)
 {
-    const struct event_loop_backend *backend = task->loop->backend;
+    struct event_loop *loop = task->loop;
     int result = connection_is_open(task->connection) ? 0 : establish(task);
 
-    return result < 0 ? result : backend->push ? backend->push(task) : strategy_push(task->connection);
+    if (result < 0)
+        return result;
+    if (loop->job->handover) {
+        handover_post(loop->job->handover, HANDOVER_SEND);
+        return -EINPROGRESS;
+    }
+    result = strategy_push(task->connection);
+    loop->changed |= result == -EINPROGRESS;
+    return result;
 }
 
 bool task_pushed(struct task *task, int result)
@@ -178,15 +177,13 @@ static void push(struct task *task)
     struct connection *connection = task->connection;
 
     for (int i = 0; i < PUSHES_PER_TURN; i++) {
-        int result;
-
         if (connection->role->fill && queue_is_idle(&connection->queue) && engine_may_fill(connection))
             connection->role->fill(connection);
         if (queue_is_idle(&connection->queue)) {
             on_idle(task);
             return;
         }
-        result = push_once(task);
+        int result = push_once(task);
         if (result == -EAGAIN && connection->state == STATE_UNOPENED)
             break; /* without a descriptor, no event would follow */
         if (!task_pushed(task, result))
@@ -197,10 +194,10 @@ static void push(struct task *task)
 
 static void rearm(struct task *task)
 {
-    const struct event_loop_backend *backend = task->loop->backend;
+    const struct engine *engine = task->loop->engine;
 
-    if (backend->rearm)
-        backend->rearm(task);
+    if (engine->rearm)
+        engine->rearm(task);
     if (engine_has_pending(task->connection))
         make_ready(task);
 }
@@ -220,16 +217,13 @@ void task_send_due(struct task *task)
     rearm_pair(task);
 }
 
-/* A connection that drives also waits for the peer's half-close, which confirms that the peer has
- * received everything. */
-static void continue_finishing(struct task *task)
-{
-    const struct connection *connection = task->connection;
+/* ---- events ---- */
 
-    if (!task->over && connection_has_half_closed(connection) &&
-        (!connection->drives || connection_has_ended(connection)))
-        finish_phase(task);
-    rearm(task);
+/* A driver also waits for the peer's half-close: the peer has received everything. */
+static bool is_finished(const struct connection *connection)
+{
+    return connection_has_half_closed(connection) &&
+           (!connection->drives || connection_has_ended(connection));
 }
 
 void task_continue(struct task *task, int result)
@@ -239,7 +233,9 @@ void task_continue(struct task *task, int result)
     if (result < 0 && result != -EAGAIN)
         loop->result = result;
     if (event_loop_is_finishing(loop)) {
-        continue_finishing(task);
+        if (!task->over && is_finished(task->connection))
+            finish_phase(task);
+        rearm(task);
         return;
     }
     if (loop->result == 0)
@@ -250,33 +246,50 @@ void task_continue(struct task *task, int result)
 }
 
 /* Bytes arrived: the twin sends them after the present batch of events. */
-static void relay(struct task *task)
+static void relay(struct task *task, int result)
 {
     struct task *twin = task->twin;
 
+    if (result == 0)
+        on_reply(task);
     if (twin && !twin->over && !twin->connection->awaits)
         make_ready(twin);
 }
 
 void task_received(struct task *task, int result)
 {
-    if (result == 0)
-        on_reply(task);
-    relay(task);
+    relay(task, result);
     task_continue(task, result);
 }
 
 void task_received_in_batch(struct task *task, int result)
 {
+    relay(task, result);
     if (event_loop_is_finishing(task->loop) || (result < 0 && result != -EAGAIN)) {
-        task_received(task, result);
+        task_continue(task, result);
         return;
     }
-    if (result == 0)
-        on_reply(task);
     close_if_done(task);
-    relay(task);
     make_ready(task);
+}
+
+bool task_should_receive(const struct task *task)
+{
+    const struct connection *connection = task->connection;
+    bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
+
+    return !connection_has_ended(connection) &&
+           (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
+}
+
+void task_writable(struct task *task)
+{
+    struct connection *connection = task->connection;
+
+    if (event_loop_is_finishing(task->loop) && !task->over && !connection_has_half_closed(connection))
+        task_half_close(task);
+    else if (connection->state != STATE_HANDSHAKING)
+        connection->awaits = AWAITS_NOTHING;
 }
 
 int task_reclaim(struct task *task)
@@ -288,14 +301,6 @@ int task_reclaim(struct task *task)
     else if (result > 0 && task->connection->awaits == AWAITS_EVENT)
         task->connection->awaits = AWAITS_NOTHING;
     return result;
-}
-
-/* ---- the end ---- */
-
-bool task_is_half_closing(const struct task *task)
-{
-    return event_loop_is_finishing(task->loop) && !task->over &&
-           !connection_has_half_closed(task->connection);
 }
 
 void task_half_close(struct task *task)

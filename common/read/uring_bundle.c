@@ -6,5 +6,5 @@ const struct reading reading_uring_bundle = {
                 "a multishot RECV of an io_uring, into as many provided buffers as it can fill at once"},
     .needs = CAPABLE_RING | CAPABLE_RECV_MULTISHOT | CAPABLE_RECV_BUNDLE,
     .options = RECEIVE_BUNDLE,
-    MULTISHOT,
+    .buffers = multishot_buffers,
 };

@@ -5,5 +5,5 @@ const struct reading reading_uring_multishot = {
     .variant = {"uring-multishot",
                 "a multishot RECV of an io_uring, into one provided buffer of chunk bytes each time"},
     .needs = CAPABLE_RING | CAPABLE_RECV_MULTISHOT,
-    MULTISHOT,
+    .buffers = multishot_buffers,
 };

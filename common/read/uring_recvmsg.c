@@ -9,5 +9,5 @@ const struct reading reading_uring_recvmsg = {
     .needs = CAPABLE_RING | CAPABLE_RECVMSG_MULTISHOT,
     .headroom = RECEIVE_HEADER,
     .options = RECEIVE_MESSAGE,
-    MULTISHOT,
+    .buffers = multishot_buffers,
 };

@@ -59,8 +59,7 @@ HOT static ssize_t receive(struct connection *connection, size_t limit, const ui
     return size;
 }
 
-/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must receive bytes
- * first. */
+/* Maps whole pages, at most `limit` bytes. Returns as read(), but 0 if recv(2) must come first. */
 HOT static ssize_t map(struct connection *connection, size_t limit, const uint8_t **data)
 {
     struct pages *pages = connection->reading_state;

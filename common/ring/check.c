@@ -1,72 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/check.h"
-
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/memory.h"
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- availability ---- */
 
-static int try_setup(const struct ring_setup *setup)
-{
-    struct ring_setup small = *setup;
-    struct call_counts counts = {0};
-    struct ring *ring;
-    int result;
+#define NOT_USABLE "io_uring cannot be used here: "
 
-    small.completions = 8;
-    result = ring_open(&ring, &small, &counts);
-    ring_close(ring);
-    return result;
-}
-
-/* Describes why ring_open() returned `result`, as far as the system reports it. */
-static void explain(int result, char *text, size_t size)
+/* Reports why ring_open() returned `result`, as far as the system tells. */
+static int refuse(int result, struct problem *problem)
 {
+    const char *why = strerror(-result);
     int disabled = 0;
 
     scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
-        snprintf(text, size, "kernel.io_uring_disabled is %d; sysctl -w kernel.io_uring_disabled=0 allows it",
-                 disabled);
-    else if (result == -EPERM || result == -EACCES)
-        snprintf(text, size, "a policy of this system forbids it (%s), as containers often do",
-                 strerror(-result));
-    else if (result == -ENOSYS)
-        snprintf(text, size, "this kernel was built without it");
+        return problem_unsupported(problem,
+                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
+                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
+                                   disabled);
+    if (result == -EPERM || result == -EACCES)
+        return problem_unsupported(
+            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
+    if (result == -ENOSYS)
+        why = "this kernel was built without it";
     else if (result == -EINVAL)
-        snprintf(text, size, "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1");
+        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
     else if (result == -ENOMEM)
-        snprintf(text, size, "there is no memory, or the limit of locked memory is too low (ulimit -l)");
-    else
-        snprintf(text, size, "%s", strerror(-result));
-}
-
-/* Without memory or descriptors a ring may be possible later. */
-static bool may_pass(int result)
-{
-    return result == -ENOMEM || result == -EAGAIN || result == -EMFILE || result == -ENFILE;
+        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
+    return problem_unsupported(problem, NOT_USABLE "%s", why);
 }
 
 int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
-    static struct known {
-        bool tried;
-        int result;
-    } all[2][2][2];
-    struct known *known = &all[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
-    char why[160];
+    static bool known[2][2][2];
+    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
+    struct call_counts counts = {0};
+    struct ring *ring;
 
-    if (!known->tried || may_pass(known->result))
-        *known = (struct known){.tried = true, .result = try_setup(setup)};
-    if (known->result == 0)
+    if (*works)
         return 0;
-    explain(known->result, why, sizeof why);
-    return problem_unsupported(problem, "io_uring cannot be used here: %s", why);
+    int result = ring_open(&ring, setup, &counts);
+    ring_close(ring);
+    *works = result == 0;
+    return *works ? 0 : refuse(result, problem);
 }
 
 /* ---- tests by effect ---- */
@@ -77,102 +56,82 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
 
 static const uint8_t pieces[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
 
+/* What proves each ability: a send, or else a receive, with these options, of so many pieces. */
+static const struct ability {
+    bool sends;
+    unsigned options;
+    size_t bytes;
+} abilities[] = {
+    [RING_RECEIVES_MULTISHOT] = {false, 0, PIECE},
+    [RING_RECEIVES_MESSAGES] = {false, RECEIVE_MESSAGE, PIECE},
+    [RING_RECEIVES_BUNDLES] = {false, RECEIVE_BUNDLE, (PIECES - 1) * PIECE},
+    [RING_SENDS_BUFFERS] = {true, SEND_PROVIDED, PIECE},
+    [RING_SENDS_BUNDLES] = {true, SEND_PROVIDED | SEND_BUNDLE, sizeof pieces},
+    [RING_SENDS_ZEROCOPY] = {true, SEND_ZEROCOPY, 2 * PIECE},
+};
+
 struct trial {
     struct ring *ring;
     struct call_counts counts;
     struct pool pool;
     struct recv_buffers recv_buffers;
     struct ring_slot from, to;
+    struct ring_event event; /* the last completion */
 };
 
-static bool begin_receiving(struct trial *trial, unsigned options)
-{
-    return pool_open(&trial->pool, PIECE, options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, PIECES) == 0 &&
-           recv_buffers_open(&trial->recv_buffers, trial->ring, &trial->pool) == 0 &&
-           ring_receive(&trial->to, options) == 0 && ring_poll(trial->ring) == 0;
-}
-
-static bool await(struct trial *trial, struct ring_event *event)
+static bool completes(struct trial *trial, enum ring_kind kind, size_t bytes)
 {
     uint64_t until_ns = clock_now_ns() + COMPLETES_WITHIN_NS;
 
-    while (!ring_next(trial->ring, event))
+    while (!ring_next(trial->ring, &trial->event))
         if (clock_now_ns() >= until_ns || ring_enter(trial->ring, until_ns) < 0)
             return false;
-    return true;
+    return trial->event.kind == kind && trial->event.completion.result == (int)bytes;
 }
 
-static bool send_pieces(const struct trial *trial, size_t count)
+static bool send_pieces(const struct trial *trial, size_t bytes)
 {
-    return send(trial->from.file, pieces, count * PIECE, MSG_NOSIGNAL) == (ssize_t)(count * PIECE);
+    return send(trial->from.file, pieces, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
 }
 
-static bool receives(struct trial *trial, size_t size, bool more)
+/* A bundle gets what has arrived before. Another multishot receive gets two pieces one by one. */
+static bool test_receive(struct trial *trial, const struct ability *ability)
 {
-    struct ring_event event;
+    size_t header = ability->options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0;
+    bool bundle = ability->options & RECEIVE_BUNDLE;
+    bool holds = (!bundle || send_pieces(trial, ability->bytes)) &&
+                 pool_open(&trial->pool, PIECE, header, PIECES) == 0 &&
+                 recv_buffers_open(&trial->recv_buffers, trial->ring, &trial->pool) == 0 &&
+                 ring_receive(&trial->to, ability->options) == 0 && ring_poll(trial->ring) == 0;
 
-    return await(trial, &event) && event.kind == RING_RECEIVE && event.completion.result == (int)size &&
-           (!more || event.completion.more);
+    if (bundle)
+        return holds && completes(trial, RING_RECEIVE, ability->bytes);
+    for (int i = 0; i < 2 && holds; i++)
+        holds = send_pieces(trial, PIECE) && completes(trial, RING_RECEIVE, header + PIECE) &&
+                trial->event.completion.more;
+    return holds;
 }
 
-static bool receives_again(struct trial *trial, unsigned options)
+/* The request sends exactly these bytes. Zero-copy is followed by a notification. */
+static bool test_send(struct trial *trial, const struct ability *ability)
 {
-    size_t size = options & RECEIVE_MESSAGE ? RECEIVE_HEADER + PIECE : PIECE;
-
-    return begin_receiving(trial, options) && send_pieces(trial, 1) && receives(trial, size, true) &&
-           send_pieces(trial, 1) && receives(trial, size, true);
-}
-
-/* Returns true if the request sends exactly the first `count` pieces. */
-static bool sends(struct trial *trial, const struct send_request *request, size_t count)
-{
-    uint8_t bytes[sizeof pieces + 1];
-    struct ring_event event;
-
-    return ring_send(&trial->from, request) == 0 && await(trial, &event) && event.kind == RING_SEND &&
-           event.completion.result == (int)(count * PIECE) &&
-           recv(trial->to.file, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)(count * PIECE) &&
-           !memcmp(bytes, pieces, count * PIECE);
-}
-
-static bool sends_provided(struct trial *trial, unsigned options, size_t count)
-{
-    struct send_request request = {.flags = MSG_WAITALL, .options = SEND_PROVIDED | options};
-
-    if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
-        return false;
-    ring_buffers_add(&trial->from.outgoing, pieces, PIECE, 0, PIECES);
-    ring_buffers_publish(&trial->from.outgoing);
-    return sends(trial, &request, count);
-}
-
-static bool sends_zerocopy(struct trial *trial)
-{
+    bool zerocopy = ability->options & SEND_ZEROCOPY;
     struct iovec vectors[2] = {{(void *)(uintptr_t)pieces[0], PIECE}, {(void *)(uintptr_t)pieces[1], PIECE}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
-    struct send_request request = {.message = &message, .flags = MSG_WAITALL, .options = SEND_ZEROCOPY};
-    struct ring_event event;
+    struct send_request request = {
+        .message = zerocopy ? &message : NULL, .flags = MSG_WAITALL, .options = ability->options};
+    uint8_t bytes[sizeof pieces + 1];
 
-    return sends(trial, &request, 2) && await(trial, &event) && event.completion.is_notification;
-}
-
-static bool test_ability(struct trial *trial, enum ring_ability ability)
-{
-    switch (ability) {
-    case RING_RECEIVES_MULTISHOT:
-        return receives_again(trial, 0);
-    case RING_RECEIVES_MESSAGES:
-        return receives_again(trial, RECEIVE_MESSAGE);
-    case RING_RECEIVES_BUNDLES:
-        return send_pieces(trial, PIECES - 1) && begin_receiving(trial, RECEIVE_BUNDLE) &&
-               receives(trial, (PIECES - 1) * PIECE, false);
-    case RING_SENDS_BUFFERS:
-        return sends_provided(trial, 0, 1);
-    case RING_SENDS_BUNDLES:
-        return sends_provided(trial, SEND_BUNDLE, PIECES);
-    default:
-        return sends_zerocopy(trial);
+    if (ability->options & SEND_PROVIDED) {
+        if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
+            return false;
+        ring_buffers_add(&trial->from.outgoing, pieces, PIECE, 0, PIECES);
+        ring_buffers_publish(&trial->from.outgoing);
     }
+    return ring_send(&trial->from, &request) == 0 && completes(trial, RING_SEND, ability->bytes) &&
+           recv(trial->to.file, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)ability->bytes &&
+           !memcmp(bytes, pieces, ability->bytes) &&
+           (!zerocopy || (completes(trial, RING_SEND, 0) && trial->event.completion.is_notification));
 }
 
 int ring_has(enum ring_ability ability, int from, int to)
@@ -182,10 +141,12 @@ int ring_has(enum ring_ability ability, int from, int to)
                           .to = {.number = 1, .file = to, .recv_buffers = &trial.recv_buffers}};
     int result = ring_open(&trial.ring, &setup, &trial.counts);
 
+    if (result == -ENOMEM || result == -EAGAIN || result == -EMFILE || result == -ENFILE)
+        return result;
     if (result < 0)
-        return may_pass(result) ? result : 0;
+        return 0;
     trial.from.ring = trial.to.ring = trial.ring;
-    result = test_ability(&trial, ability);
+    result = (abilities[ability].sends ? test_send : test_receive)(&trial, &abilities[ability]);
     ring_close(trial.ring);
     recv_buffers_close(&trial.recv_buffers);
     ring_buffers_close(&trial.from.outgoing);

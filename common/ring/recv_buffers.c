@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 #include "base/memory.h"
 
@@ -23,14 +23,12 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
 
 int recv_buffers_open(struct recv_buffers *buffers, struct ring *ring, struct pool *pool)
 {
-    int result;
-
     *buffers = (struct recv_buffers){.pool = pool};
     buffers->order = calloc(2 * (size_t)pool->count, sizeof *buffers->order);
     buffers->places = calloc(pool->count, sizeof *buffers->places);
     if (!buffers->order || !buffers->places)
         return -ENOMEM;
-    result = ring_buffers_open(ring, &buffers->ring, RECV_GROUP, pool->count);
+    int result = ring_buffers_open(ring, &buffers->ring, RECV_GROUP, pool->count);
     if (result < 0)
         return result;
     pool->spare_count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 #include "base/clock.h"
 
@@ -11,11 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Constants that liburing 2.3 of Debian 12 does not define. The values are those of the kernel:
- * include/uapi/linux/io_uring.h. */
+/* Not in liburing 2.3 of Debian 12; from include/uapi/linux/io_uring.h of the kernel. */
 #define BUNDLE (1u << 4)          /* IORING_RECVSEND_BUNDLE, Linux 6.10 */
 #define ZC_REPORT_USAGE (1u << 3) /* IORING_SEND_ZC_REPORT_USAGE, Linux 6.2 */
 #define ZC_COPIED (1u << 31)      /* IORING_NOTIF_USAGE_ZC_COPIED, Linux 6.2 */
+
+#define COMPLETIONS_LEAST (2 * RING_REQUESTS)
 
 struct ring {
     struct io_uring uring;
@@ -28,34 +29,29 @@ struct ring {
 
 int ring_open(struct ring **ring, const struct ring_setup *setup, struct call_counts *counts)
 {
-    uint32_t least = 2 * RING_REQUESTS;
-    struct io_uring_params params = {.flags =
-                                         IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL,
-                                     .cq_entries = setup->completions > least ? setup->completions : least};
-    struct ring *made = calloc(1, sizeof *made);
-    int result;
+    struct io_uring_params params = {
+        .flags = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP | IORING_SETUP_SUBMIT_ALL |
+                 (setup->single_issuer ? IORING_SETUP_SINGLE_ISSUER : 0) |
+                 (setup->defer_taskrun ? IORING_SETUP_DEFER_TASKRUN : 0),
+        .cq_entries = setup->completions > COMPLETIONS_LEAST ? setup->completions : COMPLETIONS_LEAST};
+    struct ring *made = *ring = calloc(1, sizeof *made);
+    int result = made ? io_uring_queue_init_params(RING_REQUESTS, &made->uring, &params) : -ENOMEM;
 
-    *ring = NULL;
-    if (!made)
-        return -ENOMEM;
-    params.flags |= setup->single_issuer ? IORING_SETUP_SINGLE_ISSUER : 0;
-    params.flags |= setup->defer_taskrun ? IORING_SETUP_DEFER_TASKRUN : 0;
-    result = io_uring_queue_init_params(RING_REQUESTS, &made->uring, &params);
     if (result < 0) {
         free(made);
+        *ring = NULL;
         return result;
     }
     made->counts = counts;
-    *ring = made;
     made->wakeup = (struct ring_slot){.ring = made, .number = UINT32_MAX, .file = eventfd(0, EFD_CLOEXEC)};
     result = made->wakeup.file < 0 ? -errno : ring_watch(&made->wakeup, RING_WAKE);
     if (result == 0 && setup->registered_ring)
         result = io_uring_register_ring_fd(&made->uring);
-    if (result < 0) {
-        ring_close(made);
-        *ring = NULL;
-    }
-    return result < 0 ? result : 0;
+    if (result >= 0)
+        return 0;
+    ring_close(made);
+    *ring = NULL;
+    return result;
 }
 
 void ring_close(struct ring *ring)
@@ -75,49 +71,36 @@ int ring_register_files(struct ring *ring, const int *fds, uint32_t count)
 
 /* ---- enter ---- */
 
-static int ignore_interruption(int result)
-{
-    return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
-}
-
-/* liburing calls enter(2) once if it has requests to submit, or must wait for completions. */
-static void count_enter(struct ring *ring)
+/* Counts an enter(2), which liburing makes once if it has requests to submit, or must wait for
+ * completions. Returns its `result`, but 0 for a signal and a timeout. */
+static int count_enter(struct ring *ring, int result)
 {
     ring->counts->made[ring->sends ? CALL_ENTER_SENDING : CALL_ENTER_WAITING]++;
     ring->sends = 0;
+    return result < 0 && result != -EINTR && result != -ETIME ? result : 0;
 }
 
 static int submit(struct ring *ring)
 {
-    if (!io_uring_sq_ready(&ring->uring))
-        return 0;
-    count_enter(ring);
-    return ignore_interruption(io_uring_submit(&ring->uring));
-}
-
-static int wait_until(struct ring *ring, uint64_t due_ns)
-{
-    uint64_t now_ns = clock_now_ns(), left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
-    struct __kernel_timespec timeout = {.tv_sec = (long long)(left_ns / NS_PER_S),
-                                        .tv_nsec = (long long)(left_ns % NS_PER_S)};
-    struct io_uring_cqe *cqe;
-
-    return io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL);
+    return io_uring_sq_ready(&ring->uring) ? count_enter(ring, io_uring_submit(&ring->uring)) : 0;
 }
 
 int ring_enter(struct ring *ring, uint64_t due_ns)
 {
     if (io_uring_cq_ready(&ring->uring))
         return submit(ring);
-    count_enter(ring);
-    return ignore_interruption(due_ns == UINT64_MAX ? io_uring_submit_and_wait(&ring->uring, 1)
-                                                    : wait_until(ring, due_ns));
+    if (due_ns == UINT64_MAX)
+        return count_enter(ring, io_uring_submit_and_wait(&ring->uring, 1));
+    uint64_t now_ns = clock_now_ns(), left_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+    struct __kernel_timespec timeout = {.tv_sec = (long long)(left_ns / NS_PER_S),
+                                        .tv_nsec = (long long)(left_ns % NS_PER_S)};
+    struct io_uring_cqe *cqe;
+    return count_enter(ring, io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &timeout, NULL));
 }
 
 int ring_poll(struct ring *ring)
 {
-    count_enter(ring);
-    return ignore_interruption(io_uring_submit_and_get_events(&ring->uring));
+    return count_enter(ring, io_uring_submit_and_get_events(&ring->uring));
 }
 
 /* ---- user data: kind, token and number of a request ---- */
@@ -132,50 +115,52 @@ static uint64_t user_data(const struct ring_slot *slot, enum ring_kind kind, uin
 
 void ring_wake(struct ring *ring)
 {
-    uint64_t once = 1;
-    ssize_t ignored = write(ring->wakeup.file, &once, sizeof once);
+    eventfd_write(ring->wakeup.file, 1);
+}
 
-    (void)ignored;
+/* The oldest completion or NULL, without the enter(2) that io_uring_peek_cqe(3) may make. */
+static struct io_uring_cqe *peek(const struct ring *ring)
+{
+    struct io_uring_cqe *cqe;
+    unsigned head;
+
+    io_uring_for_each_cqe(&ring->uring, head, cqe)
+    {
+        return cqe;
+    }
+    return NULL;
 }
 
 /* A RING_WAKE event re-arms the wakeup. */
 bool ring_next(struct ring *ring, struct ring_event *event)
 {
-    struct io_uring_cqe *cqe;
-    uint64_t data, times;
-    unsigned head;
+    struct io_uring_cqe *cqe = peek(ring);
+    eventfd_t times;
 
-    io_uring_for_each_cqe(&ring->uring, head, cqe)
-    {
-        bool is_notification = cqe->flags & IORING_CQE_F_NOTIF;
-
-        data = event->user_data = cqe->user_data;
-        event->kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1));
-        event->completion.token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX;
-        event->number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS));
-        event->completion.result = is_notification ? 0 : cqe->res;
-        event->completion.more = cqe->flags & IORING_CQE_F_MORE;
-        event->completion.is_notification = is_notification;
-        event->completion.copied = is_notification && (uint32_t)cqe->res & ZC_COPIED;
-        event->completion.buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
-        io_uring_cqe_seen(&ring->uring, cqe);
-        ring->counts->completions++;
-        if (event->kind == RING_WAKE && read(ring->wakeup.file, &times, sizeof times) >= 0)
-            ring_watch(&ring->wakeup, RING_WAKE);
-        return true;
-    }
-    return false;
+    if (!cqe)
+        return false;
+    bool is_notification = cqe->flags & IORING_CQE_F_NOTIF;
+    uint64_t data = cqe->user_data;
+    *event = (struct ring_event){.kind = (enum ring_kind)(data & ((1u << KIND_BITS) - 1)),
+                                 .number = (uint32_t)(data >> (KIND_BITS + TOKEN_BITS)),
+                                 .user_data = data,
+                                 .completion = {.result = is_notification ? 0 : cqe->res,
+                                                .token = (uint32_t)(data >> KIND_BITS) & REQUEST_TOKEN_MAX,
+                                                .more = cqe->flags & IORING_CQE_F_MORE,
+                                                .is_notification = is_notification,
+                                                .copied = is_notification && (uint32_t)cqe->res & ZC_COPIED,
+                                                .buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT)}};
+    io_uring_cqe_seen(&ring->uring, cqe);
+    ring->counts->completions++;
+    if (event->kind == RING_WAKE && eventfd_read(ring->wakeup.file, &times) == 0)
+        ring_watch(&ring->wakeup, RING_WAKE);
+    return true;
 }
 
 bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 {
-    struct io_uring_cqe *cqe = NULL;
-    unsigned head;
+    struct io_uring_cqe *cqe = peek(ring);
 
-    io_uring_for_each_cqe(&ring->uring, head, cqe)
-    {
-        break;
-    }
     if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
         cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
         return false;
@@ -188,13 +173,15 @@ bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 
 /* ---- requests ---- */
 
-/* Returns the next free entry, or NULL with a negative errno value in `result`. Submits first if
- * fewer than `room` entries are free. */
-static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room, int *result)
+/* The next free entry, or NULL with errno. Submits first if fewer than `room` entries are free. */
+static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room)
 {
-    *result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;
-    if (*result < 0)
+    int result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;
+
+    if (result < 0) {
+        errno = -result;
         return NULL;
+    }
     ring->sends += kind == RING_SEND;
     ring->counts->requests++;
     return io_uring_get_sqe(&ring->uring);
@@ -207,33 +194,24 @@ static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slo
     entry->user_data = user_data(slot, kind, token);
 }
 
-static void prepare_send(struct io_uring_sqe *entry, const struct ring_slot *slot,
-                         const struct send_request *request)
-{
-    const struct msghdr *message = request->message;
-    int flags = request->flags | MSG_NOSIGNAL;
-
-    if (!message)
-        io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
-    else if (!(request->options & SEND_ZEROCOPY))
-        io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
-    else if (message->msg_iovlen == 1)
-        io_uring_prep_send_zc(entry, slot->file, message->msg_iov->iov_base, message->msg_iov->iov_len, flags,
-                              0);
-    else
-        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)flags);
-}
-
 int ring_send(struct ring_slot *slot, const struct send_request *request)
 {
+    const struct msghdr *message = request->message;
+    const struct iovec *vector = message ? message->msg_iov : NULL;
     unsigned options = request->options;
-    int result;
-    struct io_uring_sqe *entry =
-        next_entry(slot->ring, RING_SEND, request->chain ? request->chain : 1, &result);
+    int flags = request->flags | MSG_NOSIGNAL;
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_SEND, request->chain ? request->chain : 1);
 
     if (!entry)
-        return result;
-    prepare_send(entry, slot, request);
+        return -errno;
+    if (!message)
+        io_uring_prep_send(entry, slot->file, request->data, request->size, flags);
+    else if (!(options & SEND_ZEROCOPY))
+        io_uring_prep_sendmsg(entry, slot->file, message, (unsigned)flags);
+    else if (message->msg_iovlen == 1)
+        io_uring_prep_send_zc(entry, slot->file, vector->iov_base, vector->iov_len, flags, 0);
+    else
+        io_uring_prep_sendmsg_zc(entry, slot->file, message, (unsigned)flags);
     entry->ioprio |=
         (uint16_t)((options & SEND_ZEROCOPY ? ZC_REPORT_USAGE : 0) | (options & SEND_BUNDLE ? BUNDLE : 0));
     entry->flags |= (uint8_t)((options & SEND_LINK ? IOSQE_IO_LINK : 0) |
@@ -252,11 +230,10 @@ _Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "size of t
 int ring_receive(struct ring_slot *slot, unsigned options)
 {
     static struct msghdr no_address;
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_RECEIVE, 1, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_RECEIVE, 1);
 
     if (!entry)
-        return result;
+        return -errno;
     slot->receives = slot->ending ? 0 : options & RECEIVE_MESSAGE;
     if (slot->receives)
         io_uring_prep_recvmsg_multishot(entry, slot->file, &no_address, 0);
@@ -278,11 +255,10 @@ int ring_watch(struct ring_slot *slot, enum ring_kind kind)
                                       [RING_HALF_CLOSED] = POLLRDHUP,
                                       [RING_ERROR] = POLLERR,
                                       [RING_WAKE] = POLLIN};
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1);
 
     if (!entry)
-        return result;
+        return -errno;
     io_uring_prep_poll_add(entry, slot->file, events[kind]);
     finish_entry(entry, slot, kind, 0);
     return 0;
@@ -290,11 +266,10 @@ int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 
 int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1);
 
     if (!entry)
-        return result;
+        return -errno;
     io_uring_prep_connect(entry, slot->file, address, size);
     finish_entry(entry, slot, RING_CONNECT, 0);
     return 0;
@@ -302,13 +277,12 @@ int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen
 
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
-    int result;
-    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1, &result);
+    struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1);
 
     if (!entry)
-        return result;
+        return -errno;
     io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
-    entry->user_data = user_data(slot, RING_CANCEL, 0);
+    finish_entry(entry, slot, RING_CANCEL, 0);
     return 0;
 }
 
@@ -330,15 +304,11 @@ int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t 
 {
     void *memory = mmap(NULL, count * sizeof(struct io_uring_buf), PROT_READ | PROT_WRITE,
                         MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
-    int result;
 
     if (memory == MAP_FAILED)
         return -ENOMEM;
     *buffers = (struct ring_buffers){.ring = memory, .count = count, .group = group};
-    result = register_buffers(ring, buffers);
-    if (result < 0)
-        ring_buffers_close(buffers);
-    return result;
+    return register_buffers(ring, buffers);
 }
 
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers)

@@ -7,6 +7,8 @@
 #pragma once
 
 #include "base/calls.h"
+#include "base/memory.h"
+#include "base/problem.h"
 #include "ring/completion.h"
 
 #include <stdbool.h>
@@ -16,8 +18,7 @@
 struct ring;
 struct io_uring_buf_ring;
 
-/* All switches on is the setup that the authors of io_uring recommend. Each can be off, so that its
- * effect can be measured. */
+/* The authors of io_uring recommend all switches on; their effect can be measured. */
 struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
@@ -76,14 +77,15 @@ bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 /* ---- requests ---- */
 
 #define RING_BUFFER_BYTES 16u /* size of an entry in a buffer ring */
+#define RECV_GROUP 0u         /* the buffer group of the thread */
 
 /* A buffer ring in memory that is shared with the kernel. The kernel takes buffers from its head
  * (for receives since Linux 5.19, for sends since 6.10). */
 struct ring_buffers {
     struct io_uring_buf_ring *ring; /* NULL: not open */
     uint32_t count;                 /* a power of two */
-    uint16_t group;
-    uint16_t added; /* since the last ring_buffers_publish() */
+    uint16_t group;                 /* RECV_GROUP, or that of a slot: its number + 1 */
+    uint16_t added;                 /* since the last ring_buffers_publish() */
 };
 
 struct ring_slot {
@@ -122,7 +124,8 @@ int ring_cancel(struct ring_slot *slot, enum ring_kind kind);
 
 /* ---- provided buffers ---- */
 
-/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or -errno. */
+/* Registers a ring for `count` buffers (a power of two, at most RING_BUFFERS_MAX). 0 or a negative
+ * errno value; call ring_buffers_close() in both cases. */
 int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t group, uint32_t count);
 void ring_buffers_close(struct ring_buffers *buffers);
 
@@ -134,3 +137,75 @@ int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);
+
+/* ---- receive buffers of a thread, provided to the kernel ---- */
+
+/* The kernel uses the buffers in the order in which they were added. A completion has the number of
+ * the first buffer that was filled. A bundle continues in the buffers that were added next. */
+struct recv_buffers {
+    struct ring_buffers ring;
+    struct pool *pool;
+    uint16_t *order;       /* buffer numbers, in the order in which they were added */
+    uint16_t *places;      /* the index of each buffer in `order` */
+    uint32_t added, taken; /* counters; the kernel has the difference */
+};
+
+/* Adds all buffers of the pool to the ring. The next recv_buffers_publish() adds released buffers
+ * again. The number of buffers is a power of two, at most RING_BUFFERS_MAX. 0 or a negative errno
+ * value; call recv_buffers_close() in both cases. */
+int recv_buffers_open(struct recv_buffers *buffers, struct ring *ring, struct pool *pool);
+void recv_buffers_close(struct recv_buffers *buffers);
+
+/* Makes released buffers visible to the kernel. The engine calls it before each ring_enter(). */
+static inline void recv_buffers_publish(struct recv_buffers *buffers)
+{
+    if (buffers->ring.added)
+        ring_buffers_publish(&buffers->ring);
+}
+
+/* Returns false if the kernel has no buffer to receive into. */
+static inline bool recv_buffers_left(const struct recv_buffers *buffers)
+{
+    return buffers->added != buffers->taken;
+}
+
+/* `order` has twice as many entries as the kernel has buffers. Completions of several connections
+ * may come in another order than their buffers were used. So the buffers of a later completion may
+ * be added again while an older completion is still unread. */
+static inline uint32_t recv_buffers_place(const struct recv_buffers *buffers, uint32_t index)
+{
+    return index & (2 * buffers->pool->count - 1);
+}
+
+/* The number of the buffer that was added after buffer `number`. */
+static inline uint16_t recv_buffers_after(const struct recv_buffers *buffers, uint16_t number)
+{
+    return buffers->order[recv_buffers_place(buffers, buffers->places[number] + 1u)];
+}
+
+/* Moves the bytes of a completion to the beginning of its buffer, behind the headroom, and sets
+ * `result` to their number. At the end of a stream there is only a header: releases the buffer. */
+void recv_buffers_align(struct recv_buffers *buffers, struct completion *completion);
+
+/* Takes a span of buffers that are adjacent in memory, from the `size` bytes that begin in buffer
+ * `number`. Sets `data` to its bytes and `number` to the next buffer. Returns the size of the span
+ * in bytes. The kernel no longer owns these buffers. */
+size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data);
+
+/* ---- what this system allows; only the control thread asks ---- */
+
+/* Tries the setup, until it once succeeds. 0, or -1 with an unsupported problem. */
+int ring_check(const struct ring_setup *setup, struct problem *problem);
+
+enum ring_ability {
+    RING_RECEIVES_MULTISHOT, /* multishot: one request, several completions */
+    RING_RECEIVES_MESSAGES,  /* the same by RECVMSG */
+    RING_RECEIVES_BUNDLES,   /* one completion, several buffers */
+    RING_SENDS_BUFFERS,      /* sends a provided buffer */
+    RING_SENDS_BUNDLES,      /* one completion, several buffers */
+    RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
+};
+
+/* Tests an ability on a connected pair: sends from `from` to `to`. 1; 0, also without a ring; or a
+ * negative errno value if memory or descriptors are exhausted. */
+int ring_has(enum ring_ability ability, int from, int to);

@@ -6,7 +6,7 @@
 #include "connection/capability.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
-#include "ring/check.h"
+#include "ring/ring.h"
 #include "transport/transport.h"
 
 #include <netinet/in.h>

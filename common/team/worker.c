@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/threads.h"
 #include "connection/workload.h"
-#include "engine/pause.h"
+#include "engine/event_loop.h"
 #include "transport/transport.h"
 
 #include <assert.h>

@@ -42,8 +42,7 @@ HOT static int send_copy(struct connection *connection)
     return 0;
 }
 
-/* Sends a group that is too long to copy from its fragments: by sendv() if the layer has it, else
- * one by one. */
+/* Sends a group that is too long to copy by sendv() if the layer has it, else one by one. */
 HOT static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;

@@ -21,19 +21,6 @@ HOT NOT_INLINE static ssize_t send_fragments(struct connection *connection, int 
     return sent;
 }
 
-/* Sends the span at the head, which is one fragment. */
-static ssize_t send_fragment(struct connection *connection, const struct span *head, int flags)
-{
-    struct send_queue *queue = &connection->queue;
-    size_t rest = head->size - queue->offset;
-    ssize_t sent = layer_send(connection, head->data + queue->offset, rest,
-                              head->marks & FRAGMENT_ENDS_GROUP ? 0 : flags);
-
-    if (sent > 0)
-        queue_accept(queue, (size_t)sent);
-    return sent;
-}
-
 HOT int group_send(struct connection *connection)
 {
     int flags = connection->strategy->flags;
@@ -42,12 +29,20 @@ HOT int group_send(struct connection *connection)
     while (!queue_is_accepted(queue)) {
         uint64_t number = queue->accepted;
         const struct span *head = &queue->ring[number & queue->mask];
-        ssize_t sent = head->marks & SPAN_OF_MANY ? send_fragments(connection, flags)
-                                                  : send_fragment(connection, head, flags);
+        bool ends_group = head->marks & FRAGMENT_ENDS_GROUP;
+        ssize_t sent;
 
+        if (head->marks & SPAN_OF_MANY) {
+            sent = send_fragments(connection, flags);
+        } else {
+            sent = layer_send(connection, head->data + queue->offset, head->size - queue->offset,
+                              ends_group ? 0 : flags);
+            if (sent > 0)
+                queue_accept(queue, (size_t)sent);
+        }
         if (sent < 0)
             return (int)sent;
-        if (LIKELY(queue->accepted != number) && head->marks & FRAGMENT_ENDS_GROUP)
+        if (LIKELY(queue->accepted != number) && ends_group)
             return 0;
     }
     return 0;
@@ -57,17 +52,15 @@ HOT int group_send_vector(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
     struct iovec vectors[IOV_MAX];
-    bool done = queue_is_accepted(queue);
 
-    while (!done) {
+    do {
         struct queue_group group = queue_gather(queue, vectors, IOV_MAX);
         ssize_t sent = layer_sendv(connection, vectors, group.count, group.complete ? 0 : MSG_MORE);
 
         if (sent < 0)
             return (int)sent;
         queue_accept(queue, (size_t)sent);
-        done = group.complete && (size_t)sent == group.bytes;
-    }
+    } while (!queue_at_group_end(queue));
     return 0;
 }
 

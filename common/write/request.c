@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/request.h"
 
+#include "base/memory.h"
 #include "connection/memory.h"
 #include "connection/security.h"
 #include "connection/workload.h"
-#include "write/group.h"
 
 #include <limits.h>
 
@@ -19,11 +19,11 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
 {
     struct request *request = &connection->request;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
-    bool whole = request_flags(connection);
     bool is_answered =
         connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
 
-    *request = (struct request){.in_flight = true, .bytes = bytes, .silent = whole && last && is_answered};
+    *request = (struct request){
+        .in_flight = true, .bytes = bytes, .silent = request_flags(connection) && last && is_answered};
     return request->silent ? SEND_SILENT : 0;
 }
 
@@ -46,6 +46,24 @@ int request_completed(struct connection *connection, const struct completion *co
     return 0;
 }
 
+struct queue_group request_measure(const struct send_queue *queue, uint32_t most)
+{
+    struct queue_cursor cursor = queue_begin(queue);
+    struct queue_group group = {0};
+
+    while ((uint32_t)group.count < most && !group.complete) {
+        struct fragment fragment = queue_next(queue, &cursor);
+
+        group.count++;
+        group.bytes += fragment.size;
+        group.marks = fragment.marks;
+        group.complete = fragment.marks & FRAGMENT_ENDS_GROUP;
+    }
+    return group;
+}
+
+/* ---- a message of vectors ---- */
+
 size_t request_vectors_size(size_t longest_group)
 {
     return (longest_group < IOV_MAX ? longest_group : IOV_MAX) * sizeof(struct iovec);
@@ -60,4 +78,60 @@ struct queue_group request_gather(struct connection *connection)
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
     return group;
+}
+
+/* ---- provided buffers ---- */
+
+/* The most buffers of a bundle: PEEK_MAX_IMPORT in io_uring/kbuf.c, Linux 6.10. */
+#define BUNDLE_BUFFERS 256
+
+uint32_t provided_buffers(uint64_t parameter)
+{
+    return parameter == PARAMETER_NONE ? BUNDLE_BUFFERS : (uint32_t)power_of_two(parameter);
+}
+
+/* A bundle of more than BUNDLE_BUFFERS buffers must post a completion. Linux 6.18 first sends
+ * BUNDLE_BUFFERS of them. It sends the rest only if it did not have to wait for room. If it had to,
+ * the request still counts as a success, and a silent request posts no completion. */
+int provided_submit(struct connection *connection)
+{
+    struct provided_request *providing = connection->strategy_state;
+    struct queue_group *group = &providing->group;
+    const struct send_queue *queue = &connection->queue;
+    struct send_request request = {.options = SEND_PROVIDED};
+
+    if (providing->end == queue->accepted_bytes) {
+        *group = request_measure(queue, provided_buffers(connection->strategy_parameter));
+        providing->end += group->bytes;
+        request.provide = (uint32_t)group->count;
+        request.options |= providing->restart ? SEND_RESTART : 0;
+        providing->restart = false;
+    }
+    if (connection->strategy->needs & CAPABLE_SEND_BUNDLE) {
+        request.flags = MSG_WAITALL | (group->complete ? 0 : MSG_MORE);
+        request.options |= SEND_BUNDLE | request_describe(connection, providing->end - queue->accepted_bytes,
+                                                          group->count <= BUNDLE_BUFFERS ? group->marks : 0);
+    } else {
+        struct queue_group next = request_measure(queue, 1);
+
+        request.flags = request_flags(connection);
+        request.options |= request_describe(connection, next.bytes, next.marks);
+    }
+    return connection->bottom->submit(connection, &request);
+}
+
+/* After a short send, the next request empties the ring and adds the rest again. The reason: Linux
+ * 6.18 stops a bundle that has waited for room 128 times (APOLL_MAX_RETRY). By then it has taken
+ * all buffers of the bundle out of the ring, even those that it has not begun to send. */
+int provided_completed(struct connection *connection, const struct completion *completion)
+{
+    struct provided_request *providing = connection->strategy_state;
+    const struct request *request = &connection->request;
+    int result = request_completed(connection, completion);
+
+    if (result == 0 && !request->in_flight && request->bytes) {
+        providing->end = connection->queue.accepted_bytes;
+        providing->restart = true;
+    }
+    return result;
 }

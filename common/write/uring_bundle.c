@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/provided.h"
+#include "write/request.h"
 
 const struct strategy strategy_uring_bundle = {
     .variant = {"uring-bundle",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "write/provided.h"
+#include "write/request.h"
 
 const struct strategy strategy_uring_ring = {
     .variant = {"uring-ring", "fragments in a ring of provided buffers of an io_uring, one SEND each"},

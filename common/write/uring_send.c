@@ -4,37 +4,16 @@
  * last request of a chain, and a request that fails, post a completion. */
 #include "write/request.h"
 
-struct chain_request {
-    uint32_t count;      /* links */
-    uint32_t generation; /* of the chain; completions of older ones are ignored */
-};
-
 #define INDEX_BITS 8
 #define LINKS_MAX (1u << INDEX_BITS)
+
+struct chain_request {
+    uint32_t generation; /* of the chain; completions of older ones are ignored */
+};
 
 static uint32_t token_of(const struct chain_request *chain, uint32_t index)
 {
     return (chain->generation << INDEX_BITS | index) & REQUEST_TOKEN_MAX;
-}
-
-static size_t bytes_of(const struct send_queue *queue, uint32_t count)
-{
-    struct queue_cursor cursor = queue_begin(queue);
-    size_t bytes = 0;
-
-    while (count--)
-        bytes += queue_next(queue, &cursor).size;
-    return bytes;
-}
-
-static uint32_t count_links(const struct send_queue *queue, uint32_t *marks)
-{
-    struct queue_cursor cursor = queue_begin(queue);
-    uint32_t count = 0;
-
-    for (*marks = 0; count < LINKS_MAX && !(*marks & FRAGMENT_ENDS_GROUP); count++)
-        *marks = queue_next(queue, &cursor).marks;
-    return count;
 }
 
 static int submit(struct connection *connection)
@@ -42,30 +21,27 @@ static int submit(struct connection *connection)
     struct chain_request *chain = connection->strategy_state;
     const struct send_queue *queue = &connection->queue;
     struct queue_cursor cursor = queue_begin(queue);
-    uint32_t marks;
-    unsigned silent;
+    struct queue_group group = request_measure(queue, LINKS_MAX);
+    unsigned silent = request_describe(connection, group.bytes, group.marks);
+    uint32_t links = (uint32_t)group.count;
     int result = 0;
 
-    chain->count = count_links(queue, &marks);
     chain->generation++;
-    silent = request_describe(connection, bytes_of(queue, chain->count), marks);
-    for (uint32_t i = 0; i < chain->count && result == 0; i++) {
+    for (uint32_t i = 0; i < links && result == 0; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 
         result = connection->bottom->submit(
-            connection,
-            &(struct send_request){.data = fragment.data,
-                                   .size = fragment.size,
-                                   .flags = MSG_WAITALL,
-                                   .options = i + 1 < chain->count ? SEND_LINK | SEND_SILENT : silent,
-                                   .token = token_of(chain, i),
-                                   .chain = i ? 0 : chain->count});
+            connection, &(struct send_request){.data = fragment.data,
+                                               .size = fragment.size,
+                                               .flags = MSG_WAITALL,
+                                               .options = i + 1 < links ? SEND_LINK | SEND_SILENT : silent,
+                                               .token = token_of(chain, i),
+                                               .chain = i ? 0 : links});
     }
     return result;
 }
 
-/* The completion of the last link, or of a short or failed one: the kernel did not begin the rest
- * of the chain. */
+/* Of the last link, or of a short or failed one: the kernel did not begin the rest of the chain. */
 static int completed(struct connection *connection, const struct completion *completion)
 {
     struct chain_request *chain = connection->strategy_state;
@@ -77,7 +53,7 @@ static int completed(struct connection *connection, const struct completion *com
     connection->request.in_flight = false;
     if (sent < 0)
         return sent;
-    queue_accept(&connection->queue, bytes_of(&connection->queue, index) + (size_t)sent);
+    queue_accept(&connection->queue, request_measure(&connection->queue, index).bytes + (size_t)sent);
     queue_release(&connection->queue);
     return 0;
 }

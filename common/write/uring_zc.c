@@ -8,14 +8,12 @@
 static int submit(struct connection *connection)
 {
     const struct vector_request *lending = connection->strategy_state;
-    struct queue_group group;
-    uint32_t number;
 
     if (loans_full(connection->loans))
         return -EINPROGRESS; /* memory must return first */
-    group = request_gather(connection);
+    struct queue_group group = request_gather(connection);
+    uint32_t number = loans_add(connection->loans, 0);
     connection->request = (struct request){.in_flight = true, .bytes = group.bytes};
-    number = loans_add(connection->loans, 0);
     return connection->bottom->submit(
         connection, &(struct send_request){.message = &lending->message,
                                            .flags = MSG_WAITALL | (group.complete ? 0 : MSG_MORE),

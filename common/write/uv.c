@@ -12,7 +12,6 @@ static int write_group(struct connection *connection)
     struct queue_group group = queue_gather(&connection->queue, vectors, IOV_MAX);
     struct msghdr message = {.msg_iov = vectors};
     ssize_t taken = connection->top->sendv(connection, vectors, group.count, 0);
-    int result;
 
     if (taken < 0 && taken != -EAGAIN)
         return (int)taken;
@@ -23,7 +22,7 @@ static int write_group(struct connection *connection)
         return 0;
     group = queue_gather(&connection->queue, vectors, IOV_MAX);
     message.msg_iovlen = (size_t)group.count;
-    result = connection->bottom->submit(connection, &(struct send_request){.message = &message});
+    int result = connection->bottom->submit(connection, &(struct send_request){.message = &message});
     if (result < 0)
         return result;
     queue_accept(&connection->queue, group.bytes);

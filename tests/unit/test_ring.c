@@ -3,8 +3,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "ring/check.h"
-#include "ring/recv_buffers.h"
+#include "ring/ring.h"
 
 #include <fcntl.h>
 #include <pthread.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "engine/timers.h"
+#include "engine/event_loop.h"
 #include "workload/schedule.h"
 
 #include <math.h>
