@@ -5,7 +5,6 @@
 #include "base/digest.h"
 #include "base/span.h"
 #include "connection/layer.h"
-#include "connection/loans.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
@@ -28,20 +27,19 @@ static int open_sending(struct connection *connection)
 {
     const struct plan *plan = connection->plan;
     const struct strategy_choice *choice = plan_strategy(plan, connection->end);
-    const struct strategy *strategy = choice->strategy;
     size_t state = plan_strategy_state(plan, connection->end);
 
-    connection->strategy = strategy;
+    connection->strategy = choice->strategy;
     connection->strategy_parameter = choice->parameter;
     connection->cork_layer = strategy_cork_layer(choice, connection->security);
     connection->source_position =
         source_start(&connection->shared->source, connection->number, plan->connections);
-    if (state && !(connection->strategy_state = calloc(1, state)))
+    if ((state && !(connection->strategy_state = calloc(1, state))) ||
+        (choice->strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans))) ||
+        queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
         return -ENOMEM;
-    if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
-        return -ENOMEM;
-    if (queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
-        return -ENOMEM;
+    connection->queue.on_release = connection->role->released;
+    connection->queue.owner = connection;
     return plan->frames ? framing_open(connection) : 0;
 }
 
@@ -49,20 +47,20 @@ static int open_sending(struct connection *connection)
 static void set_direction(struct connection *connection)
 {
     const struct plan *plan = connection->plan;
+    const struct end_plan *peer = connection->twin ? &plan->ends[connection->peer] : NULL;
 
-    if (!connection->twin)
+    if (!peer)
         connection->peer = plan_neighbour(plan, connection->end);
-    connection->drives =
-        connection->twin ? plan->ends[connection->peer].follows : plan->ends[connection->end].drives;
-    connection->follows =
-        connection->twin ? plan->ends[connection->peer].drives : plan->ends[connection->end].follows;
+    connection->drives = peer ? peer->follows : plan->ends[connection->end].drives;
+    connection->follows = peer ? peer->drives : plan->ends[connection->end].follows;
 }
 
 int connection_open(struct connection *connection, struct thread_shared *shared)
 {
     const struct plan *plan = shared->plan;
     enum end end = shared->end;
-    size_t state;
+    const struct end_plan *own = &plan->ends[end];
+    size_t state = plan_role_state(plan, end);
 
     connection->plan = plan;
     connection->shared = shared;
@@ -70,27 +68,23 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->window = plan_window(plan, end);
     set_direction(connection);
     connection->calls.table = plan->transport->calls;
-    connection->security = plan->ends[end].security;
+    connection->security = own->security;
     layer_set_transport(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
     connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
     connection->rearms_quickack =
-        plan->transport->is_tcp && connection->incoming && plan->ends[end].quickack == QUICKACK_REARM;
-    if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
-        !(connection->digest = digest_open()))
+        plan->transport->is_tcp && connection->incoming && own->quickack == QUICKACK_REARM;
+    if ((state && !(connection->role_state = calloc(1, state))) ||
+        (connection->outgoing && open_sending(connection) < 0))
         return -ENOMEM;
-    connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
-    if ((state = plan_role_state(plan, end)) && !(connection->role_state = calloc(1, state)))
-        return -ENOMEM;
-    if (connection->outgoing && open_sending(connection) < 0)
-        return -ENOMEM;
-    connection->queue.on_release = connection->role->released;
-    connection->queue.owner = connection;
     if (!connection->incoming)
         return 0;
-    connection->reading = plan->ends[end].reading;
+    if (own->touch == TOUCH_CHECKSUM && !(connection->digest = digest_open()))
+        return -ENOMEM;
+    connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
+    connection->reading = own->reading;
     return connection->reading->open ? connection->reading->open(connection) : 0;
 }
 
@@ -128,17 +122,15 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
 
 int connection_examine(struct connection *connection, const uint8_t *data, size_t size)
 {
-    const struct arrivals *arrivals = &connection->arrivals;
+    bool verifies = connection->plan->verify && !connection->role->relay_buffers; /* else the sink does */
+    uint64_t at = connection->arrivals.bytes;
+    size_t agree = verifies ? pattern_compare(data, size, at) : size;
 
-    if (connection->plan->verify && !connection->role->relay_buffers) { /* the sink verifies */
-        size_t agree = pattern_compare(data, size, arrivals->bytes);
-
-        if (agree != size) {
-            problem_failure(&connection->shared->problem,
-                            "the %s received wrong content at byte %" PRIu64 " of the stream",
-                            end_names[connection->end], arrivals->bytes + agree);
-            return -EBADMSG;
-        }
+    if (agree != size) {
+        problem_failure(&connection->shared->problem,
+                        "the %s received wrong content at byte %" PRIu64 " of the stream",
+                        end_names[connection->end], at + agree);
+        return -EBADMSG;
     }
     if (connection->digest)
         digest_update(connection->digest, data, size);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/layer.h"
 
-#include "connection/loans.h"
 #include "connection/security.h"
 #include "transport/transport.h"
 

@@ -2,8 +2,6 @@
 /* Waits for completions, and what each means for its connection. */
 #include "engine/ring_events.h"
 
-#include "connection/loans.h"
-
 #include <poll.h>
 
 /* If only POLLERR is set and lent memory came back, there is nothing to read. */
