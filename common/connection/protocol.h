@@ -51,7 +51,6 @@ struct framing {
     /* Client: by slot; a cookie has its slot in the low 32 bits. Server: a ring of complete
      * requests that wait for a reply, then the one that arrives. */
     struct call *calls;
-    uint32_t slots;              /* plan->depth */
     uint32_t *spare;             /* a ring of free slots: the slot that was freed first is taken first */
     uint64_t mask;               /* of rings: plan_slots() - 1 */
     uint64_t freed, taken;       /* slots of a client */
@@ -97,7 +96,7 @@ struct protocol {
     bool has_keys;
     const char *missing; /* with keys: the reply to a get if the server does not have the key */
 
-    /* The dialogue before the first request, in blocking calls (connection/dialogue.h). With TLS
+    /* The dialogue before the first request, in blocking calls (dialogue_send()). With TLS
      * both ends call it before the handshake (`secured` is false) and after it (`secured` is true).
      * Without TLS they call it once, with `secured`. Both call framing_set_size(). 0, or a negative
      * errno value with the problem of the thread. NULL: there is no dialogue. */
@@ -106,9 +105,6 @@ struct protocol {
 };
 
 extern const struct axis protocol_axis; /* protocol/list.def */
-
-/* Whether a request of op= has its payload in the reply. */
-bool plan_fetches(const struct plan *plan);
 
 /* Bytes of the framing of a connection whose send queue has room for `spans`. `has_keys`: it keeps
  * the keys of foreign clients. */
@@ -124,7 +120,8 @@ void framing_set_size(struct connection *connection, uint64_t size);
 
 /* Takes a call for a new request, in the slot that has been free for the longest time. There must
  * be a free slot. */
-struct call *framing_take(struct framing *framing);
+struct call *framing_take(struct framing *framing, const struct operation_kind *kind, uint64_t bytes,
+                          uint64_t offset);
 
 /* The reply is complete: frees the slot. */
 void framing_release(struct framing *framing, struct call *call);
@@ -138,3 +135,15 @@ struct call *framing_find(struct connection *connection, uint64_t cookie);
  * subject, the peer: "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);
+
+/* The dialogue of a protocol before its first request, in blocking calls. Bytes go through the
+ * security layer if it is open, else through the transport. These functions return 0, or -EBADMSG
+ * with the problem of the thread. A peer that is silent for 5 s, plus 5 ms for each connection, is
+ * a failure. dialogue_receive() receives exactly `size` bytes. */
+int dialogue_send(struct connection *connection, const void *data, size_t size);
+int dialogue_receive(struct connection *connection, void *data, size_t size);
+
+/* Sends a request that stores the pattern at the server, and receives its reply. The pattern fills
+ * `bytes` bytes of the content from byte `offset` on. Returns the same, or -ENOMEM. */
+int dialogue_store(struct connection *connection, const struct operation_kind *kind, uint64_t offset,
+                   uint64_t bytes);

@@ -18,7 +18,7 @@
 enum { GET, END, NOT_FOUND };
 
 static const struct operation_kind kinds[] = {
-    [GET] = {.name = "get", .fetches = true}, [END] = {.name = NULL}, [NOT_FOUND] = {.name = "get"}};
+    [GET] = {.name = "get", .fetches = true}, [NOT_FOUND] = {.name = "get"}};
 
 /* ---- writing ---- */
 
@@ -31,11 +31,10 @@ static size_t write_request(uint8_t *head, const struct call *call)
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    uint8_t *at;
-
     if (!call->kind->fetches)
         return (size_t)(text_put(head, VERSION " 404 Not Found\r\nContent-Length: 0" ENDS_HEAD) - head);
-    at = text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+    uint8_t *at =
+        text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
     return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
 }
 
@@ -51,10 +50,8 @@ struct fields {
 static int refuse_line(struct connection *connection, const uint8_t *line, size_t size, const char *what)
 {
     const uint8_t *end = memchr(line, '\r', size);
-    char shown[TEXT_SHOWN_MAX];
 
-    text_show(shown, line, end ? (size_t)(end - line) : size);
-    return framing_refuse(connection, "sent \"%s\", %s", shown, what);
+    return text_refuse(connection, line, end ? (size_t)(end - line) : size, what);
 }
 
 /* Returns the size of the head that `data` begins with. Returns more than `size` if the head is

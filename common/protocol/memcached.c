@@ -10,7 +10,6 @@ enum { GET, SET, END, VERSION, UNKNOWN };
 
 static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
                                               [SET] = {.name = "set", .stores = true},
-                                              [END] = {.name = NULL},
                                               [VERSION] = {.name = "version"},
                                               [UNKNOWN] = {.name = "unknown"}};
 
@@ -44,13 +43,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     char line[TEXT_LINE_MAX], *rest = line, *words[6] = {0};
     struct call *call = piece->call;
     uint64_t bytes = 0;
-    const char *number;
     size_t length;
-    int result;
 
     if (call->moved)
         return text_read_request_end(connection, data, size, piece);
-    if ((result = text_read_line(connection, data, size, line, &length)) != 0)
+    int result = text_read_line(connection, data, size, line, &length);
+    if (result != 0)
         return result;
     for (size_t i = 0; i < 6 && rest; i++)
         words[i] = strsep(&rest, " ");
@@ -59,12 +57,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     if (!strcmp(line, "get") && words[1] && !words[2] &&
         text_take_key(connection, words[1], strlen(words[1]), call))
         return text_set_request(piece, &kinds[GET], call->bytes, length + 2);
-    number = words[4];
+    const char *number = words[4];
     if (!strcmp(line, "set") && number && !words[5] && units_take_number(&number, &bytes) == 0 && !*number &&
         text_take_key(connection, words[1], strlen(words[1]), call))
         return text_set_request(piece, &kinds[SET], bytes, length + 2);
     if (!call->key || !strcmp(line, "set"))
-        return text_refuse(connection, data, length);
+        return text_refuse(connection, data, length, TEXT_NO_REQUEST);
     return text_set_request(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
 }
 

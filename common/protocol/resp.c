@@ -13,7 +13,6 @@ enum { GET, SET, PING, END, CONFIG, UNKNOWN };
 static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
                                               [SET] = {.name = "set", .stores = true},
                                               [PING] = {.name = "ping"},
-                                              [END] = {.name = NULL},
                                               [CONFIG] = {.name = "config"},
                                               [UNKNOWN] = {.name = "unknown"}};
 
@@ -88,7 +87,6 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 {
     const char *strings[STRINGS_MAX];
     uint64_t sizes[STRINGS_MAX], count = 1, last = 0;
-    const struct operation_kind *kind;
     struct call *call = piece->call;
     char line[TEXT_LINE_MAX];
     size_t at = 0, length;
@@ -116,9 +114,9 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     }
     if (result > 0)
         return (int)(at > size ? at : size + 1);
-    kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
+    const struct operation_kind *kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
     if (!kind)
-        return text_refuse(connection, data, size);
+        return text_refuse(connection, data, size, TEXT_NO_REQUEST);
     return text_set_request(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
 }
 

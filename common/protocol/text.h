@@ -12,16 +12,12 @@
 #include "connection/protocol.h"
 
 #define TEXT_KEY_SIZE 18u
-#define TEXT_SHOWN_MAX 241u
 #define TEXT_LINE_MAX 320u /* bytes of a line */
 
 /* These write at `at`, and return the address behind the last byte. */
 uint8_t *text_put(uint8_t *at, const char *text);
 uint8_t *text_put_number(uint8_t *at, uint64_t number);
 uint8_t *text_put_key(uint8_t *at, const struct call *call);
-
-/* Makes the first 60 bytes printable, for an error message. */
-void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size);
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 
@@ -42,8 +38,10 @@ int text_set_request(struct piece *piece, const struct operation_kind *kind, uin
 int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
                           struct piece *piece);
 
-/* Refuses the bytes: they are not a request that this end knows. Returns -EBADMSG. */
-int text_refuse(struct connection *connection, const uint8_t *data, size_t size);
+/* Refuses the bytes, of which the message shows the first 60; `what` is wrong with them. Returns
+ * -EBADMSG. */
+int text_refuse(struct connection *connection, const uint8_t *data, size_t size, const char *what);
+#define TEXT_NO_REQUEST "which is not a request of op="
 
 /* Stores every value that the run will get, unless the server is an uncork-server. */
 int text_store_values(struct connection *connection, bool secured);

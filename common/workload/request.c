@@ -8,12 +8,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
 
 /* ---- sending ---- */
 
-static struct span *append(struct connection *connection, const uint8_t *data, uint64_t size)
+static struct span *append(struct connection *connection, const void *data, uint64_t size)
 {
     struct span *span = queue_append(&connection->queue);
 
@@ -45,7 +46,7 @@ static struct span *append_piece(struct connection *connection,
     if (has_payload)
         last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
     if (has_payload && end)
-        last = append(connection, (const uint8_t *)end, strlen(end));
+        last = append(connection, end, strlen(end));
     last->marks = FRAGMENT_ENDS_MESSAGE;
     return last;
 }
@@ -72,11 +73,9 @@ static void fill_requests(struct connection *connection)
     for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
          room--) {
         const struct operation *operation = operations_at(&plan->operations, requester->begun);
-        struct call *call = framing_take(connection->framing);
+        uint64_t offset = next_offset(connection, operation->bytes);
+        struct call *call = framing_take(connection->framing, operation->kind, operation->bytes, offset);
 
-        call->kind = operation->kind;
-        call->bytes = operation->bytes;
-        call->offset = next_offset(connection, operation->bytes);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
                             plan->protocol->request_end);
@@ -105,28 +104,22 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-static int check_content(struct connection *connection, const uint8_t *data, size_t size)
+/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
+ * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
+ * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
+static int process_payload(struct connection *connection, const uint8_t *data, size_t size)
 {
-    const struct framing *framing = connection->framing;
-    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
-    size_t agree = pattern_compare(data, size, offset);
+    const struct plan *plan = connection->plan;
+    const struct piece *piece = &connection->framing->piece;
+    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
+    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
 
-    if (agree == size)
-        return 0;
-    return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
-                          framing->piece.call->kind->name);
-}
-
-/* For a server for foreign clients: stores the bytes that they write, if the content has addresses.
- * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
- * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
-static void store(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct framing *framing = connection->framing;
-    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
-
-    if (size && !connection->plan->protocol->has_keys)
+    if (agree != size)
+        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
+                              piece->call->kind->name);
+    if (size && connection->shared->content && !plan->protocol->has_keys)
         memcpy(connection->shared->source.memory.bytes + offset, data, size);
+    return 0;
 }
 
 /* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
@@ -135,25 +128,17 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
                          int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
 {
     struct framing *framing = connection->framing;
+    bool in_place = !framing->held; /* most heads arrive whole */
+    int needed = in_place ? parse(connection, data, size, &framing->piece)
+                          : parse(connection, framing->head, framing->held, &framing->piece);
     size_t taken = 0;
-    int needed;
 
-    if (!framing->held) { /* most heads arrive whole, and are parsed in place */
-        needed = parse(connection, data, size, &framing->piece);
-        if (needed < 0)
-            return needed;
-        if (needed == 0)
-            return (ssize_t)framing->piece.size;
-    } else {
-        needed = parse(connection, framing->head, framing->held, &framing->piece);
-    }
+    if (in_place && needed == 0)
+        return (ssize_t)framing->piece.size;
     while (needed > 0 && taken < size) {
-        size_t part = (size_t)needed - framing->held;
-
         if ((size_t)needed > sizeof framing->head)
             return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
-        if (part > size - taken)
-            part = size - taken;
+        size_t part = MIN((size_t)needed - framing->held, size - taken);
         memcpy(framing->head + framing->held, data + taken, part);
         framing->held += part;
         taken += part;
@@ -175,8 +160,6 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
     if (connection->digest)
         digest_update(connection->digest, data, size);
     while (data < end) {
-        size_t part;
-
         if (!framing->left) {
             ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
 
@@ -188,11 +171,9 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
                 break;
             framing->left = framing->piece.payload;
         }
-        part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
-        if (connection->plan->verify && check_content(connection, data, part) < 0)
+        size_t part = MIN(framing->left, (size_t)(end - data));
+        if (process_payload(connection, data, part) < 0)
             return -EBADMSG;
-        if (connection->shared->content)
-            store(connection, data, part);
         framing->left -= part;
         data += part;
         if (!framing->left && framing->piece.is_last)
@@ -218,10 +199,9 @@ static int client_arrived(struct connection *connection, const uint8_t *data, si
     const struct requester *requester = connection->role_state;
     struct thread_shared *shared = connection->shared;
     uint64_t before = requester->answered;
-    int result;
 
     shared->now_ns = clock_now_ns();
-    result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
+    int result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
     connection_count_bytes(connection, size, requester->answered - before);
     return result;
 }
@@ -259,13 +239,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     struct framing *framing = connection->framing;
     uint64_t slot = framing->received & framing->mask;
     struct call *call = piece->call = &framing->calls[slot];
-    int result;
 
     if (framing->keys)
         call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
     if (framing->received - framing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
-    result = plan->protocol->read_request(connection, data, size, piece);
+    int result = plan->protocol->read_request(connection, data, size, piece);
     if (result != 0 || is_in_op(connection, call))
         return result;
     return framing_refuse(connection,
@@ -291,11 +270,9 @@ static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct framing *framing = connection->framing;
-    uint64_t room = connection_room(connection), count = framing->received - framing->answered;
+    uint64_t count = MIN(connection_room(connection), framing->received - framing->answered);
     struct span *last = NULL;
 
-    if (count > room)
-        count = room;
     responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
@@ -359,5 +336,4 @@ const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
     .roles = {[ROLE_DRIVER] = &requester_role, [ROLE_FOLLOWER] = &responder_role},
     .framed = framed_roles,
-    .role = exchange_role,
 };
