@@ -74,14 +74,15 @@ struct workload {
     struct variant variant;
     bool runs_command;                    /* the client runs a program, and has no connections */
     bool reconnects;                      /* a new descriptor for every message */
+    bool has_direction;                   /* `direction` decides which end drives; else the client does */
     const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
     const struct role *const *framed;     /* the roles if a protocol has heads; NULL: none may */
-
-    /* The role of an end under this plan. */
-    enum role_index (*role)(const struct plan *plan, enum end end);
 };
 
 extern const struct axis workload_axis; /* workload/list.def */
+
+/* The role of an end under this plan. */
+enum role_index workload_role(const struct plan *plan, enum end end);
 
 /* Counts `size` received bytes and the messages that they complete, at shared->now_ns. */
 static inline void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages)

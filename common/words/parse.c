@@ -93,7 +93,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 /* A foreign peer without a protocol echoes: its replies have the shape of the message. */
 static void derive_end(struct plan *plan, enum end end)
 {
-    enum role_index index = plan->workload->role(plan, end);
+    enum role_index index = workload_role(plan, end);
     static const struct role none;
     const struct role *const *roles = plan->frames ? plan->workload->framed : plan->workload->roles;
     const struct role *role = roles[index] ? roles[index] : &none;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/exchange.h"
+#include "workload/roles.h"
 
 void requester_begin(struct connection *connection)
 {
@@ -207,9 +207,3 @@ const struct role responder_role = {
     .answered = responder_answered,
     .over = responder_is_over,
 };
-
-enum role_index exchange_role(const struct plan *plan, enum end end)
-{
-    (void)plan;
-    return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/one_way.h"
+#include "workload/roles.h"
 
 HOT static void send_messages(struct connection *connection)
 {
@@ -77,14 +77,3 @@ const struct role one_way_both = {
     .next = next_message,
     .over = both_is_over,
 };
-
-enum role_index one_way_role(const struct plan *plan, enum end end)
-{
-    static const enum role_index roles[][END_COUNT] = {
-        [DIRECTION_SEND] = {ROLE_DRIVER, ROLE_FOLLOWER, ROLE_PROXY},
-        [DIRECTION_RECEIVE] = {ROLE_FOLLOWER, ROLE_DRIVER, ROLE_PROXY},
-        [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH, ROLE_PROXY},
-    };
-
-    return roles[plan->direction][end];
-}

@@ -6,7 +6,7 @@
  * Bytes that arrive on one twin stay in their receive buffers; the other twin sends them from
  * there. Each chunk is a fragment. All waiting chunks, at most `window`, are one group. */
 #include "connection/reading.h"
-#include "workload/one_way.h"
+#include "workload/roles.h"
 
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
  * its buffer is released. A ring delivers as long as it has buffers, so the number of chunks on one
@@ -161,9 +161,9 @@ static const struct role relay = {
 
 const struct workload workload_proxy = {
     .variant = {"proxy", "client and server stream through a proxy that forwards what it receives"},
+    .has_direction = true,
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,
               [ROLE_PROXY] = &relay},
-    .role = one_way_role,
 };

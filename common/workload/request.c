@@ -3,7 +3,7 @@
  * roles without heads are in exchange.c. */
 #include "base/digest.h"
 #include "connection/protocol.h"
-#include "workload/exchange.h"
+#include "workload/roles.h"
 
 #include <errno.h>
 #include <inttypes.h>

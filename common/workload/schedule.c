@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/schedule.h"
+#include "workload/roles.h"
 
 #include "base/clock.h"
 

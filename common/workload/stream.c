@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One end sends messages as fast as it can, and the other receives them; or both ends do both. */
-#include "workload/one_way.h"
+#include "workload/roles.h"
 
-#include "base/clock.h"
+#include <sys/param.h>
 
 /* The taker sends no requests. So messages_left counts the messages that arrive, and the deadline
  * may pass in the middle of a message. */
@@ -15,8 +15,7 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
     if (!whole && connection->shared->deadline_ns != UINT64_MAX)
         connection->shared->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)
-        connection->messages_left -=
-            (uint64_t)whole < connection->messages_left ? (uint64_t)whole : connection->messages_left;
+        connection->messages_left -= MIN((uint64_t)whole, connection->messages_left);
     return 0;
 }
 
@@ -32,19 +31,12 @@ static const struct role taker = {
     .arrived = taker_arrived,
 };
 
-static enum role_index role(const struct plan *plan, enum end end)
-{
-    if (plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
-        return ROLE_TAKER;
-    return one_way_role(plan, end);
-}
-
 const struct workload workload_stream = {
     .variant = {"stream",
                 "one end sends messages as fast as it can, the other receives them; or both do both"},
+    .has_direction = true,
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,
               [ROLE_TAKER] = &taker},
-    .role = role,
 };
