@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/param.h>
 
 /* Between two readings of the clock: 50 to 500 us, and at most 64 messages. */
 #define STRIDE_MAX 64u
@@ -105,7 +105,6 @@ void connection_close(struct connection *connection)
 
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)
 {
-    struct call_counts *counts = &connection->calls.counts;
     struct loans *loans = connection->loans;
 
     for (uint32_t number = loans->returned; number != loans->sends; number++) {
@@ -114,8 +113,8 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
         if (number - first > last - first || loan->back)
             continue;
         loan->back = true;
-        counts->lent++;
-        counts->copied += copied;
+        connection->calls.counts.lent++;
+        connection->calls.counts.copied += copied;
     }
     loans_release(loans, &connection->queue);
 }
@@ -126,12 +125,10 @@ int connection_examine(struct connection *connection, const uint8_t *data, size_
     uint64_t at = connection->arrivals.bytes;
     size_t agree = verifies ? pattern_compare(data, size, at) : size;
 
-    if (agree != size) {
-        problem_failure(&connection->shared->problem,
-                        "the %s received wrong content at byte %" PRIu64 " of the stream",
-                        end_names[connection->end], at + agree);
-        return -EBADMSG;
-    }
+    if (agree != size)
+        return connection_refuse(connection,
+                                 "the %s received wrong content at byte %" PRIu64 " of the stream",
+                                 end_names[connection->end], at + agree);
     if (connection->digest)
         digest_update(connection->digest, data, size);
     return 0;
@@ -146,10 +143,9 @@ void connection_restart_loans(struct connection *connection)
 uint64_t connection_room_of_window(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t room =
-        (queue->mask + 1 - (queue->appended - queue->released)) / connection->outgoing->span_count;
+    uint64_t spans = queue->mask + 1 - (queue->appended - queue->released);
 
-    return room < connection->window ? room : connection->window;
+    return MIN(spans / connection->outgoing->span_count, connection->window);
 }
 
 HOT void connection_append_all(struct connection *connection, uint64_t messages)

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A connection: where the five parts meet. Each can be replaced without a change in the others.
- *
- *   workload ──appends──▶ send queue ──▶ strategy ──▶ stack ──▶ counted calls ──▶ kernel
- *      ▲                                                                            │
- *      └────────── these bytes arrived ◀── reading ◀── stack ◀── counted calls ◀────┘
- *
- * Only the engine blocks or polls. It calls the workload to fill the queue, the strategy to push
- * it, and the reading to receive bytes. connection/layer.h has the stack. One thread owns a
- * connection; members that other threads use are atomic.
- */
+/* A connection: where the five parts of docs/architecture.md meet. Only the engine blocks or polls.
+ * It calls the workload to fill the queue, the strategy to push it, and the reading to receive
+ * bytes. One thread owns a connection; members that other threads use are atomic. */
 #pragma once
 
 #include "base/calls.h"
@@ -95,6 +87,10 @@ struct connection {
  * call connection_close() once in both cases. */
 int connection_open(struct connection *connection, struct thread_shared *shared);
 void connection_close(struct connection *connection);
+
+/* Sets the problem of the thread: the peer sent what it must not send. Returns -EBADMSG. */
+#define connection_refuse(connection, ...)                                                                   \
+    (problem_failure(&(connection)->shared->problem, __VA_ARGS__), -EBADMSG)
 
 /* Verifies and touches received bytes, as the plan says. 0, or -EBADMSG with the problem of the
  * thread. */

@@ -114,9 +114,8 @@ int framing_refuse(struct connection *connection, const char *format, ...)
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
-    problem_failure(&connection->shared->problem, "protocol=%s: the %s %s", plan->protocol->variant.name,
-                    plan_name_of(plan, connection->peer), text);
-    return -EBADMSG;
+    return connection_refuse(connection, "protocol=%s: the %s %s", plan->protocol->variant.name,
+                             plan_name_of(plan, connection->peer), text);
 }
 
 /* ---- the dialogue before the first request ---- */

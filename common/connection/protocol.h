@@ -21,9 +21,10 @@
 /* A kind of request: "read", "get". Behind the end of a list are the kinds that only foreign
  * clients send. */
 struct operation_kind {
-    const char *name; /* NULL: the end of the list */
-    bool fetches;     /* the payload is in the reply */
-    bool stores;      /* the payload is in the request */
+    const char *name;            /* NULL: the end of the list */
+    bool fetches;                /* the payload is in the reply */
+    bool stores;                 /* the payload is in the request */
+    const char *request, *reply; /* how the heads begin, in protocols of text */
 };
 
 /* A request that waits for its reply. */

@@ -8,33 +8,29 @@
 
 enum { GET, SET, END, VERSION, UNKNOWN };
 
-static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
-                                              [SET] = {.name = "set", .stores = true},
-                                              [VERSION] = {.name = "version"},
-                                              [UNKNOWN] = {.name = "unknown"}};
+static const struct operation_kind kinds[] = {
+    [GET] = {.name = "get", .fetches = true, .request = "get ", .reply = "VALUE "},
+    [SET] = {.name = "set", .stores = true, .request = "set ", .reply = "STORED\r\n"},
+    [VERSION] = {.name = "version", .reply = "VERSION uncork\r\n"},
+    [UNKNOWN] = {.name = "unknown", .reply = "ERROR\r\n"}};
 
 /* The flags are 0, and no value expires. */
-static uint8_t *put_value(uint8_t *at, const struct call *call, const char *begin, const char *flags)
-{
-    at = text_put_key(text_put(at, begin), call);
-    return text_put(text_put_number(text_put(at, flags), call->bytes), "\r\n");
-}
-
 static size_t write_request(uint8_t *head, const struct call *call)
 {
+    uint8_t *at = text_put_key(text_put(head, call->kind->request), call);
+
     if (call->kind->stores)
-        return (size_t)(put_value(head, call, "set ", " 0 0 ") - head);
-    return (size_t)(text_put(text_put_key(text_put(head, "get "), call), "\r\n") - head);
+        at = text_put_number(text_put(at, " 0 0 "), call->bytes);
+    return (size_t)(text_put(at, "\r\n") - head);
 }
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    static const char *const answers[] = {
-        [SET] = "STORED\r\n", [VERSION] = "VERSION uncork\r\n", [UNKNOWN] = "ERROR\r\n"};
+    uint8_t *at = text_put(head, call->kind->reply);
 
-    if (!call->kind->fetches)
-        return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
-    return (size_t)(put_value(head, call, "VALUE ", " 0 ") - head);
+    if (call->kind->fetches)
+        at = text_put(text_put_number(text_put(text_put_key(at, call), " 0 "), call->bytes), "\r\n");
+    return (size_t)(at - head);
 }
 
 /* Reads a line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */

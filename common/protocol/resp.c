@@ -10,38 +10,34 @@
 
 enum { GET, SET, PING, END, CONFIG, UNKNOWN };
 
-static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
-                                              [SET] = {.name = "set", .stores = true},
-                                              [PING] = {.name = "ping"},
-                                              [CONFIG] = {.name = "config"},
-                                              [UNKNOWN] = {.name = "unknown"}};
+static const struct operation_kind kinds[] = {
+    [GET] = {.name = "get", .fetches = true, .request = "*2\r\n$3\r\nGET\r\n", .reply = "$"},
+    [SET] = {.name = "set", .stores = true, .request = "*3\r\n$3\r\nSET\r\n", .reply = "+OK\r\n"},
+    [PING] = {.name = "ping", .request = "*1\r\n$4\r\nPING\r\n", .reply = "+PONG\r\n"},
+    [CONFIG] = {.name = "config", .reply = "*0\r\n"},
+    [UNKNOWN] = {.name = "unknown", .reply = "-ERR unknown command\r\n"}};
 
-static uint8_t *put_size(uint8_t *at, uint64_t size)
+static uint8_t *put_size(uint8_t *at, const char *begin, uint64_t size)
 {
-    return text_put(text_put_number(text_put(at, "$"), size), "\r\n");
+    return text_put(text_put_number(text_put(at, begin), size), "\r\n");
 }
 
 static size_t write_request(uint8_t *head, const struct call *call)
 {
-    static const char *const begins[] = {
-        [GET] = "*2\r\n$3\r\nGET\r\n", [SET] = "*3\r\n$3\r\nSET\r\n", [PING] = "*1\r\n$4\r\nPING\r\n"};
-    uint8_t *at = text_put(head, begins[call->kind - kinds]);
+    uint8_t *at = text_put(head, call->kind->request);
 
     if (call->kind->fetches || call->kind->stores)
-        at = text_put(text_put_key(put_size(at, TEXT_KEY_SIZE), call), "\r\n");
+        at = text_put(text_put_key(put_size(at, "$", TEXT_KEY_SIZE), call), "\r\n");
     if (call->kind->stores)
-        at = put_size(at, call->bytes);
+        at = put_size(at, "$", call->bytes);
     return (size_t)(at - head);
 }
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    static const char *const answers[] = {
-        [SET] = "+OK\r\n", [PING] = "+PONG\r\n", [CONFIG] = "*0\r\n", [UNKNOWN] = "-ERR unknown command\r\n"};
-
     if (call->kind->fetches)
-        return (size_t)(put_size(head, call->bytes) - head);
-    return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
+        return (size_t)(put_size(head, call->kind->reply, call->bytes) - head);
+    return (size_t)(text_put(head, call->kind->reply) - head);
 }
 
 /* Reads a number between `mark` and CR LF, like "*2\r\n", at `*at`, and moves `*at` behind it.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/roles.h"
 
+#include <sys/param.h>
+
 void requester_begin(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
@@ -48,14 +50,11 @@ HOT bool requester_is_due(const struct connection *connection, const struct requ
 HOT static void requester_fill(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
-    struct thread_shared *shared = connection->shared;
     uint64_t room = connection_room(connection), count = 0;
 
-    while (count < room && requester_is_due(connection, requester) &&
-           connection_may_begin(connection, false)) {
-        requester_note_begun(shared, requester, requester->begun & requester->mask);
-        count++;
-    }
+    for (; count < room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
+         count++)
+        requester_note_begun(connection->shared, requester, requester->begun & requester->mask);
     if (count)
         connection_append(connection, count);
 }
@@ -78,22 +77,15 @@ HOT void requester_note_reply(struct thread_shared *shared, struct requester *re
         histogram_record(&shared->service, shared->now_ns - times->sent_ns);
 }
 
-COLD static int refuse(struct connection *connection, size_t size, size_t wanted)
-{
-    problem_failure(&connection->shared->problem, "%zu bytes of replies came, and only %zu were due", size,
-                    wanted);
-    return -EBADMSG;
-}
-
 HOT static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct requester *requester = connection->role_state;
     size_t wanted = requester_wants(connection);
-    int64_t whole;
 
     if (UNLIKELY(size > wanted))
-        return refuse(connection, size, wanted);
-    whole = connection_process_bytes(connection, data, size);
+        return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
+                                 wanted);
+    int64_t whole = connection_process_bytes(connection, data, size);
     if (UNLIKELY(whole < 0))
         return (int)whole;
     for (; whole; whole--)
@@ -163,8 +155,7 @@ void responder_spin(const struct thread_shared *shared, uint64_t replies)
 HOT static void responder_fill(struct connection *connection)
 {
     struct responder *responder = connection->role_state;
-    uint64_t room = connection_room(connection);
-    uint64_t count = responder->replies_due < room ? responder->replies_due : room;
+    uint64_t room = connection_room(connection), count = MIN(room, responder->replies_due);
 
     if (!count)
         return;

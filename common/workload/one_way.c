@@ -26,8 +26,7 @@ static size_t wants_nothing(const struct connection *connection)
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
 {
     (void)data;
-    problem_failure(&connection->shared->problem, "%zu bytes came from the end that only receives", size);
-    return -EBADMSG;
+    return connection_refuse(connection, "%zu bytes came from the end that only receives", size);
 }
 
 static uint64_t next_message(const struct connection *connection)

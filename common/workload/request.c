@@ -270,7 +270,7 @@ static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct framing *framing = connection->framing;
-    uint64_t count = MIN(connection_room(connection), framing->received - framing->answered);
+    uint64_t room = connection_room(connection), count = MIN(room, framing->received - framing->answered);
     struct span *last = NULL;
 
     responder_spin(connection->shared, count);
