@@ -90,24 +90,16 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
 static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
 {
     const struct span *span = &queue->ring[cursor->span & queue->mask];
-    struct fragment fragment = {span->data + cursor->offset, span->size - cursor->offset,
-                                span->marks & ~SPAN_OF_MANY};
+    uint32_t begin = cursor->before, end = span->size;
 
+    if (span->marks & SPAN_OF_MANY && end - begin > span->fragment)
+        end = begin + span->fragment;
+    struct fragment fragment = {span->data + (span->repeats ? 0 : begin) + cursor->offset,
+                                end - begin - cursor->offset,
+                                end == span->size ? span->marks & ~SPAN_OF_MANY : 0};
+    cursor->span += end == span->size;
+    cursor->before = end == span->size ? 0 : end;
     cursor->offset = 0;
-    if (span->marks & SPAN_OF_MANY) {
-        uint32_t before = cursor->before;
-
-        fragment.data += span->repeats ? 0 : before;
-        fragment.size -= before;
-        cursor->before += span->fragment;
-        if (cursor->before < span->size) {
-            fragment.size -= span->size - cursor->before;
-            fragment.marks = 0;
-            return fragment;
-        }
-        cursor->before = 0;
-    }
-    cursor->span++;
     return fragment;
 }
 

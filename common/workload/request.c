@@ -104,118 +104,6 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
- * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
- * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
-static int process_payload(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct plan *plan = connection->plan;
-    const struct piece *piece = &connection->framing->piece;
-    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
-    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
-
-    if (agree != size)
-        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
-                              piece->call->kind->name);
-    if (size && connection->shared->content && !plan->protocol->has_keys)
-        memcpy(connection->shared->source.memory.bytes + offset, data, size);
-    return 0;
-}
-
-/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
- * value. framing->held is 0 if the head is complete. */
-static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
-                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
-{
-    struct framing *framing = connection->framing;
-    bool in_place = !framing->held; /* most heads arrive whole */
-    int needed = in_place ? parse(connection, data, size, &framing->piece)
-                          : parse(connection, framing->head, framing->held, &framing->piece);
-    size_t taken = 0;
-
-    if (in_place && needed == 0)
-        return (ssize_t)framing->piece.size;
-    while (needed > 0 && taken < size) {
-        if ((size_t)needed > sizeof framing->head)
-            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
-        size_t part = MIN((size_t)needed - framing->held, size - taken);
-        memcpy(framing->head + framing->held, data + taken, part);
-        framing->held += part;
-        taken += part;
-        needed = parse(connection, framing->head, framing->held, &framing->piece);
-    }
-    if (needed == 0)
-        framing->held = 0;
-    return needed < 0 ? needed : (ssize_t)taken;
-}
-
-/* Processes all bytes. Calls `whole` for each request or reply that they complete. */
-static int take(struct connection *connection, const uint8_t *data, size_t size,
-                int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
-                void (*whole)(struct connection *connection))
-{
-    struct framing *framing = connection->framing;
-    const uint8_t *end = data + size;
-
-    if (connection->digest)
-        digest_update(connection->digest, data, size);
-    while (data < end) {
-        if (!framing->left) {
-            ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
-
-            framing->quits = taken == -ESHUTDOWN;
-            if (taken < 0)
-                return framing->quits ? 0 : (int)taken;
-            data += taken;
-            if (framing->held)
-                break;
-            framing->left = framing->piece.payload;
-        }
-        size_t part = MIN(framing->left, (size_t)(end - data));
-        if (process_payload(connection, data, part) < 0)
-            return -EBADMSG;
-        framing->left -= part;
-        data += part;
-        if (!framing->left && framing->piece.is_last)
-            whole(connection);
-    }
-    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
-    return 0;
-}
-
-/* ---- the client ---- */
-
-static void client_whole(struct connection *connection)
-{
-    struct call *call = connection->framing->piece.call;
-
-    requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
-    framing_release(connection->framing, call);
-}
-
-/* All replies that the bytes complete have the same time: the clock is read once. */
-static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct requester *requester = connection->role_state;
-    struct thread_shared *shared = connection->shared;
-    uint64_t before = requester->answered;
-
-    shared->now_ns = clock_now_ns();
-    int result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
-    connection_count_bytes(connection, size, requester->answered - before);
-    return result;
-}
-
-/* Only the head of a reply says how long it is. */
-static size_t client_wants(const struct connection *connection)
-{
-    const struct requester *requester = connection->role_state;
-
-    return requester->begun != requester->answered ? connection->shared->pool.size : 0;
-}
-
-/* ---- the server ---- */
-
 /* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
  * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
  * set are not stored, so any size is allowed. */
@@ -252,18 +140,115 @@ static int read_request(struct connection *connection, const uint8_t *data, size
                           call->kind->name, call->bytes, call->offset);
 }
 
-static void server_whole(struct connection *connection)
+static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
-    connection->framing->received++;
+    struct piece *piece = &connection->framing->piece;
+
+    return connection->drives ? connection->plan->protocol->read_reply(connection, data, size, piece)
+                              : read_request(connection, data, size, piece);
 }
 
-static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
+/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
+ * value. framing->held is 0 if the head is complete. */
+static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size)
 {
-    uint64_t before = connection->framing->received;
-    int result = take(connection, data, size, read_request, server_whole);
+    struct framing *framing = connection->framing;
+    bool in_place = !framing->held; /* most heads arrive whole */
+    int needed = in_place ? parse(connection, data, size) : parse(connection, framing->head, framing->held);
+    size_t taken = 0;
 
-    connection_count_bytes(connection, size, connection->framing->received - before);
+    if (in_place && needed == 0)
+        return (ssize_t)framing->piece.size;
+    while (needed > 0 && taken < size) {
+        if ((size_t)needed > sizeof framing->head)
+            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+        size_t part = MIN((size_t)needed - framing->held, size - taken);
+        memcpy(framing->head + framing->held, data + taken, part);
+        framing->held += part;
+        taken += part;
+        needed = parse(connection, framing->head, framing->held);
+    }
+    if (needed == 0)
+        framing->held = 0;
+    return needed < 0 ? needed : (ssize_t)taken;
+}
+
+/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
+ * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
+ * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
+static int take_payload(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct plan *plan = connection->plan;
+    const struct piece *piece = &connection->framing->piece;
+    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
+    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
+
+    if (agree != size)
+        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
+                              piece->call->kind->name);
+    if (size && connection->shared->content && !plan->protocol->has_keys)
+        memcpy(connection->shared->source.memory.bytes + offset, data, size);
+    return 0;
+}
+
+/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. */
+static int take(struct connection *connection, const uint8_t *data, size_t size, uint64_t *whole)
+{
+    struct framing *framing = connection->framing;
+    const uint8_t *end = data + size;
+
+    while (data < end) {
+        if (!framing->left) {
+            ssize_t taken = take_head(connection, data, (size_t)(end - data));
+
+            framing->quits = taken == -ESHUTDOWN;
+            if (taken < 0)
+                return framing->quits ? 0 : (int)taken;
+            data += taken;
+            if (framing->held)
+                break;
+            framing->left = framing->piece.payload;
+        }
+        size_t part = MIN(framing->left, (size_t)(end - data));
+        if (take_payload(connection, data, part) < 0)
+            return -EBADMSG;
+        framing->left -= part;
+        data += part;
+        if (framing->left || !framing->piece.is_last)
+            continue;
+        ++*whole;
+        if (connection->drives) {
+            requester_note_reply(connection->shared, connection->role_state,
+                                 (uint32_t)framing->piece.call->cookie);
+            framing_release(framing, framing->piece.call);
+        } else {
+            framing->received++;
+        }
+    }
+    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    return 0;
+}
+
+/* All replies that the bytes complete have the same time: the clock is read once. */
+static int framed_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    uint64_t whole = 0;
+
+    if (connection->drives)
+        connection->shared->now_ns = clock_now_ns();
+    if (connection->digest)
+        digest_update(connection->digest, data, size);
+    int result = take(connection, data, size, &whole);
+    connection_count_bytes(connection, size, whole);
     return result;
+}
+
+/* ---- the roles ---- */
+
+/* Only the head of a reply says how long it is. */
+static size_t client_wants(const struct connection *connection)
+{
+    return requester_answered(connection) ? 0 : connection->shared->pool.size;
 }
 
 static void fill_replies(struct connection *connection)
@@ -313,7 +298,7 @@ static const struct role framed_client = {
     .begin = requester_begin,
     .fill = fill_requests,
     .wants = client_wants,
-    .arrived = client_arrived,
+    .arrived = framed_arrived,
     .answered = requester_answered,
     .next = requester_next,
     .bytes_of = bytes_of_requests,
@@ -324,7 +309,7 @@ static const struct role framed_server = {
     .receives = true,
     .fill = fill_replies,
     .wants = server_wants,
-    .arrived = server_arrived,
+    .arrived = framed_arrived,
     .answered = responder_answered,
     .over = server_is_over,
 };

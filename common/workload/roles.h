@@ -16,8 +16,7 @@
  * on the arrival_seed of the plan and the number of the connection. So cells with the same seed
  * have the same arrivals. */
 struct schedule {
-    enum arrival arrival;
-    uint64_t rate, connections;
+    const struct plan *plan;
     uint64_t due_ns; /* next start, from the beginning of the phase */
     uint64_t number; /* even: number of the next start, among those of all connections */
     double at_ns;    /* poisson: next start, before rounding down */

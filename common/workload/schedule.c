@@ -29,15 +29,15 @@ static double draw_exponential(uint64_t *state)
 
 static double mean_interval_ns(const struct schedule *schedule)
 {
-    return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
+    return (double)NS_PER_S / (double)schedule->plan->rate * (double)schedule->plan->connections;
 }
 
 /* Even starts in integers, because the rounding errors of a sum could move one before a deadline. */
 static void set_due(struct schedule *schedule)
 {
-    uint64_t number = schedule->number, rate = schedule->rate;
+    uint64_t number = schedule->number, rate = schedule->plan->rate;
 
-    if (schedule->arrival == ARRIVAL_POISSON) {
+    if (schedule->plan->arrival == ARRIVAL_POISSON) {
         schedule->at_ns += draw_exponential(&schedule->random) * mean_interval_ns(schedule);
         schedule->due_ns = (uint64_t)schedule->at_ns;
     } else {
@@ -49,27 +49,23 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t
 {
     uint64_t seed = plan->arrival_seed;
 
-    *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
-                                  .rate = plan->rate,
-                                  .connections = plan->connections,
-                                  .number = number,
-                                  .random = draw(&seed) + number};
+    *schedule = (struct schedule){.plan = plan, .number = number, .random = draw(&seed) + number};
     set_due(schedule);
 }
 
 void schedule_advance(struct schedule *schedule)
 {
-    schedule->number += schedule->connections;
+    schedule->number += schedule->plan->connections;
     set_due(schedule);
 }
 
 static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    uint64_t rate = schedule->rate, rest_ns = deadline_ns % NS_PER_S;
+    uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
     /* the first number, among those of all connections, that is not before the deadline */
     uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
 
-    return first > schedule->number ? (first - schedule->number - 1) / schedule->connections + 1 : 0;
+    return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;
 }
 
 /* Of mean 0 and variance 1 (Box, Muller 1958). */
@@ -98,6 +94,6 @@ static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    return schedule->arrival == ARRIVAL_POISSON ? count_poisson(*schedule, deadline_ns)
-                                                : count_even(schedule, deadline_ns);
+    return schedule->plan->arrival == ARRIVAL_POISSON ? count_poisson(*schedule, deadline_ns)
+                                                      : count_even(schedule, deadline_ns);
 }
