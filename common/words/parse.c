@@ -197,7 +197,7 @@ static int derive_frames(struct plan *plan, struct problem *problem)
  * structs of variants. */
 static void derive(struct plan *plan)
 {
-    plan->frames = plan->protocol->kinds && plan->workload->framed;
+    plan->frames = plan->protocol->kinds && plan->workload->framed[ROLE_DRIVER];
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->is_tcp = plan->transport->is_tcp;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;

@@ -85,12 +85,10 @@ HOT static int requester_arrived(struct connection *connection, const uint8_t *d
     if (UNLIKELY(size > wanted))
         return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
                                  wanted);
-    int64_t whole = connection_process_bytes(connection, data, size);
-    if (UNLIKELY(whole < 0))
-        return (int)whole;
-    for (; whole; whole--)
+    int result = connection_process_bytes(connection, data, size);
+    while (requester->answered != connection->arrivals.messages)
         requester_note_reply(connection->shared, requester, requester->answered & requester->mask);
-    return 0;
+    return result;
 }
 
 /* Only a complete reply proves it: an echo server begins its reply before it has the message. */
@@ -139,11 +137,6 @@ const struct role requester_role = {
     .missed = requester_missed,
 };
 
-/* State of the server, which sends a reply to each complete request. */
-struct responder {
-    uint64_t replies_due; /* not yet in the queue */
-};
-
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
 {
     uint64_t spin_ns = replies * shared->plan->spin_ns, until = spin_ns ? clock_now_ns() + spin_ns : 0;
@@ -154,26 +147,15 @@ void responder_spin(const struct thread_shared *shared, uint64_t replies)
 
 HOT static void responder_fill(struct connection *connection)
 {
-    struct responder *responder = connection->role_state;
-    uint64_t room = connection_room(connection), count = MIN(room, responder->replies_due);
+    uint64_t *answered = connection->role_state; /* requests whose reply is in the queue */
+    uint64_t room = connection_room(connection), count = MIN(room, connection->arrivals.messages - *answered);
 
     if (!count)
         return;
     if (UNLIKELY(connection->shared->plan->spin_ns))
         responder_spin(connection->shared, count);
     connection_append(connection, count);
-    responder->replies_due -= count;
-}
-
-HOT static int responder_arrived(struct connection *connection, const uint8_t *data, size_t size)
-{
-    struct responder *responder = connection->role_state;
-    int64_t whole = connection_process_bytes(connection, data, size);
-
-    if (UNLIKELY(whole < 0))
-        return (int)whole;
-    responder->replies_due += (uint64_t)whole;
-    return 0;
+    *answered += count;
 }
 
 /* A client sends its next request, or half-closes, only when it has the complete reply. */
@@ -191,10 +173,10 @@ bool responder_is_over(const struct connection *connection)
 
 const struct role responder_role = {
     .receives = true,
-    .state_size = sizeof(struct responder),
+    .state_size = sizeof(uint64_t),
     .fill = responder_fill,
     .wants = role_wants_all,
-    .arrived = responder_arrived,
+    .arrived = one_way_arrived,
     .answered = responder_answered,
     .over = responder_is_over,
 };

@@ -34,11 +34,9 @@ static uint64_t next_message(const struct connection *connection)
     return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
 }
 
-HOT static int arrived(struct connection *connection, const uint8_t *data, size_t size)
+HOT int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_process_bytes(connection, data, size);
-
-    return whole < 0 ? (int)whole : 0;
+    return connection_process_bytes(connection, data, size);
 }
 
 /* The incoming direction ends at the stop, or when the peer half-closes. */
@@ -64,7 +62,7 @@ const struct role one_way_follower = {
     .receives = true,
     .clocks = true,
     .wants = role_wants_all,
-    .arrived = arrived,
+    .arrived = one_way_arrived,
 };
 
 const struct role one_way_both = {
@@ -72,7 +70,7 @@ const struct role one_way_both = {
     .clocks = true,
     .fill = send_messages,
     .wants = role_wants_all,
-    .arrived = arrived,
+    .arrived = one_way_arrived,
     .next = next_message,
     .over = both_is_over,
 };

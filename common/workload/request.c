@@ -314,11 +314,8 @@ static const struct role framed_server = {
     .over = server_is_over,
 };
 
-static const struct role *const framed_roles[ROLE_COUNT] = {
-    [ROLE_DRIVER] = &framed_client, [ROLE_FOLLOWER] = &framed_server};
-
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
     .roles = {[ROLE_DRIVER] = &requester_role, [ROLE_FOLLOWER] = &responder_role},
-    .framed = framed_roles,
+    .framed = {[ROLE_DRIVER] = &framed_client, [ROLE_FOLLOWER] = &framed_server},
 };

@@ -63,5 +63,6 @@ bool responder_is_over(const struct connection *connection);
 extern const struct role requester_role, responder_role;
 extern const struct role one_way_driver, one_way_follower, one_way_both;
 
-/* arrived() of a role that must not receive. Returns -EBADMSG with the problem of the thread. */
+/* arrived() of a role that only counts messages, and of one that must not receive. */
+int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size);
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size);

@@ -8,15 +8,15 @@
  * may pass in the middle of a message. */
 static int taker_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_process_bytes(connection, data, size);
+    uint64_t before = connection->arrivals.messages;
+    int result = connection_process_bytes(connection, data, size);
+    uint64_t whole = connection->arrivals.messages - before;
 
-    if (whole < 0)
-        return (int)whole;
     if (!whole && connection->shared->deadline_ns != UINT64_MAX)
         connection->shared->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)
-        connection->messages_left -= MIN((uint64_t)whole, connection->messages_left);
-    return 0;
+        connection->messages_left -= MIN(whole, connection->messages_left);
+    return result;
 }
 
 static size_t taker_wants(const struct connection *connection)
