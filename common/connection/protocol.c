@@ -118,6 +118,25 @@ int framing_refuse(struct connection *connection, const char *format, ...)
                              plan_name_of(plan, connection->peer), text);
 }
 
+void framing_show(char shown[FRAMING_SHOWN_MAX], const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size && i < FRAMING_SHOWN_MAX / 4; i++) {
+        if (data[i] == '\r' || data[i] == '\n')
+            shown += sprintf(shown, data[i] == '\r' ? "\\r" : "\\n");
+        else
+            shown += sprintf(shown, data[i] < ' ' || data[i] > '~' ? "\\x%02x" : "%c", data[i]);
+    }
+    *shown = '\0';
+}
+
+int framing_refuse_text(struct connection *connection, const uint8_t *data, size_t size, const char *what)
+{
+    char sent[FRAMING_SHOWN_MAX];
+
+    framing_show(sent, data, size);
+    return framing_refuse(connection, "sent \"%s\", %s", sent, what);
+}
+
 /* ---- the dialogue before the first request ---- */
 
 /* Sends, or receives, all of `data`. */
@@ -174,14 +193,13 @@ int dialogue_store(struct connection *connection, const struct operation_kind *k
         dialogue_send(connection, data, bytes) < 0 || dialogue_send(connection, end, strlen(end)) < 0)
         return -EBADMSG;
     struct piece piece = {0};
-    for (size_t held = 0; !piece.is_last;) {
-        int needed = protocol->read_reply(connection, head, held, &piece);
+    for (int held = 0; !piece.is_last;) {
+        int needed = protocol->read_reply(connection, head, (size_t)held, &piece);
         if (needed > (int)sizeof head)
             return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_SENT_MAX);
-        if (needed < 0 ||
-            (needed > 0 && dialogue_receive(connection, head + held, (size_t)needed - held) < 0))
+        if (needed < 0 || dialogue_receive(connection, head + held, (size_t)(needed - held)) < 0)
             return -EBADMSG;
-        held = (size_t)needed;
+        held = needed > held ? needed : 0;
     }
     framing_release(connection->framing, call);
     return 0;

@@ -33,14 +33,13 @@ struct call {
     uint64_t bytes;  /* of payload */
     uint64_t offset; /* of the payload in the content of the server */
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
-    uint64_t moved;  /* bytes of payload that the pieces so far have announced */
+    uint64_t moved;  /* by a client: bytes of payload that the pieces so far have announced */
     bool under_way;
     char *key; /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
 };
 
-/* A parsed head. */
+/* A parsed head, without its bytes. */
 struct piece {
-    size_t size;       /* bytes of the head */
     struct call *call; /* the request, or the one to which the reply belongs */
     uint64_t payload;  /* bytes that follow the head */
     uint64_t offset;   /* of these bytes, in the content of the server */
@@ -75,21 +74,20 @@ struct protocol {
     struct variant variant;
     const struct operation_kind *kinds; /* NULL: raw */
 
-    /*
-     * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of
-     * bytes that the head has at least, which is above `size`; or -EBADMSG with the problem of the
-     * thread. read_reply(), at the client, finds piece->call. read_request(), at the server, fills
-     * in the given piece->call, all but its key; -ESHUTDOWN: the client wants to end.
-     */
+    /* Read the head of the next piece of a reply, or of a request, from `data`. Return its size, or
+     * -EBADMSG with the problem of the thread. A size above `size`: the head is not whole, and has
+     * at least so many bytes. Else read_reply(), at the client, has filled in the piece;
+     * read_request(), at the server, all of the call but its key. -ESHUTDOWN: the client wants to
+     * end. */
     int (*read_reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
-    int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+    int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct call *call);
 
     /* Write the head of a request, or of its reply, and return its size. The payload follows it. */
     size_t (*write_request)(uint8_t *head, const struct call *call);
     size_t (*write_reply)(uint8_t *head, const struct call *call);
 
-    /* The bytes that follow the payload of a request or a reply; NULL: none. Parsers see them as a
-     * piece of their own. */
+    /* The bytes that follow the payload of a request or a reply; NULL: none. They are a piece of
+     * their own, which read_reply() parses too. */
     const char *request_end, *reply_end;
 
     /* The content is values by key, PROTOCOL_KEYS() of each size. A call of `bytes` at `offset` has
@@ -136,6 +134,14 @@ struct call *framing_find(struct connection *connection, uint64_t cookie);
  * subject, the peer: "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);
+
+/* The same for bytes of text, of which the message shows the first 60; `what` is wrong with them. */
+int framing_refuse_text(struct connection *connection, const uint8_t *data, size_t size, const char *what);
+#define NO_REQUEST "which is not a request of op="
+
+/* Makes the first 60 bytes printable. */
+#define FRAMING_SHOWN_MAX 241u
+void framing_show(char shown[FRAMING_SHOWN_MAX], const uint8_t *data, size_t size);
 
 /* The dialogue of a protocol before its first request, in blocking calls. Bytes go through the
  * security layer if it is open, else through the transport. These functions return 0, or -EBADMSG

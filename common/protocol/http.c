@@ -51,7 +51,7 @@ static int refuse_line(struct connection *connection, const uint8_t *line, size_
 {
     const uint8_t *end = memchr(line, '\r', size);
 
-    return text_refuse(connection, line, end ? (size_t)(end - line) : size, what);
+    return framing_refuse_text(connection, line, end ? (size_t)(end - line) : size, what);
 }
 
 /* Returns the size of the head that `data` begins with. Returns more than `size` if the head is
@@ -151,14 +151,13 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
     if (fields.length != call->bytes)
         return framing_refuse(connection, "answered %" PRIu64 " bytes to a get of %" PRIu64, fields.length,
                               call->bytes);
-    *piece = (struct piece){.size = end, .call = call, .payload = call->bytes, .is_last = true};
-    return 0;
+    *piece = (struct piece){.call = call, .payload = call->bytes, .is_last = true};
+    return (int)end;
 }
 
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     static const char right[] = "where \"GET /SIZE " VERSION "\" would be right";
-    struct call *call = piece->call;
     const char *path = (const char *)data + strlen("GET /");
     size_t end = find_end(data, size);
     struct fields fields;
@@ -178,8 +177,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
         return -EBADMSG;
     if (fields.has_transfer_encoding || fields.length)
         return framing_refuse(connection, "sent a GET with content, which has no meaning");
-    *piece = (struct piece){.size = end, .call = call, .is_last = true};
-    return 0;
+    return (int)end;
 }
 
 const struct protocol protocol_http = {

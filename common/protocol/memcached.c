@@ -34,32 +34,33 @@ static size_t write_reply(uint8_t *head, const struct call *call)
 }
 
 /* Reads a line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     char line[TEXT_LINE_MAX], *rest = line, *words[6] = {0};
-    struct call *call = piece->call;
-    uint64_t bytes = 0;
-    size_t length;
+    int head = text_read_line(connection, data, size, line);
 
-    if (call->moved)
-        return text_read_request_end(connection, data, size, piece);
-    int result = text_read_line(connection, data, size, line, &length);
-    if (result != 0)
-        return result;
+    if (head < 0 || (size_t)head > size)
+        return head;
     for (size_t i = 0; i < 6 && rest; i++)
         words[i] = strsep(&rest, " ");
     if (!strcmp(line, "quit"))
         return -ESHUTDOWN;
-    if (!strcmp(line, "get") && words[1] && !words[2] &&
-        text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_set_request(piece, &kinds[GET], call->bytes, length + 2);
     const char *number = words[4];
+    uint64_t bytes = 0;
+    if (!strcmp(line, "get") && words[1] && !words[2] &&
+        text_take_key(connection, words[1], strlen(words[1]), call)) {
+        call->kind = &kinds[GET];
+        return head;
+    }
     if (!strcmp(line, "set") && number && !words[5] && units_take_number(&number, &bytes) == 0 && !*number &&
         text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_set_request(piece, &kinds[SET], bytes, length + 2);
-    if (!call->key || !strcmp(line, "set"))
-        return text_refuse(connection, data, length, TEXT_NO_REQUEST);
-    return text_set_request(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
+        call->kind = &kinds[SET];
+    else if (!call->key || !strcmp(line, "set"))
+        return framing_refuse_text(connection, data, (size_t)head - 2, NO_REQUEST);
+    else
+        call->kind = &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION];
+    call->bytes = bytes;
+    return head;
 }
 
 const struct protocol protocol_memcached = {

@@ -66,10 +66,8 @@ static size_t write_request(uint8_t *head, const struct call *call)
     return REQUEST_SIZE;
 }
 
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
-    struct call *call = piece->call;
-
     if (size < REQUEST_SIZE)
         return REQUEST_SIZE;
     if (wire_get32(data) != REQUEST_MAGIC)
@@ -84,8 +82,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     call->cookie = wire_get64(data + 8);
     call->offset = wire_get64(data + 16);
     call->bytes = type == FLUSH ? 0 : wire_get32(data + 24);
-    *piece = (struct piece){REQUEST_SIZE, call, type == WRITE ? call->bytes : 0, call->offset, true};
-    return 0;
+    return REQUEST_SIZE;
 }
 
 /* ---- replies ---- */
@@ -132,8 +129,8 @@ static int read_simple_reply(struct connection *connection, const uint8_t *data,
     if (call->moved)
         return framing_refuse(connection, "ended a structured reply with a simple reply");
     call->moved = call->kind->fetches ? call->bytes : 0;
-    *piece = (struct piece){SIMPLE_SIZE, call, call->moved, call->offset, true};
-    return 0;
+    *piece = (struct piece){call, call->moved, call->offset, true};
+    return SIMPLE_SIZE;
 }
 
 /* A chunk must lie within the range that was asked for. All chunks together have its size. */
@@ -166,27 +163,23 @@ static int read_chunk(struct connection *connection, const uint8_t *data, size_t
         return framing_refuse(connection, "sent a chunk of type %u with %" PRIu32 " bytes", type, length);
     if (size < CHUNK_SIZE + more)
         return (int)(CHUNK_SIZE + more);
-    *piece = (struct piece){.size = CHUNK_SIZE + more,
-                            .call = framing_find(connection, wire_get64(data + 8)),
+    *piece = (struct piece){.call = framing_find(connection, wire_get64(data + 8)),
                             .is_last = wire_get16(data + 4) & CHUNK_DONE};
     if (!piece->call)
         return -EBADMSG;
     piece->offset = piece->call->offset;
-    switch (type) {
-    case CHUNK_NONE:
-        return note_chunk(connection, piece);
-    case CHUNK_DATA:
-        piece->payload = length - more;
-        piece->offset = wire_get64(data + 20);
-        return note_chunk(connection, piece);
-    case CHUNK_HOLE:
+    if (type == CHUNK_HOLE)
         return framing_refuse(connection, "answered with a hole of %" PRIu32 " bytes, which has no content",
                               wire_get32(data + 28));
-    default:
-        if (type & CHUNK_IS_ERROR)
-            return refuse_error(connection, piece->call, wire_get32(data + 20));
+    if (type & CHUNK_IS_ERROR)
+        return refuse_error(connection, piece->call, wire_get32(data + 20));
+    if (type != CHUNK_DATA && type != CHUNK_NONE)
         return framing_refuse(connection, "sent a chunk of type %u, which is unknown", type);
+    if (type == CHUNK_DATA) {
+        piece->payload = length - more;
+        piece->offset = wire_get64(data + 20);
     }
+    return note_chunk(connection, piece) < 0 ? -EBADMSG : (int)(CHUNK_SIZE + more);
 }
 
 static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)

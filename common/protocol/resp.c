@@ -79,23 +79,22 @@ static const struct operation_kind *kind_of(struct connection *connection, const
 }
 
 /* A request is an array of strings, or a line (an inline command). */
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     const char *strings[STRINGS_MAX];
     uint64_t sizes[STRINGS_MAX], count = 1, last = 0;
-    struct call *call = piece->call;
     char line[TEXT_LINE_MAX];
-    size_t at = 0, length;
+    size_t at = 0;
     int result = 0;
 
-    if (call->moved)
-        return text_read_request_end(connection, data, size, piece);
     if (*data != '*') {
-        if ((result = text_read_line(connection, data, size, line, &length)) != 0)
-            return result;
+        int head = text_read_line(connection, data, size, line);
+
+        if (head < 0 || (size_t)head > size)
+            return head;
+        at = (size_t)head;
         strings[0] = line;
-        sizes[0] = length;
-        at = length + 2;
+        sizes[0] = at - 2;
     } else if ((result = take_size(data, size, &at, '*', &count)) == 0 && (!count || count > STRINGS_MAX)) {
         result = -1;
     }
@@ -110,10 +109,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     }
     if (result > 0)
         return (int)(at > size ? at : size + 1);
-    const struct operation_kind *kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
-    if (!kind)
-        return text_refuse(connection, data, size, TEXT_NO_REQUEST);
-    return text_set_request(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
+    call->kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
+    if (!call->kind)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (!call->kind->fetches)
+        call->bytes = call->kind->stores ? last : 0;
+    return (int)at;
 }
 
 const struct protocol protocol_resp = {

@@ -10,7 +10,6 @@
 #define KEY_PREFIX "uncork-"
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
-#define SHOWN_MAX 60u /* bytes that a message shows, at most 4 characters each */
 
 /* ---- heads ---- */
 
@@ -88,26 +87,6 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
 
 /* ---- errors ---- */
 
-/* Makes the first bytes printable. */
-static void show(char shown[4 * SHOWN_MAX + 1], const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size && i < SHOWN_MAX; i++) {
-        if (data[i] == '\r' || data[i] == '\n')
-            shown += sprintf(shown, data[i] == '\r' ? "\\r" : "\\n");
-        else
-            shown += sprintf(shown, data[i] < ' ' || data[i] > '~' ? "\\x%02x" : "%c", data[i]);
-    }
-    *shown = '\0';
-}
-
-int text_refuse(struct connection *connection, const uint8_t *data, size_t size, const char *what)
-{
-    char sent[4 * SHOWN_MAX + 1];
-
-    show(sent, data, size);
-    return framing_refuse(connection, "sent \"%s\", %s", sent, what);
-}
-
 /* Refuses the line that arrived in place of `right`. Asks for more bytes until it is whole. */
 static int refuse_line(struct connection *connection, const uint8_t *data, size_t size,
                        const struct call *call, const uint8_t *right, size_t right_size)
@@ -116,28 +95,18 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
     const uint8_t *end = memchr(data, '\n', size);
     size_t line = end ? (size_t)(end - data) + 1 : size;
     bool is_missing = line == strlen(missing) && !memcmp(data, missing, line);
-    char sent[4 * SHOWN_MAX + 1], expected[4 * SHOWN_MAX + 1];
+    char sent[FRAMING_SHOWN_MAX], expected[FRAMING_SHOWN_MAX];
 
     if (!end && size < TEXT_LINE_MAX)
         return (int)size + 1;
-    show(sent, data, line);
-    show(expected, right, right_size);
+    framing_show(sent, data, line);
+    framing_show(expected, right, right_size);
     return framing_refuse(connection, "answered \"%s\" to a %s of %" PRIu64 " bytes; \"%s\" would be right%s",
                           sent, call->kind->name, call->bytes, expected,
                           is_missing ? ": it no longer has a value that the run stored" : "");
 }
 
 /* ---- readers ---- */
-
-/* Sets the piece to a head, or to the text that follows the payload of the call. Returns 0. */
-static int set_piece(struct piece *piece, struct call *call, size_t size, bool carries)
-{
-    uint64_t payload = carries && !call->moved ? call->bytes : 0;
-
-    *piece = (struct piece){size, call, payload, call->offset, !payload};
-    call->moved = payload;
-    return 0;
-}
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
@@ -151,40 +120,24 @@ int text_read_reply(struct connection *connection, const uint8_t *data, size_t s
                                   : protocol->write_reply(right, call);
     if (memcmp(data, right, MIN(size, expected)) != 0)
         return refuse_line(connection, data, size, call, right, expected);
-    return size < expected ? (int)expected : set_piece(piece, call, expected, call->kind->fetches);
+    if (size >= expected) {
+        uint64_t payload = call->kind->fetches && !call->moved ? call->bytes : 0;
+
+        *piece = (struct piece){call, payload, call->offset, !payload};
+        call->moved = payload;
+    }
+    return (int)expected;
 }
 
-int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
-                   size_t *length)
+int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX])
 {
     const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
 
     if (!end)
-        return size < TEXT_LINE_MAX ? (int)size + 1 : text_refuse(connection, data, size, TEXT_NO_REQUEST);
-    *length = (size_t)(end - data);
-    memcpy(line, data, *length);
-    line[*length] = '\0';
-    return 0;
-}
-
-int text_set_request(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size)
-{
-    struct call *call = piece->call;
-
-    call->kind = kind;
-    call->bytes = bytes;
-    call->moved = 0;
-    return set_piece(piece, call, size, kind->stores);
-}
-
-int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
-                          struct piece *piece)
-{
-    const char *end = connection->plan->protocol->request_end;
-
-    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
-        return text_refuse(connection, data, size, TEXT_NO_REQUEST);
-    return size < strlen(end) ? (int)strlen(end) : set_piece(piece, piece->call, strlen(end), true);
+        return size < TEXT_LINE_MAX ? (int)size + 1 : framing_refuse_text(connection, data, size, NO_REQUEST);
+    memcpy(line, data, (size_t)(end - data));
+    line[end - data] = '\0';
+    return (int)(end - data) + 2;
 }
 
 /* ---- content ---- */

@@ -21,27 +21,12 @@ uint8_t *text_put_key(uint8_t *at, const struct call *call);
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 
-/* ---- parts of a read_request(), with its results ---- */
-
-/* Copies a line without its end. */
-int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
-                   size_t *length);
+/* Part of a read_request(), with its result: reads a line, and copies it without its end CR LF. */
+int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX]);
 
 /* Sets the call's key, and the size and offset of its value. False: this server does not have the
  * key. */
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call);
-
-/* Sets the piece to a head of `size` bytes, whose request stores or fetches `bytes`. Returns 0. */
-int text_set_request(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size);
-
-/* Reads the text that follows the payload of a request. Call it while call->moved is not 0. */
-int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
-                          struct piece *piece);
-
-/* Refuses the bytes, of which the message shows the first 60; `what` is wrong with them. Returns
- * -EBADMSG. */
-int text_refuse(struct connection *connection, const uint8_t *data, size_t size, const char *what);
-#define TEXT_NO_REQUEST "which is not a request of op="
 
 /* Stores every value that the run will get, unless the server is an uncork-server. */
 int text_store_values(struct connection *connection, bool secured);

@@ -121,31 +121,51 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
 }
 
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+/* Reads the text that follows the payload of a request. */
+static int read_request_end(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const char *end = connection->plan->protocol->request_end;
+    struct piece *piece = &connection->framing->piece;
+
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (size >= strlen(end))
+        *piece = (struct piece){.call = piece->call, .is_last = true};
+    return (int)strlen(end);
+}
+
+static int read_request(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
     uint64_t slot = framing->received & framing->mask;
-    struct call *call = piece->call = &framing->calls[slot];
+    struct call *call = &framing->calls[slot];
 
     if (framing->keys)
         call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
     if (framing->received - framing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
-    int result = plan->protocol->read_request(connection, data, size, piece);
-    if (result != 0 || is_in_op(connection, call))
-        return result;
-    return framing_refuse(connection,
-                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
-                          call->kind->name, call->bytes, call->offset);
+    int head = plan->protocol->read_request(connection, data, size, call);
+    if (head < 0 || (size_t)head > size)
+        return head;
+    if (!is_in_op(connection, call))
+        return framing_refuse(
+            connection, "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
+            call->kind->name, call->bytes, call->offset);
+    uint64_t payload = call->kind->stores ? call->bytes : 0;
+    framing->piece = (struct piece){call, payload, call->offset, !payload || !plan->protocol->request_end};
+    return head;
 }
 
+/* Reads the head of the next piece, as read_reply(). */
 static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct piece *piece = &connection->framing->piece;
 
-    return connection->drives ? connection->plan->protocol->read_reply(connection, data, size, piece)
-                              : read_request(connection, data, size, piece);
+    if (connection->drives)
+        return connection->plan->protocol->read_reply(connection, data, size, piece);
+    return piece->call && !piece->is_last ? read_request_end(connection, data, size)
+                                          : read_request(connection, data, size);
 }
 
 /* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
@@ -153,13 +173,13 @@ static int parse(struct connection *connection, const uint8_t *data, size_t size
 static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct framing *framing = connection->framing;
-    bool in_place = !framing->held; /* most heads arrive whole */
+    bool in_place = !framing->held;
     int needed = in_place ? parse(connection, data, size) : parse(connection, framing->head, framing->held);
     size_t taken = 0;
 
-    if (in_place && needed == 0)
-        return (ssize_t)framing->piece.size;
-    while (needed > 0 && taken < size) {
+    if (needed < 0 || (in_place && (size_t)needed <= size)) /* most heads arrive whole */
+        return needed;
+    while ((size_t)needed > framing->held && taken < size) {
         if ((size_t)needed > sizeof framing->head)
             return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
         size_t part = MIN((size_t)needed - framing->held, size - taken);
@@ -167,10 +187,12 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
         framing->held += part;
         taken += part;
         needed = parse(connection, framing->head, framing->held);
+        if (needed < 0)
+            return needed;
     }
-    if (needed == 0)
+    if ((size_t)needed <= framing->held)
         framing->held = 0;
-    return needed < 0 ? needed : (ssize_t)taken;
+    return (ssize_t)taken;
 }
 
 /* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
