@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/span.h"
 #include "connection/layer.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
@@ -13,7 +12,6 @@
 #include "connection/workload.h"
 #include "transport/transport.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/param.h>

@@ -10,8 +10,6 @@
 #include "connection/thread_shared.h"
 #include "plan/plan.h"
 
-#include <stdatomic.h>
-
 /* Received bytes and messages. The counters are cumulative since the connection began. */
 struct arrivals {
     uint64_t bytes, messages;

@@ -4,8 +4,6 @@
 #include "connection/security.h"
 #include "transport/transport.h"
 
-#include <errno.h>
-
 /* ---- a socket ---- */
 
 ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags)

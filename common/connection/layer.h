@@ -14,6 +14,7 @@
  * may have sent some of them. */
 #pragma once
 
+#include "connection/capability.h"
 #include "connection/connection.h"
 #include "ring/completion.h"
 

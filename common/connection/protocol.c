@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "connection/layer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>

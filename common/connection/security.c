@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/secret.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 int security_begin(struct connection *connection)

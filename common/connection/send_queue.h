@@ -16,9 +16,7 @@
 #include "base/span.h"
 #include "plan/message.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 
 struct fragment {

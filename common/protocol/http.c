@@ -7,7 +7,6 @@
 #include "base/units.h"
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>

@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { GET, SET, END, VERSION, UNKNOWN };

@@ -6,7 +6,6 @@
 #include "base/wire.h"
 #include "connection/protocol.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/param.h>
@@ -116,8 +115,7 @@ static int refuse_error(struct connection *connection, const struct call *call, 
                           error, strerror((int)error), call->kind->name, call->bytes, call->offset);
 }
 
-static int read_simple_reply(struct connection *connection, const uint8_t *data, size_t size,
-                             struct piece *piece)
+static int read_simple(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     if (size < SIMPLE_SIZE)
         return SIMPLE_SIZE;
@@ -188,7 +186,7 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
         return 4;
     uint32_t magic = wire_get32(data);
     if (magic == SIMPLE_MAGIC)
-        return read_simple_reply(connection, data, size, piece);
+        return read_simple(connection, data, size, piece);
     if (magic == CHUNK_MAGIC && is_structured(connection))
         return read_chunk(connection, data, size, piece);
     return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a reply", magic);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

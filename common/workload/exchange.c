@@ -139,9 +139,9 @@ const struct role requester_role = {
 
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
 {
-    uint64_t spin_ns = replies * shared->plan->spin_ns, until = spin_ns ? clock_now_ns() + spin_ns : 0;
+    uint64_t until_ns = clock_now_ns() + replies * shared->plan->spin_ns;
 
-    while (spin_ns && clock_now_ns() < until && !thread_shared_is_cancelled(shared))
+    while (clock_now_ns() < until_ns && !thread_shared_is_cancelled(shared))
         ;
 }
 

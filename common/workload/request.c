@@ -5,7 +5,6 @@
 #include "connection/protocol.h"
 #include "workload/roles.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/param.h>
@@ -280,7 +279,8 @@ static void fill_replies(struct connection *connection)
     uint64_t room = connection_room(connection), count = MIN(room, framing->received - framing->answered);
     struct span *last = NULL;
 
-    responder_spin(connection->shared, count);
+    if (count && connection->plan->spin_ns)
+        responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
 
