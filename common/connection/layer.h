@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack on which strategies and readings stand: connection->bottom is the transport (a socket, a
- * stream of libuv, or a ring), which makes counted calls. connection->top is the filter on it (TLS
- * of a library or of the kernel); without one, it is the transport too.
+/* The stack on which strategies and readings stand. connection->bottom is the transport (a socket,
+ * a stream of libuv, or a ring), which makes counted calls. connection->top is the filter on it
+ * (TLS of a library or of the kernel); without one, it is the transport too.
  *
  * A filter calls the same functions of the transport. A function that a layer lacks is NULL. The
  * capabilities of the layer say so, and no strategy or reading calls it then. Only a transport has

@@ -135,7 +135,7 @@ struct call *framing_find(struct connection *connection, uint64_t cookie);
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);
 
-/* The same for bytes of text, of which the message shows the first 60; `what` is wrong with them. */
+/* The same for text, of which the message shows the first 60 bytes; `what` is wrong with it. */
 int framing_refuse_text(struct connection *connection, const uint8_t *data, size_t size, const char *what);
 #define NO_REQUEST "which is not a request of op="
 

@@ -104,7 +104,7 @@ static inline void connection_count_bytes(struct connection *connection, size_t 
         samples_reached(&shared->samples, shared->now_ns);
 }
 
-/* Counts `size` received bytes, and the messages that they complete; examines them as the plan says.
+/* Counts `size` received bytes and the messages that they complete; examines them as the plan says.
  * `data` is NULL if the reading discards them. Reads the clock if a message is complete. 0, or
  * -EBADMSG with the problem of the thread. */
 static inline int connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * HTTP/1.1 (RFC 9112) on persistent connections. A request is a GET of a path that is a size in
+/* HTTP/1.1 (RFC 9112) on persistent connections. A request is a GET of a path that is a size in
  * bytes, "/4096". Its reply has status 200 and Content-Length. The content of each path is the
- * pattern from byte 0 on. Replies come in the order of the requests.
- */
+ * pattern from byte 0 on. Replies come in the order of the requests. */
 #include "base/units.h"
 #include "protocol/text.h"
 

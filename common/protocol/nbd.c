@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
- * doc/proto.md. Its two variants differ only in their replies to a read: simple or structured.
- */
+/* The Network Block Device protocol, fixed newstyle: https://github.com/NetworkBlockDevice/nbd,
+ * doc/proto.md. Its two variants differ only in their replies to a read: simple or structured. */
 #include "base/wire.h"
 #include "connection/protocol.h"
 

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Text protocols of servers that keep values by key. Replies come in order. A server writes a head
+/* Text protocols of servers that keep values by key. Replies come in order. A server writes a head
  * in one way only, so a client compares the head with the one that it would write itself.
  *
  * The key of value 3 of 100 bytes is "uncork-00000100-03". Its value is the pattern from byte 300
  * on. For foreign clients the server has a value for every other key too, of the size of the first
- * get of op=.
- */
+ * get of op=. */
 #pragma once
 
 #include "connection/protocol.h"

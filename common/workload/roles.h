@@ -7,6 +7,7 @@
 #pragma once
 
 #include "connection/workload.h"
+#include "plan/plan.h"
 
 /* When the requests of one connection are due in an open loop, independent of earlier requests.
  *
