@@ -59,34 +59,21 @@ void schedule_advance(struct schedule *schedule)
     set_due(schedule);
 }
 
-static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
-{
-    uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
-    /* the first number, among those of all connections, that is not before the deadline */
-    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
-
-    return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;
-}
-
-/* Of mean 0 and variance 1 (Box, Muller 1958). */
-static double draw_normal(uint64_t *state)
-{
-    double radius = sqrt(2 * draw_exponential(state));
-
-    return radius * cos(6.283185307179586 * draw_uniform(state));
-}
-
 #define COUNTED_ONE_BY_ONE 10000
 
-/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly
- * normal. */
+/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly normal,
+ * and drawn as Box and Muller 1958 do. */
 static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 {
     double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);
     uint64_t count = 0;
 
-    if (expected > COUNTED_ONE_BY_ONE)
-        return 1 + (uint64_t)llround(expected + sqrt(expected) * draw_normal(&rest.random));
+    if (expected > COUNTED_ONE_BY_ONE) {
+        double radius = sqrt(2 * draw_exponential(&rest.random));
+        double normal = radius * cos(6.283185307179586 * draw_uniform(&rest.random));
+
+        return 1 + (uint64_t)llround(expected + sqrt(expected) * normal);
+    }
     for (; rest.due_ns < deadline_ns; count++)
         schedule_advance(&rest);
     return count;
@@ -94,6 +81,11 @@ static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    return schedule->plan->arrival == ARRIVAL_POISSON ? count_poisson(*schedule, deadline_ns)
-                                                      : count_even(schedule, deadline_ns);
+    uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
+    /* even: the first number, among those of all connections, that is not before the deadline */
+    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
+
+    if (schedule->plan->arrival == ARRIVAL_POISSON)
+        return count_poisson(*schedule, deadline_ns);
+    return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;
 }
