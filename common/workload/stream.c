@@ -21,12 +21,6 @@ HOT static void send_messages(struct connection *connection)
     samples_reached(samples, connection->shared->now_ns);
 }
 
-static size_t wants_nothing(const struct connection *connection)
-{
-    (void)connection;
-    return 0;
-}
-
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
 {
     (void)data;
@@ -57,7 +51,7 @@ static bool both_is_over(const struct connection *connection)
 
 const struct role one_way_driver = {
     .fill = send_messages,
-    .wants = wants_nothing,
+    .wants = role_wants_all, /* nothing: it has no buffer */
     .arrived = one_way_refuse,
     .next = next_message,
 };
