@@ -41,18 +41,6 @@ static int open_sending(struct connection *connection)
     return plan->frames ? framing_open(connection) : 0;
 }
 
-/* A proxy follows a peer that drives, and drives a peer that follows. */
-static void set_direction(struct connection *connection)
-{
-    const struct plan *plan = connection->plan;
-    const struct end_plan *peer = connection->twin ? &plan->ends[connection->peer] : NULL;
-
-    if (!peer)
-        connection->peer = plan_neighbour(plan, connection->end);
-    connection->drives = peer ? peer->follows : plan->ends[connection->end].drives;
-    connection->follows = peer ? peer->drives : plan->ends[connection->end].follows;
-}
-
 int connection_open(struct connection *connection, struct thread_shared *shared)
 {
     const struct plan *plan = shared->plan;
@@ -64,7 +52,12 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->shared = shared;
     connection->end = end;
     connection->window = plan_window(plan, end);
-    set_direction(connection);
+    if (!connection->twin)
+        connection->peer = plan_neighbour(plan, end);
+    /* a proxy follows a peer that drives, and drives a peer that follows */
+    const struct end_plan *peer = &plan->ends[connection->peer];
+    connection->drives = connection->twin ? peer->follows : own->drives;
+    connection->follows = connection->twin ? peer->drives : own->follows;
     connection->calls.table = plan->transport->calls;
     connection->security = own->security;
     layer_set_transport(connection, &layer_socket, NULL);
