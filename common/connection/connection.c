@@ -3,9 +3,7 @@
 
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/memory.h"
 #include "connection/layer.h"
-#include "connection/loans.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
@@ -14,10 +12,9 @@
 #include "connection/workload.h"
 #include "transport/transport.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/param.h>
 
 /* Between two readings of the clock: 50 to 500 us, and at most 64 messages. */
 #define STRIDE_MAX 64u
@@ -28,69 +25,57 @@ static int open_sending(struct connection *connection)
 {
     const struct plan *plan = connection->plan;
     const struct strategy_choice *choice = plan_strategy(plan, connection->end);
-    const struct strategy *strategy = choice->strategy;
     size_t state = plan_strategy_state(plan, connection->end);
 
-    connection->strategy = strategy;
+    connection->strategy = choice->strategy;
     connection->strategy_parameter = choice->parameter;
     connection->cork_layer = strategy_cork_layer(choice, connection->security);
     connection->source_position =
         source_start(&connection->shared->source, connection->number, plan->connections);
-    if (state && !(connection->strategy_state = calloc(1, state)))
+    if ((state && !(connection->strategy_state = calloc(1, state))) ||
+        (choice->strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans))) ||
+        queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
         return -ENOMEM;
-    if (strategy->lends && !(connection->loans = calloc(1, sizeof *connection->loans)))
-        return -ENOMEM;
-    if (queue_open(&connection->queue, plan_queue_spans(plan, connection->end)) < 0)
-        return -ENOMEM;
+    connection->queue.on_release = connection->role->released;
+    connection->queue.owner = connection;
     return plan->frames ? framing_open(connection) : 0;
-}
-
-/* A proxy follows a peer that drives, and drives a peer that follows. */
-static void set_direction(struct connection *connection)
-{
-    const struct plan *plan = connection->plan;
-
-    if (!connection->twin)
-        connection->peer = plan_neighbour(plan, connection->end);
-    connection->drives =
-        connection->twin ? plan->ends[connection->peer].follows : plan->ends[connection->end].drives;
-    connection->follows =
-        connection->twin ? plan->ends[connection->peer].drives : plan->ends[connection->end].follows;
 }
 
 int connection_open(struct connection *connection, struct thread_shared *shared)
 {
     const struct plan *plan = shared->plan;
     enum end end = shared->end;
-    size_t state;
+    const struct end_plan *own = &plan->ends[end];
+    size_t state = plan_role_state(plan, end);
 
     connection->plan = plan;
     connection->shared = shared;
     connection->end = end;
     connection->window = plan_window(plan, end);
-    set_direction(connection);
+    if (!connection->twin)
+        connection->peer = plan_neighbour(plan, end);
+    /* a proxy follows a peer that drives, and drives a peer that follows */
+    const struct end_plan *peer = &plan->ends[connection->peer];
+    connection->drives = connection->twin ? peer->follows : own->drives;
+    connection->follows = connection->twin ? peer->drives : own->follows;
     connection->calls.table = plan->transport->calls;
-    connection->security = plan->ends[end].security;
+    connection->security = own->security;
     layer_set_transport(connection, &layer_socket, NULL);
     connection->role = plan_role(plan, end);
     connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
     connection->incoming = plan_incoming(plan, end);
     connection->rearms_quickack =
-        plan->transport->is_tcp && connection->incoming && plan->ends[end].quickack == QUICKACK_REARM;
-    if (connection->incoming && plan->ends[end].touch == TOUCH_CHECKSUM &&
-        !(connection->digest = digest_open()))
+        plan->transport->is_tcp && connection->incoming && own->quickack == QUICKACK_REARM;
+    if ((state && !(connection->role_state = calloc(1, state))) ||
+        (connection->outgoing && open_sending(connection) < 0))
         return -ENOMEM;
-    connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
-    if ((state = plan_role_state(plan, end)) && !(connection->role_state = calloc(1, state)))
-        return -ENOMEM;
-    if (connection->outgoing && open_sending(connection) < 0)
-        return -ENOMEM;
-    connection->queue.on_release = connection->role->released;
-    connection->queue.owner = connection;
     if (!connection->incoming)
         return 0;
-    connection->reading = plan->ends[end].reading;
+    if (own->touch == TOUCH_CHECKSUM && !(connection->digest = digest_open()))
+        return -ENOMEM;
+    connection->examines = (plan->verify && !connection->role->relay_buffers) || connection->digest;
+    connection->reading = own->reading;
     return connection->reading->open ? connection->reading->open(connection) : 0;
 }
 
@@ -111,7 +96,6 @@ void connection_close(struct connection *connection)
 
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)
 {
-    struct call_counts *counts = &connection->calls.counts;
     struct loans *loans = connection->loans;
 
     for (uint32_t number = loans->returned; number != loans->sends; number++) {
@@ -120,26 +104,22 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
         if (number - first > last - first || loan->back)
             continue;
         loan->back = true;
-        counts->lent++;
-        counts->copied += copied;
+        connection->calls.counts.lent++;
+        connection->calls.counts.copied += copied;
     }
     loans_release(loans, &connection->queue);
 }
 
 int connection_examine(struct connection *connection, const uint8_t *data, size_t size)
 {
-    const struct arrivals *arrivals = &connection->arrivals;
+    bool verifies = connection->plan->verify && !connection->role->relay_buffers; /* else the sink does */
+    uint64_t at = connection->arrivals.bytes;
+    size_t agree = verifies ? pattern_compare(data, size, at) : size;
 
-    if (connection->plan->verify && !connection->role->relay_buffers) { /* the sink verifies */
-        size_t agree = pattern_compare(data, size, arrivals->bytes);
-
-        if (agree != size) {
-            problem_failure(&connection->shared->problem,
-                            "the %s received wrong content at byte %" PRIu64 " of the stream",
-                            end_names[connection->end], arrivals->bytes + agree);
-            return -EBADMSG;
-        }
-    }
+    if (agree != size)
+        return connection_refuse(connection,
+                                 "the %s received wrong content at byte %" PRIu64 " of the stream",
+                                 end_names[connection->end], at + agree);
     if (connection->digest)
         digest_update(connection->digest, data, size);
     return 0;
@@ -154,10 +134,9 @@ void connection_restart_loans(struct connection *connection)
 uint64_t connection_room_of_window(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
-    uint64_t room =
-        (queue->mask + 1 - (queue->appended - queue->released)) / connection->outgoing->span_count;
+    uint64_t spans = queue->mask + 1 - (queue->appended - queue->released);
 
-    return room < connection->window ? room : connection->window;
+    return MIN(spans / connection->outgoing->span_count, connection->window);
 }
 
 HOT void connection_append_all(struct connection *connection, uint64_t messages)

@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A connection: where the five parts meet. Each can be replaced without a change in the others.
- *
- *   workload ──appends──▶ send queue ──▶ strategy ──▶ stack ──▶ counted calls ──▶ kernel
- *      ▲                                                                            │
- *      └────────── these bytes arrived ◀── reading ◀── stack ◀── counted calls ◀────┘
- *
- * Only the engine blocks or polls. It calls the workload to fill the queue, the strategy to push
- * it, and the reading to receive bytes. connection/layer.h has the stack. One thread owns a
- * connection; members that other threads use are atomic.
- */
+/* A connection: where the five parts of docs/architecture.md meet. Only the engine blocks or polls.
+ * It calls the workload to fill the queue, the strategy to push it, and the reading to receive
+ * bytes. One thread owns a connection; members that other threads use are atomic. */
 #pragma once
 
 #include "base/calls.h"
-#include "connection/lifecycle.h"
 #include "connection/send_queue.h"
 #include "connection/thread_shared.h"
 #include "plan/plan.h"
 
-#include <stdatomic.h>
+/* The states of a connection and their transitions: the table is lifecycle.def. */
+#define STATE(name, text) STATE_##name,
+#define EVENT(name, text)
+#define NEXT(state, event, next)
+enum state {
+#include "connection/lifecycle.def"
+    STATE_COUNT
+};
+#undef STATE
+#undef EVENT
+
+#define STATE(name, text)
+#define EVENT(name, text) EVENT_##name,
+enum event {
+#include "connection/lifecycle.def"
+    EVENT_COUNT
+};
+#undef STATE
+#undef EVENT
+#undef NEXT
+
+/* The state that follows `event` in `state`; STATE_COUNT if the event cannot happen there. */
+enum state lifecycle_next(enum state state, enum event event);
+
+/* The same, but an event that cannot happen aborts a debug build; others go to STATE_FAILED. */
+void lifecycle_advance(enum state *state, enum event event);
 
 /* Received bytes and messages. The counters are cumulative since the connection began. */
 struct arrivals {
@@ -95,6 +111,10 @@ struct connection {
  * call connection_close() once in both cases. */
 int connection_open(struct connection *connection, struct thread_shared *shared);
 void connection_close(struct connection *connection);
+
+/* Sets the problem of the thread: the peer sent what it must not send. Returns -EBADMSG. */
+#define connection_refuse(connection, ...)                                                                   \
+    (problem_failure(&(connection)->shared->problem, __VA_ARGS__), -EBADMSG)
 
 /* Verifies and touches received bytes, as the plan says. 0, or -EBADMSG with the problem of the
  * thread. */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/layer.h"
 
-#include "connection/loans.h"
 #include "connection/security.h"
 #include "transport/transport.h"
-
-#include <errno.h>
 
 /* ---- a socket ---- */
 

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The stack on which strategies and readings stand: a transport, and at most one filter on it.
+/* The stack on which strategies and readings stand. connection->bottom is the transport (a socket,
+ * a stream of libuv, or a ring), which makes counted calls. connection->top is the filter on it
+ * (TLS of a library or of the kernel); without one, it is the transport too.
  *
- *     strategy, reading
- *        │  connection->top
- *     filter: a TLS library, or the kernel's TLS; none if the connection is plain
- *        │  connection->bottom
- *     transport: a socket, a stream of libuv, or a ring
- *        │
- *     counted calls
- *
- * Both are a `struct layer`. A filter calls the same functions of connection->bottom. Without a
- * filter, top and bottom are the same layer. A function that a layer lacks is NULL. The
+ * A filter calls the same functions of the transport. A function that a layer lacks is NULL. The
  * capabilities of the layer say so, and no strategy or reading calls it then. Only a transport has
  * submit(): a filter that gives its capabilities leaves the bytes to the transport.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
  * socket buffer is full (send) or empty (receive); call again when the descriptor is writable or
  * readable. After -EAGAIN of a send the caller must offer the same bytes again, because a filter
- * may have sent some of them.
- */
+ * may have sent some of them. */
 #pragma once
 
+#include "connection/capability.h"
 #include "connection/connection.h"
 #include "ring/completion.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/lifecycle.h"
+#include "connection/connection.h"
 
 #include <assert.h>
 

@@ -2,7 +2,6 @@
 #include "connection/memory.h"
 
 #include "base/memory.h"
-#include "connection/loans.h"
 #include "connection/protocol.h"
 #include "connection/reading.h"
 #include "connection/security.h"
@@ -78,13 +77,16 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
 
 /* ---- the sum ---- */
 
-/* Some of the memory, and the parameters on which it depends most. */
-struct part {
-    uint64_t bytes;
-    const char *parameters;
-};
-
 enum { RECEIVING, SENDING, REQUESTS, SOURCE, THREADS, CONNECTIONS, PART_COUNT };
+
+/* The bytes of each part, and the parameters on which they depend most. */
+struct memory_parts {
+    struct part {
+        uint64_t bytes;
+        const char *parameters;
+    } list[PART_COUNT];
+    uint64_t sum;
+};
 
 /* Bytes of the receive buffers of all threads. */
 static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t threads)
@@ -109,12 +111,6 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
            (strategy->buffers ? RING_BUFFER_BYTES * (uint64_t)strategy->buffers(choice->parameter) : 0);
 }
 
-/* Bytes of the requests in flight on one connection. */
-static uint64_t request_bytes(const struct plan *plan, enum end end)
-{
-    return plan_role_state(plan, end) + (plan->frames ? framing_bytes(plan, 0, false) : 0);
-}
-
 /* Bytes of one connection that no parameter changes. */
 static uint64_t connection_bytes(const struct plan *plan, enum end end)
 {
@@ -124,41 +120,39 @@ static uint64_t connection_bytes(const struct plan *plan, enum end end)
 }
 
 /* No product exceeds 2^63: see the ranges of the parameters. */
-static uint64_t measure(const struct plan *plan, enum end end, uint64_t threads,
-                        struct part parts[PART_COUNT])
+static struct memory_parts measure(const struct plan *plan, enum end end, uint64_t threads)
 {
     const struct shape *outgoing = plan_outgoing(plan, end);
     bool is_relay = plan_role(plan, end)->relay_buffers;
-    uint64_t count = plan->connections * (is_relay ? 2 : 1), sum = 0; /* a proxy has pairs */
+    uint64_t count = plan->connections * (is_relay ? 2 : 1); /* a proxy has pairs */
+    uint64_t requests = plan_role_state(plan, end) + (plan->frames ? framing_bytes(plan, 0, false) : 0);
     uint64_t source = outgoing && !is_relay ? plan->ends[end].source_bytes + outgoing->longest_span : 0;
+    struct memory_parts parts = {
+        .list = {
+            [RECEIVING] = {plan_incoming(plan, end) ? receiving_bytes(plan, end, threads) : 0,
+                           is_relay ? "connections=, window= or chunk=" : "connections=, threads= or chunk="},
+            [SENDING] = {outgoing ? count * sending_bytes(plan, end) : 0,
+                         "connections=, window= or the size of a message"},
+            [REQUESTS] = {count * requests, "connections= or depth="},
+            [SOURCE] = {threads * source, "connections=, threads=, source= or the size of a message"},
+            [THREADS] = {threads * THREAD_BYTES * (plan->ends[end].hands_over ? 2 : 1),
+                         "connections= or threads="},
+            [CONNECTIONS] = {count * connection_bytes(plan, end), "connections="}}};
 
-    parts[RECEIVING] =
-        (struct part){plan_incoming(plan, end) ? receiving_bytes(plan, end, threads) : 0,
-                      is_relay ? "connections=, window= or chunk=" : "connections=, threads= or chunk="};
-    parts[SENDING] = (struct part){outgoing ? count * sending_bytes(plan, end) : 0,
-                                   "connections=, window= or the size of a message"};
-    parts[REQUESTS] = (struct part){count * request_bytes(plan, end), "connections= or depth="};
-    parts[SOURCE] =
-        (struct part){threads * source, "connections=, threads=, source= or the size of a message"};
-    parts[THREADS] = (struct part){threads * THREAD_BYTES * (plan->ends[end].hands_over ? 2 : 1),
-                                   "connections= or threads="};
-    parts[CONNECTIONS] = (struct part){count * connection_bytes(plan, end), "connections="};
     for (int i = 0; i < PART_COUNT; i++)
-        sum += parts[i].bytes;
-    return sum;
+        parts.sum += parts.list[i].bytes;
+    return parts;
 }
 
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads)
 {
-    struct part parts[PART_COUNT];
-
-    return measure(plan, end, threads, parts);
+    return measure(plan, end, threads).sum;
 }
 
 uint64_t plan_clients_max(const struct plan *plan)
 {
-    struct part parts[PART_COUNT];
-    uint64_t bytes = measure(plan, END_SERVER, 1, parts) - parts[SOURCE].bytes;
+    struct memory_parts parts = measure(plan, END_SERVER, 1);
+    uint64_t bytes = parts.sum - parts.list[SOURCE].bytes;
 
     return LIMIT_MEMORY / (bytes + plan_slots(plan) * (PROTOCOL_KEY_MAX + 1));
 }
@@ -173,19 +167,19 @@ static uint64_t whole_gib(uint64_t bytes)
 
 int plan_check_memory(const struct plan *plan, enum end end, uint64_t threads, struct problem *problem)
 {
-    struct part parts[PART_COUNT], *largest = parts;
-    uint64_t bytes = measure(plan, end, threads, parts);
+    struct memory_parts parts = measure(plan, end, threads);
+    const struct part *largest = parts.list;
 
-    if (bytes <= LIMIT_MEMORY)
+    if (parts.sum <= LIMIT_MEMORY)
         return 0;
     for (int i = 0; i < PART_COUNT; i++)
-        if (parts[i].bytes > largest->bytes)
-            largest = &parts[i];
+        if (parts.list[i].bytes > largest->bytes)
+            largest = &parts.list[i];
     return problem_unsupported(problem,
                                "the %s needs %" PRIu64 "G of memory for %" PRIu64 " connections, and %" PRIu64
                                "G is the limit of an end: reduce %s",
-                               end_names[end], whole_gib(bytes), plan->connections, whole_gib(LIMIT_MEMORY),
-                               largest->parameters);
+                               end_names[end], whole_gib(parts.sum), plan->connections,
+                               whole_gib(LIMIT_MEMORY), largest->parameters);
 }
 
 int plan_check_in_flight(const struct plan *plan, struct problem *problem)

@@ -21,9 +21,10 @@
 /* A kind of request: "read", "get". Behind the end of a list are the kinds that only foreign
  * clients send. */
 struct operation_kind {
-    const char *name; /* NULL: the end of the list */
-    bool fetches;     /* the payload is in the reply */
-    bool stores;      /* the payload is in the request */
+    const char *name;            /* NULL: the end of the list */
+    bool fetches;                /* the payload is in the reply */
+    bool stores;                 /* the payload is in the request */
+    const char *request, *reply; /* how the heads begin, in protocols of text */
 };
 
 /* A request that waits for its reply. */
@@ -32,14 +33,13 @@ struct call {
     uint64_t bytes;  /* of payload */
     uint64_t offset; /* of the payload in the content of the server */
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
-    uint64_t moved;  /* bytes of payload that the pieces so far have announced */
+    uint64_t moved;  /* by a client: bytes of payload that the pieces so far have announced */
     bool under_way;
     char *key; /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
 };
 
-/* A parsed head. */
+/* A parsed head, without its bytes. */
 struct piece {
-    size_t size;       /* bytes of the head */
     struct call *call; /* the request, or the one to which the reply belongs */
     uint64_t payload;  /* bytes that follow the head */
     uint64_t offset;   /* of these bytes, in the content of the server */
@@ -51,7 +51,6 @@ struct framing {
     /* Client: by slot; a cookie has its slot in the low 32 bits. Server: a ring of complete
      * requests that wait for a reply, then the one that arrives. */
     struct call *calls;
-    uint32_t slots;              /* plan->depth */
     uint32_t *spare;             /* a ring of free slots: the slot that was freed first is taken first */
     uint64_t mask;               /* of rings: plan_slots() - 1 */
     uint64_t freed, taken;       /* slots of a client */
@@ -75,21 +74,20 @@ struct protocol {
     struct variant variant;
     const struct operation_kind *kinds; /* NULL: raw */
 
-    /*
-     * Read the head of the next piece from `data`. 0, with `piece` filled in; or the number of
-     * bytes that the head has at least, which is above `size`; or -EBADMSG with the problem of the
-     * thread. read_reply(), at the client, finds piece->call. read_request(), at the server, fills
-     * in the given piece->call, all but its key; -ESHUTDOWN: the client wants to end.
-     */
+    /* Read the head of the next piece of a reply, or of a request, from `data`. Return its size, or
+     * -EBADMSG with the problem of the thread. A size above `size`: the head is not whole, and has
+     * at least so many bytes. Else read_reply(), at the client, has filled in the piece;
+     * read_request(), at the server, all of the call but its key. -ESHUTDOWN: the client wants to
+     * end. */
     int (*read_reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
-    int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
+    int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct call *call);
 
     /* Write the head of a request, or of its reply, and return its size. The payload follows it. */
     size_t (*write_request)(uint8_t *head, const struct call *call);
     size_t (*write_reply)(uint8_t *head, const struct call *call);
 
-    /* The bytes that follow the payload of a request or a reply; NULL: none. Parsers see them as a
-     * piece of their own. */
+    /* The bytes that follow the payload of a request or a reply; NULL: none. They are a piece of
+     * their own, which read_reply() parses too. */
     const char *request_end, *reply_end;
 
     /* The content is values by key, PROTOCOL_KEYS() of each size. A call of `bytes` at `offset` has
@@ -97,7 +95,7 @@ struct protocol {
     bool has_keys;
     const char *missing; /* with keys: the reply to a get if the server does not have the key */
 
-    /* The dialogue before the first request, in blocking calls (connection/dialogue.h). With TLS
+    /* The dialogue before the first request, in blocking calls (dialogue_send()). With TLS
      * both ends call it before the handshake (`secured` is false) and after it (`secured` is true).
      * Without TLS they call it once, with `secured`. Both call framing_set_size(). 0, or a negative
      * errno value with the problem of the thread. NULL: there is no dialogue. */
@@ -106,9 +104,6 @@ struct protocol {
 };
 
 extern const struct axis protocol_axis; /* protocol/list.def */
-
-/* Whether a request of op= has its payload in the reply. */
-bool plan_fetches(const struct plan *plan);
 
 /* Bytes of the framing of a connection whose send queue has room for `spans`. `has_keys`: it keeps
  * the keys of foreign clients. */
@@ -124,7 +119,8 @@ void framing_set_size(struct connection *connection, uint64_t size);
 
 /* Takes a call for a new request, in the slot that has been free for the longest time. There must
  * be a free slot. */
-struct call *framing_take(struct framing *framing);
+struct call *framing_take(struct framing *framing, const struct operation_kind *kind, uint64_t bytes,
+                          uint64_t offset);
 
 /* The reply is complete: frees the slot. */
 void framing_release(struct framing *framing, struct call *call);
@@ -138,3 +134,23 @@ struct call *framing_find(struct connection *connection, uint64_t cookie);
  * subject, the peer: "answered error 5 ...". Returns -EBADMSG. */
 __attribute__((format(printf, 2, 3))) int framing_refuse(struct connection *connection, const char *format,
                                                          ...);
+
+/* The same for text, of which the message shows the first 60 bytes; `what` is wrong with it. */
+int framing_refuse_text(struct connection *connection, const uint8_t *data, size_t size, const char *what);
+#define NO_REQUEST "which is not a request of op="
+
+/* Makes the first 60 bytes printable. */
+#define FRAMING_SHOWN_MAX 241u
+void framing_show(char shown[FRAMING_SHOWN_MAX], const uint8_t *data, size_t size);
+
+/* The dialogue of a protocol before its first request, in blocking calls. Bytes go through the
+ * security layer if it is open, else through the transport. These functions return 0, or -EBADMSG
+ * with the problem of the thread. A peer that is silent for 5 s, plus 5 ms for each connection, is
+ * a failure. dialogue_receive() receives exactly `size` bytes. */
+int dialogue_send(struct connection *connection, const void *data, size_t size);
+int dialogue_receive(struct connection *connection, void *data, size_t size);
+
+/* Sends a request that stores the pattern at the server, and receives its reply. The pattern fills
+ * `bytes` bytes of the content from byte `offset` on. Returns the same, or -ENOMEM. */
+int dialogue_store(struct connection *connection, const struct operation_kind *kind, uint64_t offset,
+                   uint64_t bytes);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/axis.h"
-#include "connection/capability.h"
 #include "connection/layer.h"
 
 struct reading {

@@ -4,22 +4,19 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 int security_begin(struct connection *connection)
 {
-    int result = 0;
+    const struct security *security = connection->security;
 
     lifecycle_advance(&connection->state, EVENT_OPENED);
-    if (connection->security->state_size &&
-        !(connection->filter_state = calloc(1, connection->security->state_size)))
+    if (security->state_size && !(connection->filter_state = calloc(1, security->state_size)))
         return -ENOMEM;
-    if (connection->security->open)
-        result = connection->security->open(connection);
+    int result = security->open ? security->open(connection) : 0;
     if (result < 0)
         return result;
-    if (connection->security->handshake)
+    if (security->handshake)
         atomic_store_explicit(&connection->handshake_ns, clock_now_ns(), memory_order_release);
     else
         lifecycle_advance(&connection->state, EVENT_SECURED);
@@ -81,10 +78,10 @@ int security_open_context(struct thread_shared *shared, enum end peer, const str
 void security_close_context(struct thread_shared *shared, enum end peer)
 {
     void *context = shared->contexts[peer];
-    const struct security *security = context ? shared->plan->ends[shared->end].security : NULL;
 
     if (!context)
         return;
+    const struct security *security = shared->plan->ends[shared->end].security;
     security->context_close(context);
     secret_wipe(context, security->context_size);
     free(context);

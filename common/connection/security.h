@@ -6,7 +6,6 @@
 #pragma once
 
 #include "base/axis.h"
-#include "connection/capability.h"
 #include "connection/layer.h"
 
 #define SECURITY_KEY_SIZE 32u

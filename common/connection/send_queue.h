@@ -16,9 +16,7 @@
 #include "base/memory.h"
 #include "plan/message.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 
 struct fragment {
@@ -90,24 +88,16 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
 static inline struct fragment queue_next(const struct send_queue *queue, struct queue_cursor *cursor)
 {
     const struct span *span = &queue->ring[cursor->span & queue->mask];
-    struct fragment fragment = {span->data + cursor->offset, span->size - cursor->offset,
-                                span->marks & ~SPAN_OF_MANY};
+    uint32_t begin = cursor->before, end = span->size;
 
+    if (span->marks & SPAN_OF_MANY && end - begin > span->fragment)
+        end = begin + span->fragment;
+    struct fragment fragment = {span->data + (span->repeats ? 0 : begin) + cursor->offset,
+                                end - begin - cursor->offset,
+                                end == span->size ? span->marks & ~SPAN_OF_MANY : 0};
+    cursor->span += end == span->size;
+    cursor->before = end == span->size ? 0 : end;
     cursor->offset = 0;
-    if (span->marks & SPAN_OF_MANY) {
-        uint32_t before = cursor->before;
-
-        fragment.data += span->repeats ? 0 : before;
-        fragment.size -= before;
-        cursor->before += span->fragment;
-        if (cursor->before < span->size) {
-            fragment.size -= span->size - cursor->before;
-            fragment.marks = 0;
-            return fragment;
-        }
-        cursor->before = 0;
-    }
-    cursor->span++;
     return fragment;
 }
 
@@ -184,3 +174,53 @@ struct queue_group queue_gather(const struct send_queue *queue, struct iovec *ve
 
 /* Bytes of the group at the head that are not accepted; 0: the queue is empty. */
 size_t queue_group_bytes(const struct send_queue *queue);
+
+/* ---- memory that zero-copy sends lend to the kernel ---- */
+
+#define LOANS_WINDOWS 16u /* windows whose memory may be lent at once */
+#define LOANS_MAX 32u     /* sends that may lend memory at once */
+
+/* The kernel returns lent memory in any order; the queue releases it in the order of its spans. */
+struct loans {
+    uint32_t sends, returned; /* counters, which wrap at 2^32 */
+    struct loan {
+        uint64_t end; /* number of the first span behind the lent ones */
+        bool back;    /* the kernel has returned the memory */
+    } list[LOANS_MAX];
+};
+
+static inline bool loans_full(const struct loans *loans)
+{
+    return loans->sends - loans->returned == LOANS_MAX;
+}
+
+static inline bool loans_outstanding(const struct loans *loans)
+{
+    return loans->sends != loans->returned;
+}
+
+static inline struct loan *loans_of(struct loans *loans, uint32_t number)
+{
+    return &loans->list[number % LOANS_MAX];
+}
+
+/* Returns the number of the oldest outstanding send whose bits in `mask` are those of `low`. */
+static inline uint32_t loans_number(const struct loans *loans, uint32_t low, uint32_t mask)
+{
+    return loans->returned + ((low - loans->returned) & mask);
+}
+
+/* Adds the next send, which lends the spans before span `end` (0: not known yet). Returns the
+ * number of the send. */
+static inline uint32_t loans_add(struct loans *loans, uint64_t end)
+{
+    *loans_of(loans, loans->sends) = (struct loan){.end = end};
+    return loans->sends++;
+}
+
+/* Releases the memory of the oldest sends, up to the first that has not returned. */
+static inline void loans_release(struct loans *loans, struct send_queue *queue)
+{
+    while (loans_outstanding(loans) && loans_of(loans, loans->returned)->back)
+        queue_release_to(queue, loans_of(loans, loans->returned++)->end);
+}

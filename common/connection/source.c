@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/param.h>
 
 static uint8_t pattern[PATTERN_PERIOD];
 static pthread_once_t pattern_once = PTHREAD_ONCE_INIT;
@@ -20,19 +21,14 @@ static void pattern_make(void)
     }
 }
 
-static size_t bytes_until_wrap(size_t size, uint64_t offset)
-{
-    size_t until_wrap = PATTERN_PERIOD - offset % PATTERN_PERIOD;
-
-    return size < until_wrap ? size : until_wrap;
-}
-
 void pattern_fill(uint8_t *data, size_t size, uint64_t offset)
 {
     pthread_once(&pattern_once, pattern_make);
     for (size_t done = 0, part; done < size; done += part) {
-        part = bytes_until_wrap(size - done, offset + done);
-        memcpy(data + done, pattern + (offset + done) % PATTERN_PERIOD, part);
+        size_t at = (offset + done) % PATTERN_PERIOD;
+
+        part = MIN(size - done, PATTERN_PERIOD - at);
+        memcpy(data + done, pattern + at, part);
     }
 }
 
@@ -40,12 +36,12 @@ size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset)
 {
     pthread_once(&pattern_once, pattern_make);
     for (size_t done = 0, part; done < size; done += part) {
-        const uint8_t *expected = pattern + (offset + done) % PATTERN_PERIOD;
+        size_t at = (offset + done) % PATTERN_PERIOD;
 
-        part = bytes_until_wrap(size - done, offset + done);
-        if (memcmp(data + done, expected, part) != 0) {
-            while (data[done] == *expected)
-                done++, expected++;
+        part = MIN(size - done, PATTERN_PERIOD - at);
+        if (memcmp(data + done, pattern + at, part) != 0) {
+            while (data[done] == pattern[at++])
+                done++;
             return done;
         }
     }
@@ -54,14 +50,11 @@ size_t pattern_compare(const uint8_t *data, size_t size, uint64_t offset)
 
 int source_open(struct source *source, struct source_kind kind)
 {
-    size_t size;
-    int result;
-
     *source = (struct source){.period = kind.cold, .patterned = kind.patterned};
     if (kind.patterned)
         source->period = ((kind.cold ? kind.cold : 1) + PATTERN_PERIOD - 1) / PATTERN_PERIOD * PATTERN_PERIOD;
-    size = source->period + kind.longest;
-    result = memory_open(&source->memory, size, kind.as_file);
+    size_t size = source->period + kind.longest;
+    int result = memory_open(&source->memory, size, kind.as_file);
     if (result == 0)
         pattern_fill(source->memory.bytes, size, 0); /* also makes the pages present */
     return result;

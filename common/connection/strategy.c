@@ -17,10 +17,9 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
     const struct strategy *strategy = choice->strategy;
     unsigned needs = strategy->needs | (transport->is_tcp ? strategy->joins : 0);
 
-    if (!strategy->corks)
-        return needs;
-    return needs |
-           (strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_RECORD_CORK : CAPABLE_CORK);
+    if (strategy->corks)
+        needs |= strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_RECORD_CORK : CAPABLE_CORK;
+    return needs;
 }
 
 /* Sends that copy release their memory at once. Lent memory waits until the kernel returns it. */

@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/axis.h"
-#include "connection/capability.h"
 #include "connection/layer.h"
 
 struct strategy {

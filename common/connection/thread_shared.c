@@ -5,12 +5,8 @@
 #include "connection/memory.h"
 #include "connection/reading.h"
 #include "connection/security.h"
-#include "connection/send_queue.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "ring/ring.h"
-
-#include <errno.h>
 
 int thread_shared_open(struct thread_shared *shared, const struct plan *plan, enum end end,
                        uint64_t connections)

@@ -13,8 +13,6 @@
 #include "measure/samples.h"
 #include "plan/plan.h"
 
-#include <stdatomic.h>
-
 /* The negotiated parameters of a handshake, in the words of the plan. */
 struct security_negotiated {
     const char *version, *cipher, *key_exchange; /* "1.3", "aes-128-gcm", "psk-ecdhe"; NULL: none */

@@ -72,16 +72,17 @@ struct role {
 
 struct workload {
     struct variant variant;
-    bool runs_command;                    /* the client runs a program, and has no connections */
-    bool reconnects;                      /* a new descriptor for every message */
-    const struct role *roles[ROLE_COUNT]; /* NULL: the workload has no such role */
-    const struct role *const *framed;     /* the roles if a protocol has heads; NULL: none may */
-
-    /* The role of an end under this plan. */
-    enum role_index (*role)(const struct plan *plan, enum end end);
+    bool runs_command;                     /* the client runs a program, and has no connections */
+    bool reconnects;                       /* a new descriptor for every message */
+    bool has_direction;                    /* `direction` decides which end drives; else the client does */
+    const struct role *roles[ROLE_COUNT];  /* NULL: the workload has no such role */
+    const struct role *framed[ROLE_COUNT]; /* the roles if a protocol has heads; all NULL: none may */
 };
 
 extern const struct axis workload_axis; /* workload/list.def */
+
+/* The role of an end under this plan. */
+enum role_index workload_role(const struct plan *plan, enum end end);
 
 /* Counts `size` received bytes and the messages that they complete, at shared->now_ns. */
 static inline void connection_count_bytes(struct connection *connection, size_t size, uint64_t messages)
@@ -103,11 +104,10 @@ static inline void connection_count_bytes(struct connection *connection, size_t 
         samples_reached(&shared->samples, shared->now_ns);
 }
 
-/* Counts `size` received bytes; examines them as the plan says. `data` is NULL if the reading
- * discards them. Reads the clock if a message is complete. Returns the number of messages that
- * these bytes complete, or -EBADMSG with the problem of the thread. */
-static inline int64_t connection_process_bytes(struct connection *connection, const uint8_t *data,
-                                               size_t size)
+/* Counts `size` received bytes and the messages that they complete; examines them as the plan says.
+ * `data` is NULL if the reading discards them. Reads the clock if a message is complete. 0, or
+ * -EBADMSG with the problem of the thread. */
+static inline int connection_process_bytes(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct arrivals *arrivals = &connection->arrivals;
     uint64_t bytes = connection->incoming->bytes, whole = 0;
@@ -125,7 +125,7 @@ static inline int64_t connection_process_bytes(struct connection *connection, co
     if (connection->role->clocks && (whole || !arrivals->first_ns))
         connection->shared->now_ns = clock_now_ns();
     connection_count_bytes(connection, size, whole);
-    return (int64_t)whole;
+    return 0;
 }
 
 /* wants() of a role that receives until its peer has half-closed, or until its stop. */

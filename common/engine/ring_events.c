@@ -2,8 +2,6 @@
 /* Waits for completions, and what each means for its connection. */
 #include "engine/ring_events.h"
 
-#include "connection/loans.h"
-
 #include <poll.h>
 
 /* Passes the bytes on as spans of buffers; ignores those of a descriptor that is being closed.

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * HTTP/1.1 (RFC 9112) on persistent connections. A request is a GET of a path that is a size in
+/* HTTP/1.1 (RFC 9112) on persistent connections. A request is a GET of a path that is a size in
  * bytes, "/4096". Its reply has status 200 and Content-Length. The content of each path is the
- * pattern from byte 0 on. Replies come in the order of the requests.
- */
+ * pattern from byte 0 on. Replies come in the order of the requests. */
 #include "base/units.h"
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <strings.h>
@@ -18,7 +15,7 @@
 enum { GET, END, NOT_FOUND };
 
 static const struct operation_kind kinds[] = {
-    [GET] = {.name = "get", .fetches = true}, [END] = {.name = NULL}, [NOT_FOUND] = {.name = "get"}};
+    [GET] = {.name = "get", .fetches = true}, [NOT_FOUND] = {.name = "get"}};
 
 /* ---- writing ---- */
 
@@ -31,11 +28,10 @@ static size_t write_request(uint8_t *head, const struct call *call)
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    uint8_t *at;
-
     if (!call->kind->fetches)
         return (size_t)(text_put(head, VERSION " 404 Not Found\r\nContent-Length: 0" ENDS_HEAD) - head);
-    at = text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
+    uint8_t *at =
+        text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
     return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
 }
 
@@ -51,10 +47,8 @@ struct fields {
 static int refuse_line(struct connection *connection, const uint8_t *line, size_t size, const char *what)
 {
     const uint8_t *end = memchr(line, '\r', size);
-    char shown[TEXT_SHOWN_MAX];
 
-    text_show(shown, line, end ? (size_t)(end - line) : size);
-    return framing_refuse(connection, "sent \"%s\", %s", shown, what);
+    return framing_refuse_text(connection, line, end ? (size_t)(end - line) : size, what);
 }
 
 /* Returns the size of the head that `data` begins with. Returns more than `size` if the head is
@@ -154,14 +148,13 @@ static int read_reply(struct connection *connection, const uint8_t *data, size_t
     if (fields.length != call->bytes)
         return framing_refuse(connection, "answered %" PRIu64 " bytes to a get of %" PRIu64, fields.length,
                               call->bytes);
-    *piece = (struct piece){.size = end, .call = call, .payload = call->bytes, .is_last = true};
-    return 0;
+    *piece = (struct piece){.call = call, .payload = call->bytes, .is_last = true};
+    return (int)end;
 }
 
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     static const char right[] = "where \"GET /SIZE " VERSION "\" would be right";
-    struct call *call = piece->call;
     const char *path = (const char *)data + strlen("GET /");
     size_t end = find_end(data, size);
     struct fields fields;
@@ -181,8 +174,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
         return -EBADMSG;
     if (fields.has_transfer_encoding || fields.length)
         return framing_refuse(connection, "sent a GET with content, which has no meaning");
-    *piece = (struct piece){.size = end, .call = call, .is_last = true};
-    return 0;
+    return (int)end;
 }
 
 const struct protocol protocol_http = {

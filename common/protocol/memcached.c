@@ -3,69 +3,63 @@
 #include "base/units.h"
 #include "protocol/text.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { GET, SET, END, VERSION, UNKNOWN };
 
-static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
-                                              [SET] = {.name = "set", .stores = true},
-                                              [END] = {.name = NULL},
-                                              [VERSION] = {.name = "version"},
-                                              [UNKNOWN] = {.name = "unknown"}};
+static const struct operation_kind kinds[] = {
+    [GET] = {.name = "get", .fetches = true, .request = "get ", .reply = "VALUE "},
+    [SET] = {.name = "set", .stores = true, .request = "set ", .reply = "STORED\r\n"},
+    [VERSION] = {.name = "version", .reply = "VERSION uncork\r\n"},
+    [UNKNOWN] = {.name = "unknown", .reply = "ERROR\r\n"}};
 
 /* The flags are 0, and no value expires. */
-static uint8_t *put_value(uint8_t *at, const struct call *call, const char *begin, const char *flags)
-{
-    at = text_put_key(text_put(at, begin), call);
-    return text_put(text_put_number(text_put(at, flags), call->bytes), "\r\n");
-}
-
 static size_t write_request(uint8_t *head, const struct call *call)
 {
+    uint8_t *at = text_put_key(text_put(head, call->kind->request), call);
+
     if (call->kind->stores)
-        return (size_t)(put_value(head, call, "set ", " 0 0 ") - head);
-    return (size_t)(text_put(text_put_key(text_put(head, "get "), call), "\r\n") - head);
+        at = text_put_number(text_put(at, " 0 0 "), call->bytes);
+    return (size_t)(text_put(at, "\r\n") - head);
 }
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    static const char *const answers[] = {
-        [SET] = "STORED\r\n", [VERSION] = "VERSION uncork\r\n", [UNKNOWN] = "ERROR\r\n"};
+    uint8_t *at = text_put(head, call->kind->reply);
 
-    if (!call->kind->fetches)
-        return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
-    return (size_t)(put_value(head, call, "VALUE ", " 0 ") - head);
+    if (call->kind->fetches)
+        at = text_put(text_put_number(text_put(text_put_key(at, call), " 0 "), call->bytes), "\r\n");
+    return (size_t)(at - head);
 }
 
 /* Reads a line: "get KEY", "set KEY FLAGS TIME BYTES", "version" or "quit". */
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     char line[TEXT_LINE_MAX], *rest = line, *words[6] = {0};
-    struct call *call = piece->call;
-    uint64_t bytes = 0;
-    const char *number;
-    size_t length;
-    int result;
+    int head = text_read_line(connection, data, size, line);
 
-    if (call->moved)
-        return text_read_request_end(connection, data, size, piece);
-    if ((result = text_read_line(connection, data, size, line, &length)) != 0)
-        return result;
+    if (head < 0 || (size_t)head > size)
+        return head;
     for (size_t i = 0; i < 6 && rest; i++)
         words[i] = strsep(&rest, " ");
     if (!strcmp(line, "quit"))
         return -ESHUTDOWN;
+    const char *number = words[4];
+    uint64_t bytes = 0;
     if (!strcmp(line, "get") && words[1] && !words[2] &&
-        text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_set_request(piece, &kinds[GET], call->bytes, length + 2);
-    number = words[4];
+        text_take_key(connection, words[1], strlen(words[1]), call)) {
+        call->kind = &kinds[GET];
+        return head;
+    }
     if (!strcmp(line, "set") && number && !words[5] && units_take_number(&number, &bytes) == 0 && !*number &&
         text_take_key(connection, words[1], strlen(words[1]), call))
-        return text_set_request(piece, &kinds[SET], bytes, length + 2);
-    if (!call->key || !strcmp(line, "set"))
-        return text_refuse(connection, data, length);
-    return text_set_request(piece, &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION], 0, length + 2);
+        call->kind = &kinds[SET];
+    else if (!call->key || !strcmp(line, "set"))
+        return framing_refuse_text(connection, data, (size_t)head - 2, NO_REQUEST);
+    else
+        call->kind = &kinds[strcmp(line, "version") != 0 ? UNKNOWN : VERSION];
+    call->bytes = bytes;
+    return head;
 }
 
 const struct protocol protocol_memcached = {

@@ -10,39 +10,34 @@
 
 enum { GET, SET, PING, END, CONFIG, UNKNOWN };
 
-static const struct operation_kind kinds[] = {[GET] = {.name = "get", .fetches = true},
-                                              [SET] = {.name = "set", .stores = true},
-                                              [PING] = {.name = "ping"},
-                                              [END] = {.name = NULL},
-                                              [CONFIG] = {.name = "config"},
-                                              [UNKNOWN] = {.name = "unknown"}};
+static const struct operation_kind kinds[] = {
+    [GET] = {.name = "get", .fetches = true, .request = "*2\r\n$3\r\nGET\r\n", .reply = "$"},
+    [SET] = {.name = "set", .stores = true, .request = "*3\r\n$3\r\nSET\r\n", .reply = "+OK\r\n"},
+    [PING] = {.name = "ping", .request = "*1\r\n$4\r\nPING\r\n", .reply = "+PONG\r\n"},
+    [CONFIG] = {.name = "config", .reply = "*0\r\n"},
+    [UNKNOWN] = {.name = "unknown", .reply = "-ERR unknown command\r\n"}};
 
-static uint8_t *put_size(uint8_t *at, uint64_t size)
+static uint8_t *put_size(uint8_t *at, const char *begin, uint64_t size)
 {
-    return text_put(text_put_number(text_put(at, "$"), size), "\r\n");
+    return text_put(text_put_number(text_put(at, begin), size), "\r\n");
 }
 
 static size_t write_request(uint8_t *head, const struct call *call)
 {
-    static const char *const begins[] = {
-        [GET] = "*2\r\n$3\r\nGET\r\n", [SET] = "*3\r\n$3\r\nSET\r\n", [PING] = "*1\r\n$4\r\nPING\r\n"};
-    uint8_t *at = text_put(head, begins[call->kind - kinds]);
+    uint8_t *at = text_put(head, call->kind->request);
 
     if (call->kind->fetches || call->kind->stores)
-        at = text_put(text_put_key(put_size(at, TEXT_KEY_SIZE), call), "\r\n");
+        at = text_put(text_put_key(put_size(at, "$", TEXT_KEY_SIZE), call), "\r\n");
     if (call->kind->stores)
-        at = put_size(at, call->bytes);
+        at = put_size(at, "$", call->bytes);
     return (size_t)(at - head);
 }
 
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
-    static const char *const answers[] = {
-        [SET] = "+OK\r\n", [PING] = "+PONG\r\n", [CONFIG] = "*0\r\n", [UNKNOWN] = "-ERR unknown command\r\n"};
-
     if (call->kind->fetches)
-        return (size_t)(put_size(head, call->bytes) - head);
-    return (size_t)(text_put(head, answers[call->kind - kinds]) - head);
+        return (size_t)(put_size(head, call->kind->reply, call->bytes) - head);
+    return (size_t)(text_put(head, call->kind->reply) - head);
 }
 
 /* Reads a number between `mark` and CR LF, like "*2\r\n", at `*at`, and moves `*at` behind it.
@@ -84,24 +79,22 @@ static const struct operation_kind *kind_of(struct connection *connection, const
 }
 
 /* A request is an array of strings, or a line (an inline command). */
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct call *call)
 {
     const char *strings[STRINGS_MAX];
     uint64_t sizes[STRINGS_MAX], count = 1, last = 0;
-    const struct operation_kind *kind;
-    struct call *call = piece->call;
     char line[TEXT_LINE_MAX];
-    size_t at = 0, length;
+    size_t at = 0;
     int result = 0;
 
-    if (call->moved)
-        return text_read_request_end(connection, data, size, piece);
     if (*data != '*') {
-        if ((result = text_read_line(connection, data, size, line, &length)) != 0)
-            return result;
+        int head = text_read_line(connection, data, size, line);
+
+        if (head < 0 || (size_t)head > size)
+            return head;
+        at = (size_t)head;
         strings[0] = line;
-        sizes[0] = length;
-        at = length + 2;
+        sizes[0] = at - 2;
     } else if ((result = take_size(data, size, &at, '*', &count)) == 0 && (!count || count > STRINGS_MAX)) {
         result = -1;
     }
@@ -116,10 +109,12 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     }
     if (result > 0)
         return (int)(at > size ? at : size + 1);
-    kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
-    if (!kind)
-        return text_refuse(connection, data, size);
-    return text_set_request(piece, kind, kind->stores ? last : kind->fetches ? call->bytes : 0, at);
+    call->kind = result == 0 ? kind_of(connection, strings, sizes, count, call) : NULL;
+    if (!call->kind)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (!call->kind->fetches)
+        call->bytes = call->kind->stores ? last : 0;
+    return (int)at;
 }
 
 const struct protocol protocol_resp = {

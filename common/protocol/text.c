@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "protocol/text.h"
 
-#include "connection/dialogue.h"
-
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +9,6 @@
 #define KEY_PREFIX "uncork-"
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
-#define SHOWN_MAX 60u /* bytes of a message that text_show() shows */
 
 /* ---- heads ---- */
 
@@ -90,17 +86,6 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
 
 /* ---- errors ---- */
 
-void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < size && i < SHOWN_MAX; i++) {
-        if (data[i] == '\r' || data[i] == '\n')
-            shown += sprintf(shown, data[i] == '\r' ? "\\r" : "\\n");
-        else
-            shown += sprintf(shown, data[i] < ' ' || data[i] > '~' ? "\\x%02x" : "%c", data[i]);
-    }
-    *shown = '\0';
-}
-
 /* Refuses the line that arrived in place of `right`. Asks for more bytes until it is whole. */
 static int refuse_line(struct connection *connection, const uint8_t *data, size_t size,
                        const struct call *call, const uint8_t *right, size_t right_size)
@@ -109,12 +94,12 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
     const uint8_t *end = memchr(data, '\n', size);
     size_t line = end ? (size_t)(end - data) + 1 : size;
     bool is_missing = line == strlen(missing) && !memcmp(data, missing, line);
-    char sent[TEXT_SHOWN_MAX], expected[TEXT_SHOWN_MAX];
+    char sent[FRAMING_SHOWN_MAX], expected[FRAMING_SHOWN_MAX];
 
     if (!end && size < TEXT_LINE_MAX)
         return (int)size + 1;
-    text_show(sent, data, line);
-    text_show(expected, right, right_size);
+    framing_show(sent, data, line);
+    framing_show(expected, right, right_size);
     return framing_refuse(connection, "answered \"%s\" to a %s of %" PRIu64 " bytes; \"%s\" would be right%s",
                           sent, call->kind->name, call->bytes, expected,
                           is_missing ? ": it no longer has a value that the run stored" : "");
@@ -122,71 +107,36 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
 
 /* ---- readers ---- */
 
-/* Sets the piece to a head, or to the text that follows the payload of the call. Returns 0. */
-static int set_piece(struct piece *piece, struct call *call, size_t size, bool carries)
-{
-    uint64_t payload = carries && !call->moved ? call->bytes : 0;
-
-    *piece = (struct piece){size, call, payload, call->offset, !payload};
-    call->moved = payload;
-    return 0;
-}
-
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct call *call = framing_oldest(connection);
     uint8_t right[PROTOCOL_SENT_MAX];
-    size_t expected;
 
     if (!call)
         return -EBADMSG;
-    expected = call->moved ? (size_t)(text_put(right, protocol->reply_end) - right)
-                           : protocol->write_reply(right, call);
+    size_t expected = call->moved ? (size_t)(text_put(right, protocol->reply_end) - right)
+                                  : protocol->write_reply(right, call);
     if (memcmp(data, right, MIN(size, expected)) != 0)
         return refuse_line(connection, data, size, call, right, expected);
-    return size < expected ? (int)expected : set_piece(piece, call, expected, call->kind->fetches);
+    if (size >= expected) {
+        uint64_t payload = call->kind->fetches && !call->moved ? call->bytes : 0;
+
+        *piece = (struct piece){call, payload, call->offset, !payload};
+        call->moved = payload;
+    }
+    return (int)expected;
 }
 
-int text_refuse(struct connection *connection, const uint8_t *data, size_t size)
-{
-    char sent[TEXT_SHOWN_MAX];
-
-    text_show(sent, data, size);
-    return framing_refuse(connection, "sent \"%s\", which is not a request of op=", sent);
-}
-
-int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
-                   size_t *length)
+int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX])
 {
     const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
 
     if (!end)
-        return size < TEXT_LINE_MAX ? (int)size + 1 : text_refuse(connection, data, size);
-    *length = (size_t)(end - data);
-    memcpy(line, data, *length);
-    line[*length] = '\0';
-    return 0;
-}
-
-int text_set_request(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size)
-{
-    struct call *call = piece->call;
-
-    call->kind = kind;
-    call->bytes = bytes;
-    call->moved = 0;
-    return set_piece(piece, call, size, kind->stores);
-}
-
-int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
-                          struct piece *piece)
-{
-    const char *end = connection->plan->protocol->request_end;
-
-    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
-        return text_refuse(connection, data, size);
-    return size < strlen(end) ? (int)strlen(end) : set_piece(piece, piece->call, strlen(end), true);
+        return size < TEXT_LINE_MAX ? (int)size + 1 : framing_refuse_text(connection, data, size, NO_REQUEST);
+    memcpy(line, data, (size_t)(end - data));
+    line[end - data] = '\0';
+    return (int)(end - data) + 2;
 }
 
 /* ---- content ---- */
@@ -195,7 +145,6 @@ int text_store_values(struct connection *connection, bool secured)
 {
     const struct plan *plan = connection->plan;
     const struct operation_kind *stores = plan->protocol->kinds;
-    int result = 0;
 
     if (connection->number || !plan_is_foreign(plan) || (plan->encrypts && !secured))
         return 0;
@@ -205,8 +154,9 @@ int text_store_values(struct connection *connection, bool secured)
         const struct operation *operation = &plan->operations.list[i];
         uint64_t keys = operation->kind->fetches ? PROTOCOL_KEYS(operation->bytes) : 0;
 
-        for (uint64_t number = 0; number < keys && result == 0; number++)
-            result = dialogue_store(connection, stores, number * operation->bytes, operation->bytes);
+        for (uint64_t number = 0; number < keys; number++)
+            if (dialogue_store(connection, stores, number * operation->bytes, operation->bytes) < 0)
+                return -EBADMSG;
     }
-    return result;
+    return 0;
 }

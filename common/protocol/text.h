@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Text protocols of servers that keep values by key. Replies come in order. A server writes a head
+/* Text protocols of servers that keep values by key. Replies come in order. A server writes a head
  * in one way only, so a client compares the head with the one that it would write itself.
  *
  * The key of value 3 of 100 bytes is "uncork-00000100-03". Its value is the pattern from byte 300
  * on. For foreign clients the server has a value for every other key too, of the size of the first
- * get of op=.
- */
+ * get of op=. */
 #pragma once
 
 #include "connection/protocol.h"
 
 #define TEXT_KEY_SIZE 18u
-#define TEXT_SHOWN_MAX 241u
 #define TEXT_LINE_MAX 320u /* bytes of a line */
 
 /* These write at `at`, and return the address behind the last byte. */
@@ -20,30 +17,14 @@ uint8_t *text_put(uint8_t *at, const char *text);
 uint8_t *text_put_number(uint8_t *at, uint64_t number);
 uint8_t *text_put_key(uint8_t *at, const struct call *call);
 
-/* Makes the first 60 bytes printable, for an error message. */
-void text_show(char shown[TEXT_SHOWN_MAX], const uint8_t *data, size_t size);
-
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 
-/* ---- parts of a read_request(), with its results ---- */
-
-/* Copies a line without its end. */
-int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX],
-                   size_t *length);
+/* Part of a read_request(), with its result: reads a line, and copies it without its end CR LF. */
+int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX]);
 
 /* Sets the call's key, and the size and offset of its value. False: this server does not have the
  * key. */
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call);
-
-/* Sets the piece to a head of `size` bytes, whose request stores or fetches `bytes`. Returns 0. */
-int text_set_request(struct piece *piece, const struct operation_kind *kind, uint64_t bytes, size_t size);
-
-/* Reads the text that follows the payload of a request. Call it while call->moved is not 0. */
-int text_read_request_end(struct connection *connection, const uint8_t *data, size_t size,
-                          struct piece *piece);
-
-/* Refuses the bytes: they are not a request that this end knows. Returns -EBADMSG. */
-int text_refuse(struct connection *connection, const uint8_t *data, size_t size);
 
 /* Stores every value that the run will get, unless the server is an uncork-server. */
 int text_store_values(struct connection *connection, bool secured);

@@ -84,7 +84,7 @@ static int set_words(struct plan *plan, const char *const *words, size_t count, 
 static void derive_end(struct plan *plan, enum end end)
 {
     static const struct role none;
-    enum role_index index = plan->workload->role(plan, end);
+    enum role_index index = workload_role(plan, end);
     const struct role *const *roles = plan->frames ? plan->workload->framed : plan->workload->roles;
     const struct role *role = roles[index] ? roles[index] : &none;
     struct end_plan *own = &plan->ends[end];
@@ -171,7 +171,7 @@ static int check_parameters(const struct plan *plan, struct problem *problem)
  * structs of variants. */
 static void derive_variants(struct plan *plan)
 {
-    plan->frames = plan->protocol->kinds && plan->workload->framed;
+    plan->frames = plan->protocol->kinds && plan->workload->framed[ROLE_DRIVER];
     plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
     plan->is_tcp = plan->transport->is_tcp;
     plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A foreign program is the client of the server: neither end has connections (client/command.h). */
-#include "workload/exchange.h"
+#include "connection/workload.h"
 
 static const struct role none;
 
@@ -8,5 +8,4 @@ const struct workload workload_command = {
     .variant = {"command", "the client runs a program that asks the subject, and times the whole process"},
     .runs_command = true,
     .roles = {[ROLE_DRIVER] = &none, [ROLE_FOLLOWER] = &none},
-    .role = exchange_role,
 };

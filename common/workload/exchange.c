@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/exchange.h"
+#include "workload/roles.h"
+
+#include <sys/param.h>
 
 void requester_begin(struct connection *connection)
 {
@@ -48,14 +50,11 @@ HOT bool requester_is_due(const struct connection *connection, const struct requ
 HOT static void requester_fill(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
-    struct thread_shared *shared = connection->shared;
     uint64_t room = connection_room(connection), count = 0;
 
-    while (count < room && requester_is_due(connection, requester) &&
-           connection_may_begin(connection, false)) {
-        requester_note_begun(shared, requester, requester->begun & requester->mask);
-        count++;
-    }
+    for (; count < room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
+         count++)
+        requester_note_begun(connection->shared, requester, requester->begun & requester->mask);
     if (count)
         connection_append(connection, count);
 }
@@ -78,27 +77,18 @@ HOT void requester_note_reply(struct thread_shared *shared, struct requester *re
         histogram_record(&shared->service, shared->now_ns - times->sent_ns);
 }
 
-COLD static int refuse(struct connection *connection, size_t size, size_t wanted)
-{
-    problem_failure(&connection->shared->problem, "%zu bytes of replies came, and only %zu were due", size,
-                    wanted);
-    return -EBADMSG;
-}
-
 HOT static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct requester *requester = connection->role_state;
     size_t wanted = requester_wants(connection);
-    int64_t whole;
 
     if (UNLIKELY(size > wanted))
-        return refuse(connection, size, wanted);
-    whole = connection_process_bytes(connection, data, size);
-    if (UNLIKELY(whole < 0))
-        return (int)whole;
-    for (; whole; whole--)
+        return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
+                                 wanted);
+    int result = connection_process_bytes(connection, data, size);
+    while (requester->answered != connection->arrivals.messages)
         requester_note_reply(connection->shared, requester, requester->answered & requester->mask);
-    return 0;
+    return result;
 }
 
 /* Only a complete reply proves it: an echo server begins its reply before it has the message. */
@@ -147,42 +137,25 @@ const struct role requester_role = {
     .missed = requester_missed,
 };
 
-/* State of the server, which sends a reply to each complete request. */
-struct responder {
-    uint64_t replies_due; /* not yet in the queue */
-};
-
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
 {
-    uint64_t spin_ns = replies * shared->plan->spin_ns, until = spin_ns ? clock_now_ns() + spin_ns : 0;
+    uint64_t until_ns = clock_now_ns() + replies * shared->plan->spin_ns;
 
-    while (spin_ns && clock_now_ns() < until && !thread_shared_is_cancelled(shared))
+    while (clock_now_ns() < until_ns && !thread_shared_is_cancelled(shared))
         ;
 }
 
 HOT static void responder_fill(struct connection *connection)
 {
-    struct responder *responder = connection->role_state;
-    uint64_t room = connection_room(connection);
-    uint64_t count = responder->replies_due < room ? responder->replies_due : room;
+    uint64_t *answered = connection->role_state; /* requests whose reply is in the queue */
+    uint64_t room = connection_room(connection), count = MIN(room, connection->arrivals.messages - *answered);
 
     if (!count)
         return;
     if (UNLIKELY(connection->shared->plan->spin_ns))
         responder_spin(connection->shared, count);
     connection_append(connection, count);
-    responder->replies_due -= count;
-}
-
-HOT static int responder_arrived(struct connection *connection, const uint8_t *data, size_t size)
-{
-    struct responder *responder = connection->role_state;
-    int64_t whole = connection_process_bytes(connection, data, size);
-
-    if (UNLIKELY(whole < 0))
-        return (int)whole;
-    responder->replies_due += (uint64_t)whole;
-    return 0;
+    *answered += count;
 }
 
 /* A client sends its next request, or half-closes, only when it has the complete reply. */
@@ -200,16 +173,10 @@ bool responder_is_over(const struct connection *connection)
 
 const struct role responder_role = {
     .receives = true,
-    .state_size = sizeof(struct responder),
+    .state_size = sizeof(uint64_t),
     .fill = responder_fill,
     .wants = role_wants_all,
-    .arrived = responder_arrived,
+    .arrived = one_way_arrived,
     .answered = responder_answered,
     .over = responder_is_over,
 };
-
-enum role_index exchange_role(const struct plan *plan, enum end end)
-{
-    (void)plan;
-    return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;
-}

@@ -6,7 +6,7 @@
  * Bytes that arrive on one twin stay in their receive buffers; the other twin sends them from
  * there. Each chunk is a fragment. All waiting chunks, at most `window`, are one group. */
 #include "connection/reading.h"
-#include "workload/one_way.h"
+#include "workload/roles.h"
 
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
  * its buffer is released. A ring delivers as long as it has buffers, so the number of chunks on one
@@ -67,17 +67,20 @@ static void relay_fill(struct connection *connection)
     }
 }
 
+static bool received_all(const struct connection *connection)
+{
+    return !connection->follows || connection_has_ended(connection) || connection_at_stop(connection);
+}
+
 /* A connection that must not receive is read too, because the end of its stream is an error. */
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
-    size_t size = connection->shared->pool.size;
 
-    if (!connection->follows)
-        return size;
-    if (connection_has_ended(connection) || connection_at_stop(connection))
+    if (connection->follows &&
+        (received_all(connection) || relay->arrived - relay->released >= chunks_max(connection->plan)))
         return 0;
-    return relay->arrived - relay->released < chunks_max(connection->plan) ? size : 0;
+    return connection->shared->pool.size;
 }
 
 /* Returns true if there is room for a window. With less, a multishot receive would end after a few
@@ -114,16 +117,12 @@ static void add_chunk(struct relay *relay, const struct pool *pool, const uint8_
 
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    struct relay *relay = connection->role_state;
-    int64_t whole;
-
     if (!connection->follows)
         return one_way_refuse(connection, data, size);
-    whole = connection_process_bytes(connection, data, size);
-    if (whole < 0)
-        return (int)whole;
-    add_chunk(relay, &connection->shared->pool, data, (uint32_t)size);
-    return 0;
+    int result = connection_process_bytes(connection, data, size);
+    if (result == 0)
+        add_chunk(connection->role_state, &connection->shared->pool, data, (uint32_t)size);
+    return result;
 }
 
 static void relay_released(void *owner, const struct span *span)
@@ -133,11 +132,6 @@ static void relay_released(void *owner, const struct span *span)
 
     pool_release(&connection->shared->pool, span->data, span->size);
     relay->released += span_count(span);
-}
-
-static bool received_all(const struct connection *connection)
-{
-    return !connection->follows || connection_has_ended(connection) || connection_at_stop(connection);
 }
 
 static bool relayed_all(const struct connection *connection)
@@ -161,9 +155,9 @@ static const struct role relay = {
 
 const struct workload workload_proxy = {
     .variant = {"proxy", "client and server stream through a proxy that forwards what it receives"},
+    .has_direction = true,
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,
               [ROLE_PROXY] = &relay},
-    .role = one_way_role,
 };

@@ -3,17 +3,17 @@
  * roles without heads are in exchange.c. */
 #include "base/digest.h"
 #include "connection/protocol.h"
-#include "workload/exchange.h"
+#include "workload/roles.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/param.h>
 
 #define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
 
 /* ---- sending ---- */
 
-static struct span *append(struct connection *connection, const uint8_t *data, uint64_t size)
+static struct span *append(struct connection *connection, const void *data, uint64_t size)
 {
     struct span *span = queue_append(&connection->queue);
 
@@ -45,7 +45,7 @@ static struct span *append_piece(struct connection *connection,
     if (has_payload)
         last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
     if (has_payload && end)
-        last = append(connection, (const uint8_t *)end, strlen(end));
+        last = append(connection, end, strlen(end));
     last->marks = FRAGMENT_ENDS_MESSAGE;
     return last;
 }
@@ -72,11 +72,9 @@ static void fill_requests(struct connection *connection)
     for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
          room--) {
         const struct operation *operation = operations_at(&plan->operations, requester->begun);
-        struct call *call = framing_take(connection->framing);
+        uint64_t offset = next_offset(connection, operation->bytes);
+        struct call *call = framing_take(connection->framing, operation->kind, operation->bytes, offset);
 
-        call->kind = operation->kind;
-        call->bytes = operation->bytes;
-        call->offset = next_offset(connection, operation->bytes);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
                             plan->protocol->request_end);
@@ -105,137 +103,6 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-static int check_content(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct framing *framing = connection->framing;
-    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
-    size_t agree = pattern_compare(data, size, offset);
-
-    if (agree == size)
-        return 0;
-    return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
-                          framing->piece.call->kind->name);
-}
-
-/* For a server for foreign clients: stores the bytes that they write, if the content has addresses.
- * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
- * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
-static void store(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct framing *framing = connection->framing;
-    uint64_t offset = framing->piece.offset + framing->piece.payload - framing->left;
-
-    if (size && !connection->plan->protocol->has_keys)
-        memcpy(connection->shared->source.memory.bytes + offset, data, size);
-}
-
-/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
- * value. framing->held is 0 if the head is complete. */
-static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size,
-                         int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *))
-{
-    struct framing *framing = connection->framing;
-    size_t taken = 0;
-    int needed;
-
-    if (!framing->held) { /* most heads arrive whole, and are parsed in place */
-        needed = parse(connection, data, size, &framing->piece);
-        if (needed < 0)
-            return needed;
-        if (needed == 0)
-            return (ssize_t)framing->piece.size;
-    } else {
-        needed = parse(connection, framing->head, framing->held, &framing->piece);
-    }
-    while (needed > 0 && taken < size) {
-        size_t part = (size_t)needed - framing->held;
-
-        if ((size_t)needed > sizeof framing->head)
-            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
-        if (part > size - taken)
-            part = size - taken;
-        memcpy(framing->head + framing->held, data + taken, part);
-        framing->held += part;
-        taken += part;
-        needed = parse(connection, framing->head, framing->held, &framing->piece);
-    }
-    if (needed == 0)
-        framing->held = 0;
-    return needed < 0 ? needed : (ssize_t)taken;
-}
-
-/* Processes all bytes. Calls `whole` for each request or reply that they complete. */
-static int take(struct connection *connection, const uint8_t *data, size_t size,
-                int (*parse)(struct connection *, const uint8_t *, size_t, struct piece *),
-                void (*whole)(struct connection *connection))
-{
-    struct framing *framing = connection->framing;
-    const uint8_t *end = data + size;
-
-    if (connection->digest)
-        digest_update(connection->digest, data, size);
-    while (data < end) {
-        size_t part;
-
-        if (!framing->left) {
-            ssize_t taken = take_head(connection, data, (size_t)(end - data), parse);
-
-            framing->quits = taken == -ESHUTDOWN;
-            if (taken < 0)
-                return framing->quits ? 0 : (int)taken;
-            data += taken;
-            if (framing->held)
-                break;
-            framing->left = framing->piece.payload;
-        }
-        part = framing->left < (size_t)(end - data) ? framing->left : (size_t)(end - data);
-        if (connection->plan->verify && check_content(connection, data, part) < 0)
-            return -EBADMSG;
-        if (connection->shared->content)
-            store(connection, data, part);
-        framing->left -= part;
-        data += part;
-        if (!framing->left && framing->piece.is_last)
-            whole(connection);
-    }
-    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
-    return 0;
-}
-
-/* ---- the client ---- */
-
-static void client_whole(struct connection *connection)
-{
-    struct call *call = connection->framing->piece.call;
-
-    requester_note_reply(connection->shared, connection->role_state, (uint32_t)call->cookie);
-    framing_release(connection->framing, call);
-}
-
-/* All replies that the bytes complete have the same time: the clock is read once. */
-static int client_arrived(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct requester *requester = connection->role_state;
-    struct thread_shared *shared = connection->shared;
-    uint64_t before = requester->answered;
-    int result;
-
-    shared->now_ns = clock_now_ns();
-    result = take(connection, data, size, connection->plan->protocol->read_reply, client_whole);
-    connection_count_bytes(connection, size, requester->answered - before);
-    return result;
-}
-
-/* Only the head of a reply says how long it is. */
-static size_t client_wants(const struct connection *connection)
-{
-    const struct requester *requester = connection->role_state;
-
-    return requester->begun != requester->answered ? connection->shared->pool.size : 0;
-}
-
-/* ---- the server ---- */
-
 /* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
  * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
  * set are not stored, so any size is allowed. */
@@ -253,50 +120,167 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
 }
 
-static int read_request(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+/* Reads the text that follows the payload of a request. */
+static int read_request_end(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const char *end = connection->plan->protocol->request_end;
+    struct piece *piece = &connection->framing->piece;
+
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (size >= strlen(end))
+        *piece = (struct piece){.call = piece->call, .is_last = true};
+    return (int)strlen(end);
+}
+
+static int read_request(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
     uint64_t slot = framing->received & framing->mask;
-    struct call *call = piece->call = &framing->calls[slot];
-    int result;
+    struct call *call = &framing->calls[slot];
 
     if (framing->keys)
         call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
     if (framing->received - framing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
-    result = plan->protocol->read_request(connection, data, size, piece);
-    if (result != 0 || is_in_op(connection, call))
-        return result;
-    return framing_refuse(connection,
-                          "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
-                          call->kind->name, call->bytes, call->offset);
+    int head = plan->protocol->read_request(connection, data, size, call);
+    if (head < 0 || (size_t)head > size)
+        return head;
+    if (!is_in_op(connection, call))
+        return framing_refuse(
+            connection, "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
+            call->kind->name, call->bytes, call->offset);
+    uint64_t payload = call->kind->stores ? call->bytes : 0;
+    framing->piece = (struct piece){call, payload, call->offset, !payload || !plan->protocol->request_end};
+    return head;
 }
 
-static void server_whole(struct connection *connection)
+/* Reads the head of the next piece, as read_reply(). */
+static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
-    connection->framing->received++;
+    struct piece *piece = &connection->framing->piece;
+
+    if (connection->drives)
+        return connection->plan->protocol->read_reply(connection, data, size, piece);
+    return piece->call && !piece->is_last ? read_request_end(connection, data, size)
+                                          : read_request(connection, data, size);
 }
 
-static int server_arrived(struct connection *connection, const uint8_t *data, size_t size)
+/* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
+ * value. framing->held is 0 if the head is complete. */
+static ssize_t take_head(struct connection *connection, const uint8_t *data, size_t size)
 {
-    uint64_t before = connection->framing->received;
-    int result = take(connection, data, size, read_request, server_whole);
+    struct framing *framing = connection->framing;
+    bool in_place = !framing->held;
+    int needed = in_place ? parse(connection, data, size) : parse(connection, framing->head, framing->held);
+    size_t taken = 0;
 
-    connection_count_bytes(connection, size, connection->framing->received - before);
+    if (needed < 0 || (in_place && (size_t)needed <= size)) /* most heads arrive whole */
+        return needed;
+    while ((size_t)needed > framing->held && taken < size) {
+        if ((size_t)needed > sizeof framing->head)
+            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+        size_t part = MIN((size_t)needed - framing->held, size - taken);
+        memcpy(framing->head + framing->held, data + taken, part);
+        framing->held += part;
+        taken += part;
+        needed = parse(connection, framing->head, framing->held);
+        if (needed < 0)
+            return needed;
+    }
+    if ((size_t)needed <= framing->held)
+        framing->held = 0;
+    return (ssize_t)taken;
+}
+
+/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
+ * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
+ * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
+static int take_payload(struct connection *connection, const uint8_t *data, size_t size)
+{
+    const struct plan *plan = connection->plan;
+    const struct piece *piece = &connection->framing->piece;
+    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
+    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
+
+    if (agree != size)
+        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
+                              piece->call->kind->name);
+    if (size && connection->shared->content && !plan->protocol->has_keys)
+        memcpy(connection->shared->source.memory.bytes + offset, data, size);
+    return 0;
+}
+
+/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. */
+static int take(struct connection *connection, const uint8_t *data, size_t size, uint64_t *whole)
+{
+    struct framing *framing = connection->framing;
+    const uint8_t *end = data + size;
+
+    while (data < end) {
+        if (!framing->left) {
+            ssize_t taken = take_head(connection, data, (size_t)(end - data));
+
+            framing->quits = taken == -ESHUTDOWN;
+            if (taken < 0)
+                return framing->quits ? 0 : (int)taken;
+            data += taken;
+            if (framing->held)
+                break;
+            framing->left = framing->piece.payload;
+        }
+        size_t part = MIN(framing->left, (size_t)(end - data));
+        if (take_payload(connection, data, part) < 0)
+            return -EBADMSG;
+        framing->left -= part;
+        data += part;
+        if (framing->left || !framing->piece.is_last)
+            continue;
+        ++*whole;
+        if (connection->drives) {
+            requester_note_reply(connection->shared, connection->role_state,
+                                 (uint32_t)framing->piece.call->cookie);
+            framing_release(framing, framing->piece.call);
+        } else {
+            framing->received++;
+        }
+    }
+    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    return 0;
+}
+
+/* All replies that the bytes complete have the same time: the clock is read once. */
+static int framed_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    uint64_t whole = 0;
+
+    if (connection->drives)
+        connection->shared->now_ns = clock_now_ns();
+    if (connection->digest)
+        digest_update(connection->digest, data, size);
+    int result = take(connection, data, size, &whole);
+    connection_count_bytes(connection, size, whole);
     return result;
+}
+
+/* ---- the roles ---- */
+
+/* Only the head of a reply says how long it is. */
+static size_t client_wants(const struct connection *connection)
+{
+    return requester_answered(connection) ? 0 : connection->shared->pool.size;
 }
 
 static void fill_replies(struct connection *connection)
 {
     const struct protocol *protocol = connection->plan->protocol;
     struct framing *framing = connection->framing;
-    uint64_t room = connection_room(connection), count = framing->received - framing->answered;
+    uint64_t room = connection_room(connection), count = MIN(room, framing->received - framing->answered);
     struct span *last = NULL;
 
-    if (count > room)
-        count = room;
-    responder_spin(connection->shared, count);
+    if (count && connection->plan->spin_ns)
+        responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
 
@@ -336,7 +320,7 @@ static const struct role framed_client = {
     .begin = requester_begin,
     .fill = fill_requests,
     .wants = client_wants,
-    .arrived = client_arrived,
+    .arrived = framed_arrived,
     .answered = requester_answered,
     .next = requester_next,
     .bytes_of = bytes_of_requests,
@@ -347,17 +331,13 @@ static const struct role framed_server = {
     .receives = true,
     .fill = fill_replies,
     .wants = server_wants,
-    .arrived = server_arrived,
+    .arrived = framed_arrived,
     .answered = responder_answered,
     .over = server_is_over,
 };
 
-static const struct role *const framed_roles[ROLE_COUNT] = {
-    [ROLE_DRIVER] = &framed_client, [ROLE_FOLLOWER] = &framed_server};
-
 const struct workload workload_request = {
     .variant = {"request", "the client sends message, the server answers each with reply"},
     .roles = {[ROLE_DRIVER] = &requester_role, [ROLE_FOLLOWER] = &responder_role},
-    .framed = framed_roles,
-    .role = exchange_role,
+    .framed = {[ROLE_DRIVER] = &framed_client, [ROLE_FOLLOWER] = &framed_server},
 };

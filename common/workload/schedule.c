@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "workload/schedule.h"
+#include "workload/roles.h"
 
 #include "base/clock.h"
 
@@ -29,15 +29,15 @@ static double draw_exponential(uint64_t *state)
 
 static double mean_interval_ns(const struct schedule *schedule)
 {
-    return (double)NS_PER_S / (double)schedule->rate * (double)schedule->connections;
+    return (double)NS_PER_S / (double)schedule->plan->rate * (double)schedule->plan->connections;
 }
 
 /* Even starts in integers, because the rounding errors of a sum could move one before a deadline. */
 static void set_due(struct schedule *schedule)
 {
-    uint64_t number = schedule->number, rate = schedule->rate;
+    uint64_t number = schedule->number, rate = schedule->plan->rate;
 
-    if (schedule->arrival == ARRIVAL_POISSON) {
+    if (schedule->plan->arrival == ARRIVAL_POISSON) {
         schedule->at_ns += draw_exponential(&schedule->random) * mean_interval_ns(schedule);
         schedule->due_ns = (uint64_t)schedule->at_ns;
     } else {
@@ -49,48 +49,31 @@ void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t
 {
     uint64_t seed = plan->arrival_seed;
 
-    *schedule = (struct schedule){.arrival = (enum arrival)plan->arrival,
-                                  .rate = plan->rate,
-                                  .connections = plan->connections,
-                                  .number = number,
-                                  .random = draw(&seed) + number};
+    *schedule = (struct schedule){.plan = plan, .number = number, .random = draw(&seed) + number};
     set_due(schedule);
 }
 
 void schedule_advance(struct schedule *schedule)
 {
-    schedule->number += schedule->connections;
+    schedule->number += schedule->plan->connections;
     set_due(schedule);
-}
-
-static uint64_t count_even(const struct schedule *schedule, uint64_t deadline_ns)
-{
-    uint64_t rate = schedule->rate, rest_ns = deadline_ns % NS_PER_S;
-    /* the first number, among those of all connections, that is not before the deadline */
-    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
-
-    return first > schedule->number ? (first - schedule->number - 1) / schedule->connections + 1 : 0;
-}
-
-/* Of mean 0 and variance 1 (Box, Muller 1958). */
-static double draw_normal(uint64_t *state)
-{
-    double radius = sqrt(2 * draw_exponential(state));
-
-    return radius * cos(6.283185307179586 * draw_uniform(state));
 }
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly
- * normal. */
+/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly normal,
+ * and drawn as Box and Muller 1958 do. */
 static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 {
     double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);
     uint64_t count = 0;
 
-    if (expected > COUNTED_ONE_BY_ONE)
-        return 1 + (uint64_t)llround(expected + sqrt(expected) * draw_normal(&rest.random));
+    if (expected > COUNTED_ONE_BY_ONE) {
+        double radius = sqrt(2 * draw_exponential(&rest.random));
+        double normal = radius * cos(6.283185307179586 * draw_uniform(&rest.random));
+
+        return 1 + (uint64_t)llround(expected + sqrt(expected) * normal);
+    }
     for (; rest.due_ns < deadline_ns; count++)
         schedule_advance(&rest);
     return count;
@@ -98,6 +81,11 @@ static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
 
 uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    return schedule->arrival == ARRIVAL_POISSON ? count_poisson(*schedule, deadline_ns)
-                                                : count_even(schedule, deadline_ns);
+    uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
+    /* even: the first number, among those of all connections, that is not before the deadline */
+    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
+
+    if (schedule->plan->arrival == ARRIVAL_POISSON)
+        return count_poisson(*schedule, deadline_ns);
+    return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;
 }

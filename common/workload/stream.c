@@ -1,23 +1,91 @@
 /* SPDX-License-Identifier: MIT */
-/* One end sends messages as fast as it can, and the other receives them; or both ends do both. */
-#include "workload/one_way.h"
+/* One end sends messages as fast as it can, and the other receives them; or both ends do both. The
+ * client and the server of a proxy have the same roles. */
+#include "workload/roles.h"
 
-#include "base/clock.h"
+#include <sys/param.h>
+
+HOT static void send_messages(struct connection *connection)
+{
+    struct samples *samples = &connection->shared->samples;
+    uint64_t room = connection_room(connection), count = 0;
+
+    while (count < room && connection_may_begin(connection, true))
+        count++;
+    if (!count)
+        return;
+    connection_append(connection, count);
+    if (connection->incoming)
+        return; /* the samples count arrivals */
+    samples_count(samples, count, count * connection->outgoing->bytes);
+    samples_reached(samples, connection->shared->now_ns);
+}
+
+int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
+{
+    (void)data;
+    return connection_refuse(connection, "%zu bytes came from the end that only receives", size);
+}
+
+static uint64_t next_message(const struct connection *connection)
+{
+    return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
+}
+
+HOT int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
+{
+    return connection_process_bytes(connection, data, size);
+}
+
+/* The incoming direction ends at the stop, or when the peer half-closes. */
+static bool both_is_over(const struct connection *connection)
+{
+    const struct thread_shared *shared = connection->shared;
+
+    if (atomic_load_explicit(&shared->until_released, memory_order_acquire) &&
+        !connection_has_ended(connection))
+        return false;
+    return !connection_phase_lasts(connection) &&
+           (!connection->until_stop || connection_has_ended(connection) || connection_at_stop(connection));
+}
+
+const struct role one_way_driver = {
+    .fill = send_messages,
+    .wants = role_wants_all, /* nothing: it has no buffer */
+    .arrived = one_way_refuse,
+    .next = next_message,
+};
+
+const struct role one_way_follower = {
+    .receives = true,
+    .clocks = true,
+    .wants = role_wants_all,
+    .arrived = one_way_arrived,
+};
+
+const struct role one_way_both = {
+    .receives = true,
+    .clocks = true,
+    .fill = send_messages,
+    .wants = role_wants_all,
+    .arrived = one_way_arrived,
+    .next = next_message,
+    .over = both_is_over,
+};
 
 /* The taker sends no requests. So messages_left counts the messages that arrive, and the deadline
  * may pass in the middle of a message. */
 static int taker_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
-    int64_t whole = connection_process_bytes(connection, data, size);
+    uint64_t before = connection->arrivals.messages;
+    int result = connection_process_bytes(connection, data, size);
+    uint64_t whole = connection->arrivals.messages - before;
 
-    if (whole < 0)
-        return (int)whole;
     if (!whole && connection->shared->deadline_ns != UINT64_MAX)
         connection->shared->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)
-        connection->messages_left -=
-            (uint64_t)whole < connection->messages_left ? (uint64_t)whole : connection->messages_left;
-    return 0;
+        connection->messages_left -= MIN(whole, connection->messages_left);
+    return result;
 }
 
 static size_t taker_wants(const struct connection *connection)
@@ -32,19 +100,12 @@ static const struct role taker = {
     .arrived = taker_arrived,
 };
 
-static enum role_index role(const struct plan *plan, enum end end)
-{
-    if (plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
-        return ROLE_TAKER;
-    return one_way_role(plan, end);
-}
-
 const struct workload workload_stream = {
     .variant = {"stream",
                 "one end sends messages as fast as it can, the other receives them; or both do both"},
+    .has_direction = true,
     .roles = {[ROLE_DRIVER] = &one_way_driver,
               [ROLE_FOLLOWER] = &one_way_follower,
               [ROLE_BOTH] = &one_way_both,
               [ROLE_TAKER] = &taker},
-    .role = role,
 };

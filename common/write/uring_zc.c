@@ -2,7 +2,6 @@
 /* The kernel sends from the memory of the fragments. A request posts two completions: the result,
  * and later a notification that the kernel no longer needs the memory (IORING_CQE_F_NOTIF). Between
  * the two, the next request may be in flight. */
-#include "connection/loans.h"
 #include "write/request.h"
 
 static int submit(struct connection *connection)

@@ -5,7 +5,6 @@
  * The kernel numbers the sends that sent bytes, as struct loans does. One notification may cover
  * several sends; notifications come in any order. ENOBUFS: the kernel has no memory for another
  * notification (net.core.optmem_max). The send must wait until a notification arrives. */
-#include "connection/loans.h"
 #include "write/group.h"
 
 #include <limits.h>

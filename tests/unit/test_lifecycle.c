@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "connection/lifecycle.h"
-
-#include <stdbool.h>
+#include "connection/connection.h"
 
 TEST(every_state_can_be_reached_from_unopened)
 {

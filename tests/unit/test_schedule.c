@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "engine/event_loop.h"
-#include "workload/schedule.h"
+#include "workload/roles.h"
 
 #include <math.h>
 

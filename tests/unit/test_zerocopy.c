@@ -3,7 +3,6 @@
  * Released memory is poisoned, so that a strategy that releases too early sends poison. */
 #include "unit.h"
 
-#include "connection/loans.h"
 #include "connection/strategy.h"
 
 #define POISON 0xee
