@@ -46,6 +46,6 @@ int hex_parse(uint8_t *bytes, size_t size, const char *text);
  * and NetBSD have no explicit_bzero(3). */
 static inline void secret_wipe(void *memory, size_t size)
 {
-    for (volatile unsigned char *byte = memory; size; size--)
+    for (volatile unsigned char *byte = memory; byte && size; size--)
         *byte++ = 0;
 }

@@ -179,8 +179,9 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
 
     tls->arrived = bytes;
     tls->arrived_size = size;
-    while (taken == 0 && (part = channel_tls_read(tls, plain, problem)) > 0)
-        taken = take_plain(channel, plain, (size_t)part, problem);
+    while ((part = channel_tls_read(tls, plain, problem)) > 0) /* to the last record of these bytes */
+        if (taken == 0)
+            taken = take_plain(channel, plain, (size_t)part, problem);
     write_bytes(channel, &tls->output);
     channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)

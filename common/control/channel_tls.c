@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/channel_tls.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
@@ -122,7 +123,9 @@ int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         sent += (size_t)part;
     }
-    tls->unsent.size = 0;
+    secret_wipe(tls->unsent.data, tls->unsent.size); /* it had tokens and keys */
+    free(tls->unsent.data);
+    tls->unsent = (struct bytes){0};
     return 0;
 }
 

@@ -223,8 +223,11 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
         done += CONTROL_HEADER_SIZE + length;
         result = take_message(header + CONTROL_HEADER_SIZE, length, take, owner, problem);
     }
+    if (result != 0)
+        done = received->size; /* the owner wants no more */
     received->size -= done;
-    memmove(received->data, received->data + done, received->size);
+    if (done) /* musl moves all bytes even by nothing */
+        memmove(received->data, received->data + done, received->size);
     codec->broken = result < 0;
     return result;
 }

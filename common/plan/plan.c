@@ -54,7 +54,8 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end)
 
 /* How the client and the server of a proxy send. */
 extern const struct strategy strategy_coalesce;
-static const struct strategy_choice feed = {.strategy = &strategy_coalesce, .parameter = UINT64_MAX};
+static const struct strategy_choice feed = {.strategy = &strategy_coalesce,
+                                            .parameter = UINT64_MAX /* none */};
 
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {

@@ -265,12 +265,13 @@ static int fail(const struct connection *connection, const char *doing)
     return result;
 }
 
-/* The result of a call that is not done. `waits`: what it is if the library waits for bytes. */
+/* The result of a call that is not done. `waits`: what it is if the library waits for bytes; 0: then
+ * the call has failed. */
 static int not_done(const struct connection *connection, const char *doing, int waits)
 {
     switch (SSL_get_error(session_of(connection)->openssl, 0)) {
     case SSL_ERROR_WANT_READ:
-        return waits;
+        return waits ? waits : fail(connection, doing);
     case SSL_ERROR_WANT_WRITE:
         return -EAGAIN;
     default:
@@ -288,10 +289,11 @@ static int handshake(struct connection *connection)
 
 /* ---- records ---- */
 
-/* For a call that sends, to the session itself or to the buffer before it. */
+/* For a call that sends, to the session itself or to the buffer before it. If it waits for bytes,
+ * the peer has broken off a KeyUpdate: the socket stays writable, so the engine would spin. */
 static int not_sent(const struct connection *connection)
 {
-    return not_done(connection, "send to", -EAGAIN);
+    return not_done(connection, "send to", 0);
 }
 
 static ssize_t send_record(struct connection *connection, const void *data, size_t size, int flags)

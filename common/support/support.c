@@ -185,7 +185,8 @@ int support_check(const struct plan *plan, enum end end, bool remote, struct pro
 int support_of_variant(enum word_index word, const struct variant *variant, const struct transport *transport,
                        struct problem *problem)
 {
-    const struct engine any = {.gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
+    const struct engine any = {.variant = {"auto", "any"},
+                               .gives = transport->has_other_end ? CAPABILITIES_OF_ENGINES
                                                                  : CAPABLE_BLOCKING_MODE};
     char texts[2][64];
     struct plan plan;

@@ -52,7 +52,7 @@ struct word_kind {
     size_t size; /* bytes of a field */
     /* Parses the whole text into the field. 0, or -1 with a usage problem. */
     int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
-    /* The canonical spelling of the field. New reference. NULL for kinds that no field has. */
+    /* The canonical spelling of the field. New reference. NULL: the kind has none. */
     json_t *(*format)(const struct word *word, union field field);
     /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
      * NULL: items omit nothing. */
