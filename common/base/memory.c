@@ -161,7 +161,7 @@ int pool_open(struct pool *pool, size_t size, size_t headroom, uint32_t count)
     if (!pool->memory || !pool->spare || !pool->kept)
         return -ENOMEM;
     /* A compiler merges malloc(3) and memset(3) to calloc(3), which leaves the pages absent. */
-    for (size_t at = 0, page = mapping_page(); at < stride * count; at += page)
+    for (size_t at = 0; at < stride * count; at += 4096) /* no system has smaller pages */
         ((volatile uint8_t *)pool->memory)[at] = 0;
     for (uint32_t i = 0; i < count; i++)
         pool->spare[i] = count - 1 - i; /* buffer 0 is used first */

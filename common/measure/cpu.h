@@ -35,7 +35,7 @@ struct cpu_reading {
 struct cpu_meter {
     int fds[CPU_EVENT_COUNT]; /* of perf_event_open(2); -1: not permitted or not wanted */
 };
-#define CPU_METER_CLOSED ((struct cpu_meter){{-1, -1}})
+#define CPU_METER_CLOSED ((struct cpu_meter){{-1, -1}}) /* one -1 for each event */
 
 /* `events`: opens the counters. They are optional because the kernel saves and restores them at
  * every thread switch: request and reply were up to 12 % slower. */

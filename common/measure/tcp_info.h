@@ -47,7 +47,8 @@ void tcp_info_read(int fd, struct tcp_reading *reading);
 /* Updates TCP_LARGEST_PEER_WINDOW only. */
 void tcp_info_watch_window(int fd, struct tcp_reading *reading);
 
-/* Tests on a pair of TCP sockets which counters move; records omit the others. Call it once. */
+/* Tests on a pair of TCP sockets which counters move; records omit the others. Call it once, before
+ * threads read. */
 void tcp_info_probe(const int fds[2]);
 
 /* The `tcp_info` object of a thread: {"data_segs_out": {"sum", "min", "median", "max"}, ...} over

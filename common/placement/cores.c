@@ -19,8 +19,8 @@
 #include <sys/cpuset.h>
 #endif
 
-/* sched_getaffinity(2) rejects a mask with fewer bits than the kernel has possible CPUs: with a
- * cpu_set_t, that is more than 1024 (sched_getaffinity() in kernel/sched/core.c). */
+/* Linux rejects a mask with fewer bits than the kernel has possible CPUs: with a cpu_set_t, that is
+ * more than 1024 (sched_getaffinity() in kernel/sched/core.c). A mask of FreeBSD is one cpuset_t. */
 struct mask {
     cpu_set_t sets[CORES_CPUS_MAX / CPU_SETSIZE];
 };

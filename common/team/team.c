@@ -57,7 +57,7 @@ const char *team_phase(const struct team *team)
 
 /* ---- a thread wakes control ---- */
 
-/* Only control has all sockets: a thread with a table of its own has no others (descriptors.h). */
+/* Only control has all sockets: a thread with a table of its own has no others (base/threads.h). */
 static void shut_down(struct team *team)
 {
     for (size_t i = 0; i < team->connection_count; i++)
