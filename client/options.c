@@ -80,6 +80,21 @@ static int parse_place(struct location locations[END_COUNT], enum end end, const
                          end_names[end], text);
 }
 
+/* A record names the file, so its name must be text. */
+static int take_pcap(struct options *options, const char *path, struct problem *problem)
+{
+    CLEANUP_JSON json_t *name = json_string(path); /* NULL: not UTF-8 */
+
+    if (!*path)
+        return problem_usage(problem, "--pcap needs a FILE for the packets");
+    if (!name)
+        return problem_usage(problem, "--pcap: the name of the file is not valid UTF-8");
+    if (options->pcap)
+        return problem_usage(problem, "--pcap is given twice, but a run makes one file");
+    options->pcap = path;
+    return 0;
+}
+
 static int take_option(struct options *options, int option, struct problem *problem)
 {
     switch (option) {
@@ -96,12 +111,7 @@ static int take_option(struct options *options, int option, struct problem *prob
         options->insecure = true;
         return 0;
     case 'c':
-        if (!*optarg)
-            return problem_usage(problem, "--pcap needs a FILE for the packets");
-        if (options->pcap)
-            return problem_usage(problem, "--pcap is given twice, but a run makes one file");
-        options->pcap = optarg;
-        return 0;
+        return take_pcap(options, optarg, problem);
     case 'p':
         return take_parent_fd(options, optarg, problem);
     case 'l':

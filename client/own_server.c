@@ -9,7 +9,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
 
 #define READY_WITHIN_MS 5000

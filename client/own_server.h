@@ -46,7 +46,8 @@ void own_server_forget(struct own_server *server);
 /* link.c defines it. `problem`: why it cannot start, or PROBLEM_NONE. */
 void link_server_ready(struct link *link, const struct problem *problem);
 
-/* Ends the server. No effect if it does not run. Turns the loop, so no callback may call it. */
+/* Ends the server. No effect if it does not run. Waits up to 6 s and turns the loop: only for the
+ * time between two runs. */
 void own_server_stop(struct own_server *server);
 
 /* The same after a failed run. If the server has ended by itself, appends to `reason` how. Waits a

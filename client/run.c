@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "base/clock.h"
+#include "capture/capture.h"
 #include "measure/facts.h"
 
 #include <stdio.h>
@@ -31,6 +32,7 @@ static void close_run(struct run *run)
 /* Tells all ends why the run fails. */
 static void tell_all(struct run *run)
 {
+    run->has_told = true;
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
@@ -62,18 +64,18 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
         close_run(run);
 }
 
-/* The team or the command has failed. With a proxy, the failure of another connection may have
- * broken this one. So the client first waits for a reason from another end, then sends its own
- * failure. The server of a subject gets the failure at once, and then looks for a reason. */
+/* The team or the command has failed. Another end may know why: it failed first, and its message is
+ * on its way. A server gets the failure of this end at once. One with a subject then looks for a
+ * reason; any other closes its channel. A proxy gets it last, because it may itself have broken the
+ * connection for a reason that it has not reported yet. */
 static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
-    bool is_first = run->result.problem.kind == PROBLEM_NONE, has_subject = plan_has_subject(run->plan);
-    bool waits = is_first && (plan_has_proxy(run->plan) || has_subject);
+    bool is_first = run->result.problem.kind == PROBLEM_NONE;
 
     note_problem(run, phase, problem);
-    if (!waits || has_subject)
+    if (!is_first || !plan_has_proxy(run->plan) || plan_has_subject(run->plan))
         tell_all(run);
-    if (waits)
+    if (is_first && run->plan->has_server)
         session_enter(&run->session, SESSION_EXPLAINING);
     else
         close_run(run);
@@ -207,7 +209,12 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
 
 void run_link_failed(struct link *link, const struct problem *problem)
 {
-    fail(link->run, work_phase(link->run), problem);
+    struct run *run = link->run;
+
+    if (run->session.state == SESSION_EXPLAINING && run->has_told)
+        close_run(run); /* an end that was told closes its channel, which explains nothing */
+    else
+        fail(run, work_phase(run), problem);
 }
 
 /* ---- the beginning ---- */
@@ -258,6 +265,8 @@ static void complete(struct run *run)
         }
         uv_run(&run->client->loop, UV_RUN_ONCE);
     }
+    if (run->capture)
+        capture_free(run->capture); /* waits for its thread */
     json_decref(run->ready);
 }
 

@@ -56,6 +56,7 @@ struct run {
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     bool wants_facts;             /* in place of a run */
     bool awaits_relay;            /* a subject relays: JOINED says that it accepts connections */
+    bool has_told;                /* all ends know why it fails */
     bool is_closing;
     int open_parts; /* timer, links, check, work */
     struct run_result result;

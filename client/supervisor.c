@@ -44,11 +44,13 @@ static void kill_descendants(void)
 static _Noreturn void exec_job(const struct job *job, pid_t parent)
 {
     int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    static const int reset[] = {SIGPIPE, SIGTERM, SIGINT, SIGHUP}; /* nohup(1) and `&` ignore some */
     sigset_t none;
 
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
+    for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
+        signal(reset[i], SIG_DFL);
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);
     for (size_t i = 0; job->environment && i < 2; i++)

@@ -215,8 +215,6 @@ int work_report(struct run *run, struct problem *problem)
 
 void work_close(struct run *run)
 {
-    if (run->capture)
-        capture_free(run->capture);
     if (team_is_open(&run->team))
         team_close(&run->team);
     else if (run->command)

@@ -53,6 +53,7 @@ SAYS = {
     "protocol=nbd op=read": "read needs a size; write read:4K",
     "protocol=resp op=ping:3": "ping has no payload; write ping without a size",
     "--pcap": "'--pcap' needs a value",
+    "--pcap \udcff capture=on": "--pcap: the name of the file is not valid UTF-8",
     "--pcap x --pcap y capture=on": "--pcap is given twice, but a run makes one file",
     "transport=unix capture=on": "'capture' has no effect with these other words; leave it out",
     "capture=yes": "capture",
