@@ -3,25 +3,14 @@
  * goes through the states of team/session.def. */
 #pragma once
 
-#include "data_listener.h"
 #include "options.h"
 #include "subject.h"
 #include "team/coordinator.h"
-#include "team/session.h"
-
-struct client_session;
-
-struct client_session_events {
-    void (*planned)(struct client_session *client);                   /* the owner begins it in its turn */
-    void (*rejected)(struct client_session *client, const char *why); /* before it was known */
-    void (*closed)(struct client_session *client);                    /* the owner frees it */
-};
 
 struct client_session {
     /* Set by the owner. */
     const struct options *options;
-    const struct client_session_events *events;
-    void *owner;
+    struct server *server;
     uint64_t *rejected; /* clients that were rejected since the last report */
 
     struct client_session *next; /* older; of the owner */
@@ -36,8 +25,7 @@ struct client_session {
     struct team team;
     struct coordinator coordinator;
     struct subject subject;
-    size_t joined; /* connections */
-    bool remote;   /* the other ends are on other machines */
+    bool remote; /* the other ends are on other machines */
     bool is_closing;
     int open_parts; /* timer, channel, check, data listener, team, subject */
 };
@@ -52,5 +40,13 @@ void client_session_begin(struct client_session *client);
 /* Sends the reason to the client and closes. */
 void client_session_end(struct client_session *client, const char *why);
 
-/* Closes all parts, then calls `closed`. May be called twice. */
-void client_session_close(struct client_session *client);
+/* ---- defined in server.c ---- */
+
+/* The session has a plan: the server begins it in its turn. */
+void server_session_planned(struct server *server, struct client_session *client);
+
+/* A client closed or timed out before it was known. */
+void server_session_rejected(struct server *server, const struct client_session *client, const char *why);
+
+/* All parts of the session are closed: the server frees it. */
+void server_session_closed(struct server *server, struct client_session *client);

@@ -4,11 +4,8 @@
 #include "base/hex.h"
 #include "base/secret.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define LATE_MAX 16384 /* connections without a complete hello at the same time */
@@ -17,13 +14,12 @@
 /* ---- the socket ---- */
 
 int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
-                       struct channel *control, struct problem *problem)
+                       const struct channel *control, struct problem *problem)
 {
     struct address control_address, *data = &listener->address;
     uv_os_fd_t fd;
 
     listener->plan = plan;
-    listener->end = end;
     if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
         return problem_failure(problem, "the control connection is closed");
     if (plan->transport->data_address(data, &control_address, problem) < 0)
@@ -39,25 +35,21 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
     if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
         uv_random(NULL, NULL, listener->key, sizeof listener->key, 0, NULL) < 0)
         return problem_failure(problem, "cannot get random numbers for a token and a key");
-    listener->has_joined = calloc(plan->connections, sizeof *listener->has_joined);
-    if (!listener->has_joined)
-        return problem_failure(problem, "no memory to accept %" PRIu64 " connections", plan->connections);
     return 0;
 }
 
 json_t *data_listener_describe(const struct data_listener *listener)
 {
+    const struct plan *plan = listener->plan;
+    enum handshake handshake = listener->by_certificate ? HANDSHAKE_CERTIFICATE : plan->handshake;
     char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
-    json_t *body;
 
     hex_format(token, listener->token, sizeof listener->token);
-    if (listener->plan->encrypts)
+    if (plan->encrypts)
         hex_format(key, listener->key, sizeof listener->key);
-    body = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address), "path",
-        address_path(&listener->address), "token", token, "key", key, "handshake",
-        handshake_names[listener->by_certificate ? HANDSHAKE_CERTIFICATE : listener->plan->handshake], "host",
-        facts_host_id());
+    json_t *body = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address),
+                             "path", address_path(&listener->address), "token", token, "key", key,
+                             "handshake", handshake_names[handshake], "host", facts_host_id());
     secret_wipe(key, sizeof key);
     return body;
 }
@@ -68,55 +60,49 @@ json_t *data_listener_describe(const struct data_listener *listener)
 static bool on_hello(void *owner, const uint8_t *hello, int fd)
 {
     struct data_listener *listener = owner;
+    uint64_t connections = listener->plan->connections;
     uint8_t answer[SINK_ANSWER_SIZE];
     bool answers = listener->hellos.hello_size == SINK_HELLO_SIZE;
-    int64_t number = answers ? sink_hello_read(hello, listener->token, listener->plan->connections, answer)
-                             : hello_read(hello, listener->token, listener->plan->connections);
+    int64_t number = answers ? sink_hello_read(hello, listener->token, connections, answer)
+                             : hello_read(hello, listener->token, connections);
 
-    if (number < 0 || listener->has_joined[number] ||
+    if (number < 0 || team_has_descriptor(listener->team, (size_t)number) ||
         (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer))
         return false;
-    listener->has_joined[number] = true;
-    listener->events->joined(listener->owner, (size_t)number, fd);
+    team_set_descriptor(listener->team, (size_t)number, fd);
+    if (++listener->joined == connections)
+        client_session_joined(listener->client);
     return true;
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
-    struct data_listener *listener = poll->data;
-
     (void)status, (void)events;
-    hello_acceptor_accept(&listener->hellos, ACCEPTS_PER_EVENT);
+    hello_acceptor_accept(&((struct data_listener *)poll->data)->hellos, ACCEPTS_PER_EVENT);
 }
 
-void data_listener_accept(struct data_listener *listener, uv_loop_t *loop,
-                          const struct data_listener_events *events, void *owner)
+void data_listener_accept(struct data_listener *listener, struct team *team)
 {
-    bool is_for_proxy =
-        listener->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
+    bool is_sink = team->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
 
-    listener->accepts = true;
-    listener->events = events;
-    listener->owner = owner;
+    listener->team = team;
     listener->hellos = (struct hello_acceptor){.listener = listener->fd,
-                                               .hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                               .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,
                                                .late_max = LATE_MAX,
-                                               .loop = loop,
+                                               .loop = team->watch.loop,
                                                .counts = &listener->counts,
                                                .rejected = &listener->strangers,
                                                .on_hello = on_hello,
                                                .owner = listener};
     hello_acceptor_open(&listener->hellos);
-    uv_poll_init(loop, &listener->poll, listener->fd);
+    uv_poll_init(team->watch.loop, &listener->poll, listener->fd);
     listener->poll.data = listener;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_closed(uv_handle_t *poll)
 {
-    struct data_listener *listener = handle->data;
-
-    listener->events->closed(listener->owner);
+    client_session_part_closed(((struct data_listener *)poll->data)->client);
 }
 
 void data_listener_close(struct data_listener *listener)
@@ -124,12 +110,11 @@ void data_listener_close(struct data_listener *listener)
     if (!listener->is_open)
         return;
     listener->is_open = false;
-    if (listener->accepts) {
+    if (listener->team) {
         hello_acceptor_close(&listener->hellos);
         uv_close((uv_handle_t *)&listener->poll, on_closed);
     }
     if (listener->fd >= 0)
         close(listener->fd);
-    free(listener->has_joined);
     address_unlink(&listener->address);
 }

@@ -5,11 +5,8 @@
 #include "base/hex.h"
 #include "base/version.h"
 #include "connection/memory.h"
-#include "connection/security.h"
-#include "connection/workload.h"
 #include "engine/engine.h"
 #include "measure/facts.h"
-#include "transport/transport.h"
 #include "words/exclusions.h"
 #include "words/parse.h"
 
@@ -17,16 +14,6 @@
 #include <string.h>
 
 #define LIMIT_THREADS UINT64_C(4096) /* of a session */
-
-int demand_check_limits(const struct plan *plan, enum end end, struct problem *problem)
-{
-    if (engine_threads(plan, end) > LIMIT_THREADS)
-        return problem_failure(problem,
-                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
-                               " threads a session; engine=poll needs fewer",
-                               plan->connections, LIMIT_THREADS);
-    return plan_check_in_flight(plan, problem);
-}
 
 int demand_check_version(const json_t *body, struct problem *problem)
 {
@@ -39,41 +26,42 @@ int demand_check_version(const json_t *body, struct problem *problem)
                            UNCORK_VERSION, version);
 }
 
-int demand_check(const json_t *body, enum end own, struct problem *problem)
+int demand_plan(struct plan *plan, const json_t *body, enum end own, const struct channel *channel,
+                struct problem *problem)
 {
     if (demand_check_version(body, problem) < 0)
         return -1;
-    if (end_parse(control_text(body, "end")) == own)
-        return 0;
-    return own == END_PROXY
-               ? problem_failure(problem, "this is a proxy, not a server: give its address as via=")
-               : problem_failure(problem,
-                                 "this is a server, not a proxy: start one with uncork-server --proxy");
-}
-
-int demand_parse(struct plan *plan, const json_t *body, struct problem *problem)
-{
+    if (end_parse(control_text(body, "end")) != own)
+        return problem_failure(problem,
+                               own == END_PROXY
+                                   ? "this is a proxy, not a server: give its address as via="
+                                   : "this is a server, not a proxy: start one with uncork-server --proxy");
     const json_t *words = json_object_get(body, "words");
     size_t count = json_array_size(words);
     CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
-
     if (!texts)
         return problem_failure(problem, "no memory for a plan of %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
-    return plan_parse(plan, texts, count, problem);
+    if (plan_parse(plan, texts, count, problem) < 0)
+        return -1;
+    return exclusions_check(STAGE_session, plan, own, channel_is_private(channel) ? 0 : FACT_PUBLIC_CHANNEL,
+                            problem);
+}
+
+int demand_check_limits(const struct plan *plan, enum end end, struct problem *problem)
+{
+    if (engine_threads(plan, end) > LIMIT_THREADS)
+        return problem_failure(problem,
+                               "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                               " threads a session; engine=poll needs fewer",
+                               plan->connections, LIMIT_THREADS);
+    return plan_check_in_flight(plan, problem);
 }
 
 bool demand_is_of_this_host(const json_t *body)
 {
     return !strcmp(control_text(body, "host"), facts_host_id());
-}
-
-int demand_check_plan(const struct plan *plan, enum end end, const struct channel *channel,
-                      struct problem *problem)
-{
-    return exclusions_check(STAGE_session, plan, end, channel_is_private(channel) ? 0 : FACT_PUBLIC_CHANNEL,
-                            problem);
 }
 
 int demand_sink(const struct options *options, const json_t *body, struct address *sink,

@@ -12,21 +12,16 @@
 /* CONTROL_ASK or CONTROL_PLAN: the client is of the same version. */
 int demand_check_version(const json_t *body, struct problem *problem);
 
-/* CONTROL_PLAN: and it wants an end like this one. */
-int demand_check(const json_t *body, enum end own, struct problem *problem);
-
-/* CONTROL_PLAN: its words. */
-int demand_parse(struct plan *plan, const json_t *body, struct problem *problem);
-
-/* CONTROL_PLAN, CONTROL_SINK: whether the host that they name is this one. */
-bool demand_is_of_this_host(const json_t *body);
-
-/* Whether the plan has this end, and its key may cross the channel. */
-int demand_check_plan(const struct plan *plan, enum end end, const struct channel *channel,
-                      struct problem *problem);
+/* CONTROL_PLAN: parses its words. It wants an end like this one, the plan has this end, and its key
+ * may cross the channel. */
+int demand_plan(struct plan *plan, const json_t *body, enum end own, const struct channel *channel,
+                struct problem *problem);
 
 /* The limits of a session at this end of the plan. */
 int demand_check_limits(const struct plan *plan, enum end end, struct problem *problem);
+
+/* CONTROL_PLAN, CONTROL_SINK: whether the host that they name is this one. */
+bool demand_is_of_this_host(const json_t *body);
 
 /* CONTROL_SINK: the numeric address, to which this proxy may connect. */
 int demand_sink(const struct options *options, const json_t *body, struct address *sink,

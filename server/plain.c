@@ -5,7 +5,6 @@
  * connections. */
 #include "listener.h"
 #include "plan/plan.h"
-#include "server.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
@@ -90,9 +89,8 @@ static int echo_serve(struct client *client, int ready)
 
     (void)ready;
     if (client->unsent_from < client->unsent_to) {
-        sent =
-            send_bytes(client, client->unsent + client->unsent_from, client->unsent_to - client->unsent_from);
-        if (sent < 0)
+        size_t left = client->unsent_to - client->unsent_from;
+        if ((sent = send_bytes(client, client->unsent + client->unsent_from, left)) < 0)
             return 0;
         client->unsent_from += (size_t)sent;
         if (client->unsent_from < client->unsent_to)
@@ -151,13 +149,13 @@ static int chargen_serve(struct client *client, int ready)
     return UV_READABLE | UV_WRITABLE;
 }
 
-static const struct service echo = {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
-                            discard = {{"discard", "discards what comes (RFC 863)"}, discard_serve},
-                            chargen = {{"chargen", "sends lines of characters without end, discards what "
-                                                   "comes (RFC 864)"},
-                                       chargen_serve};
+static const struct service list[] = {
+    {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
+    {{"discard", "discards what comes (RFC 863)"}, discard_serve},
+    {{"chargen", "sends lines of characters without end, discards what comes (RFC 864)"}, chargen_serve},
+};
 
-static const struct variant *const services[] = {&echo.variant, &discard.variant, &chargen.variant};
+static const struct variant *const services[] = {&list[0].variant, &list[1].variant, &list[2].variant};
 
 const struct axis plain_axis = {"plain service", services, sizeof services / sizeof *services};
 
@@ -225,13 +223,9 @@ void plain_run(const struct options *options, struct problem *problem)
         .listener = {.options = options, .events = &listener_events, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
-    int fd;
 
     draw_patterns();
-    if (plan_parse(&plain.plan, &word, 1, problem) < 0)
-        return;
-    fd = transport_socket(&plain.plan, END_SERVER, &options->address, problem);
-    if (fd >= 0)
-        listener_serve(&plain.listener, fd, problem);
+    if (plan_parse(&plain.plan, &word, 1, problem) == 0)
+        listener_serve(&plain.listener, &plain.plan, problem);
     plan_free(&plain.plan);
 }

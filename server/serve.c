@@ -17,10 +17,8 @@
 #include "engine/engine.h"
 #include "listener.h"
 #include "net/sockets.h"
-#include "server.h"
 #include "support/support.h"
 #include "team/team.h"
-#include "transport/transport.h"
 #include "words/parse.h"
 #include "words/exclusions.h"
 #include "words/word.h"
@@ -70,46 +68,44 @@ struct client {
 static int prepare(struct client *client, int fd)
 {
     struct service *service = client->service;
-    struct connection *connection = &client->connection;
+    const struct plan *plan = &service->plan;
     struct problem *problem = &client->problem;
-    int result = thread_shared_open(&client->shared, &service->plan, END_SERVER, 1);
+    int result = thread_shared_open(&client->shared, plan, END_SERVER, 1);
 
     if (result == 0)
-        result = connection_open(connection, &client->shared);
-    if (result == 0 && service->plan.encrypts)
+        result = connection_open(&client->connection, &client->shared);
+    if (result == 0 && plan->encrypts)
         result = security_open_context(&client->shared, END_CLIENT, &service->terms);
     if (result < 0)
         return problem_failure(problem, "cannot prepare a connection: %s", strerror(-result));
-    if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)
+    if (transport_prepare(plan, END_SERVER, fd, problem) < 0)
         return -1;
     sockets_set_blocking(fd, !service->engine->nonblocking);
-    return establish_handshake(connection, problem);
+    return establish_handshake(&client->connection, problem);
 }
 
 /* Answers until the client ends. */
 static void answer(struct client *client)
 {
     const struct engine *engine = client->service->engine;
-    int result;
+    uv_mutex_t *mutex = &client->service->mutex;
 
-    uv_mutex_lock(
-        &client->service->mutex); /* open() may get descriptors and rings that an ended thread released */
-    result = engine->open(&client->job);
+    uv_mutex_lock(mutex); /* open() may get descriptors and rings that an ended thread released */
+    int result = engine->open(&client->job);
     client->can_wake = result == 0;
-    uv_mutex_unlock(&client->service->mutex);
-    if (result == 0) {
-        thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
-        result = engine_run(&client->job);
-        if (result == 0)
-            result = engine_finish(&client->job);
-    } else {
+    uv_mutex_unlock(mutex);
+    if (result < 0) {
         problem_failure(&client->problem, "cannot serve a client by engine=%s: %s", engine->variant.name,
                         strerror(-result));
+    } else {
+        thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
+        if ((result = engine_run(&client->job)) == 0)
+            result = engine_finish(&client->job);
     }
-    uv_mutex_lock(&client->service->mutex);
+    uv_mutex_lock(mutex);
     client->can_wake = false;
     engine->close(&client->job);
-    uv_mutex_unlock(&client->service->mutex);
+    uv_mutex_unlock(mutex);
     if (result == -EBADMSG)
         client->problem = client->shared.problem;
 }
@@ -166,23 +162,22 @@ static void on_ended(uv_async_t *ended)
         uv_close((uv_handle_t *)ended, NULL);
 }
 
-/* Starts the thread of a client. 0; or -1 with a failure, and the descriptor is still open. */
+/* Starts the thread of a client. 0, or -1 with a failure: the descriptor is still open. */
 static int start_client(struct service *service, int fd, struct problem *problem)
 {
-    struct client *client = service->count < service->clients_max ? calloc(1, sizeof *client) : NULL;
-    int result;
-
+    if (service->count >= service->clients_max)
+        return problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
+                               service->count);
+    struct client *client = calloc(1, sizeof *client);
     if (!client)
-        return service->count < service->clients_max
-                   ? problem_failure(problem, "rejected a client: no memory")
-                   : problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
-                                     service->count);
+        return problem_failure(problem, "rejected a client: no memory");
     client->service = service;
     client->shared.content = &service->content;
     client->connection.calls.fd = fd;
     client->job =
         (struct engine_job){.connections = &client->connection, .count = 1, .shared = &client->shared};
-    if ((result = uv_thread_create(&client->thread, client_main, client)) < 0) {
+    int result = uv_thread_create(&client->thread, client_main, client);
+    if (result < 0) {
         free(client);
         return thread_failure(problem, result, "a thread for a client");
     }
@@ -285,7 +280,6 @@ static int parse_words(struct service *service, const struct options *options, s
 static int take_key(struct service *service, const struct psk_list *keys, struct problem *problem)
 {
     const struct psk *key = keys->entries;
-
     if (keys->count != 1 || key->key_size != SECURITY_KEY_SIZE)
         return problem_usage(
             problem, "--serve needs one key of %u bytes, as psktool makes it; FILE has %zu of %zu bytes",
@@ -311,22 +305,19 @@ void serve_run(const struct options *options, struct problem *problem)
 {
     struct service service = {
         .listener = {.options = options, .events = &listener_events, .owner = &service}};
-    int fd;
 
     if (parse_words(&service, options, problem) < 0)
         return;
     service.engine = service.plan.ends[END_SERVER].engine;
     service.content.period = options->size ? options->size : CONTENT_PRESET;
     service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
+    uv_mutex_init(&service.mutex);
     if (check_words(&service, options, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
         support_check(&service.plan, END_SERVER, false, problem) == 0 &&
-        open_content(&service, service.content.period, problem) == 0 &&
-        (fd = transport_socket(&service.plan, END_SERVER, &options->address, problem)) >= 0) {
-        uv_mutex_init(&service.mutex);
-        listener_serve(&service.listener, fd, problem);
-        uv_mutex_destroy(&service.mutex);
-    }
+        open_content(&service, service.content.period, problem) == 0)
+        listener_serve(&service.listener, &service.plan, problem);
+    uv_mutex_destroy(&service.mutex);
     source_close(&service.content);
     secret_wipe(&service.terms, sizeof service.terms);
     plan_free(&service.plan);

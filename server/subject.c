@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "subject.h"
 
-#include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/program.h"
 #include "base/scan.h"
@@ -11,75 +10,68 @@
 #include "override/reach.h"
 #include "override/report.h"
 
-#include <errno.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SUBJECT_USER "nobody" /* of a subject that root starts */
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
 
-/* ---- its override ---- */
-
-static int open_override(struct subject *subject, struct problem *problem)
-{
-    if (!strcmp(subject->plan->override, OVERRIDE_OFF))
-        return 0;
-    return override_start(&subject->override, subject->plan->override, subject->program,
-                          subject->is_other_user, problem);
-}
-
-/* Checks that the override reached the program and took effect, while connections are open. */
-static int prove_override(const struct subject *subject, struct problem *problem)
-{
-    if (!subject->override.shared)
-        return 0;
-    return reach_check_process(subject->process.child.pid, problem) < 0
-               ? -1
-               : override_proof(subject->override.shared, problem);
-}
-
-/* ---- steps ---- */
-
 static void begin_step(struct subject *subject, enum subject_step step);
 
-static void part_closed(struct subject *subject)
+static void part_closed(void *owner)
 {
+    struct subject *subject = owner;
+
     if (--subject->open_parts > 0)
         return;
     folder_remove(subject->folder);
     json_decref(subject->arguments);
     json_decref(subject->values);
     override_close(&subject->override);
-    subject->events->closed(subject->owner);
+    client_session_part_closed(subject->client);
 }
 
-static void fail(struct subject *subject)
+/* In a run, the connections of a subject that ends break, and the client reports a failure. */
+static void fail(const struct subject *subject)
 {
-    subject->events->failed(subject->owner, &subject->problem);
+    enum session_state state = subject->session->state;
+
+    if (state != SESSION_RUNNING && state != SESSION_REPORTING)
+        client_session_fail(subject->client, &subject->problem);
 }
 
-/* ---- its program ---- */
+/* ---- steps in a thread ---- */
 
 static int find_program(struct subject *subject, struct problem *problem)
 {
     const char *name = control_text(subject->values, "program"), *own = subject->plan->subject.name;
+    char *path = subject->program.path;
 
-    if (!strcmp(name, "uncork-server") && /* this program */
-        uv_exepath(subject->program, &(size_t){sizeof subject->program}) == 0)
+    if (!strcmp(name, "uncork-server") && uv_exepath(path, &(size_t){PATH_MAX}) == 0) /* this program */
         return 0;
     /* not in PATH: for many users it lacks sbin, where servers are */
-    if (program_find(name, PROCESS_PATH, subject->program, sizeof subject->program) == 0)
+    if (program_find(name, PROCESS_PATH, path, PATH_MAX) == 0)
         return 0;
     return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
 }
 
-static int find(struct subject *subject)
+static int open_override(struct subject *subject, struct problem *problem)
+{
+    const char *text = subject->plan->override;
+
+    return !strcmp(text, OVERRIDE_OFF) ? 0
+                                       : override_start(&subject->override, text, subject->program.path,
+                                                        subject->is_other_user, problem);
+}
+
+static int find(struct subject *subject, struct problem *problem)
 {
     const struct plan *plan = subject->plan;
-    struct problem *problem = &subject->problem;
     const struct passwd *user = NULL;
 
     subject->is_other_user = geteuid() == 0;
@@ -97,21 +89,16 @@ static int find(struct subject *subject)
     json_object_set_new(subject->values, "protocol",
                         json_string(definition_protocol(subject->definitions, plan)));
     subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
-    if (digest_of_file(subject->program, subject->digest) < 0)
+    if (digest_of_file(subject->program.path, subject->digest) < 0)
         *subject->digest = '\0';
     return 0;
 }
-
-/* ---- steps in a thread ---- */
 
 static void work(uv_work_t *request)
 {
     struct subject *subject = request->data;
 
-    if (subject->step == SUBJECT_FIND)
-        find(subject);
-    else
-        subject_prepare(subject, &subject->problem);
+    (subject->step == SUBJECT_FIND ? find : subject_prepare)(subject, &subject->problem);
 }
 
 static void on_worked(uv_work_t *request, int status)
@@ -130,13 +117,12 @@ static void on_worked(uv_work_t *request, int status)
         begin_step(subject, subject->step + 1);
 }
 
-/* ---- its version and its package ---- */
+/* ---- its version and its package, each the line of a child ---- */
 
-/* The answers of the last programs: dpkg 1.21 needs 0.1 s to find a package. */
+/* The last programs: dpkg 1.21 needs 0.1 s to find a package. */
 static struct known {
-    char program[PATH_MAX];
+    struct subject_program program;
     struct stat file;
-    char version[SUBJECT_LINE_MAX], package[SUBJECT_LINE_MAX];
 } known[KNOWN_MAX];
 static size_t known_count;
 
@@ -144,26 +130,22 @@ static bool recall(struct subject *subject)
 {
     struct stat file;
 
-    for (size_t i = 0; i < KNOWN_MAX && stat(subject->program, &file) == 0; i++)
-        if (!strcmp(known[i].program, subject->program) && known[i].file.st_ino == file.st_ino &&
+    for (size_t i = 0; i < KNOWN_MAX && stat(subject->program.path, &file) == 0; i++)
+        if (!strcmp(known[i].program.path, subject->program.path) && known[i].file.st_ino == file.st_ino &&
             known[i].file.st_size == file.st_size && known[i].file.st_mtime == file.st_mtime) {
-            strcpy(subject->version, known[i].version);
-            strcpy(subject->package, known[i].package);
+            subject->program = known[i].program;
             return true;
         }
     return false;
 }
 
+/* Not without a version: one that came too late may come in time when it is asked again. */
 static void remember(const struct subject *subject)
 {
-    struct known *new = &known[known_count++ % KNOWN_MAX];
+    struct known new = {.program = subject->program};
 
-    *new = (struct known){0};
-    if (!*subject->version || stat(subject->program, &new->file) < 0)
-        return; /* a version that came too late may come in time when it is asked again */
-    strcpy(new->program, subject->program);
-    strcpy(new->version, subject->version);
-    strcpy(new->package, subject->package);
+    if (*new.program.version && stat(new.program.path, &new.file) == 0)
+        known[known_count++ % KNOWN_MAX] = new;
 }
 
 static void start_process(struct subject *subject, struct launch *launch)
@@ -179,30 +161,33 @@ static void on_line_late(uv_timer_t *timer)
     process_kill(&((struct subject *)timer->data)->process);
 }
 
-static void ask_version(struct subject *subject)
+/* Starts a child that prints a line into the file `output`. */
+static void ask(struct subject *subject, char *output, char *const *arguments)
 {
-    char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
-    struct launch launch = {.arguments = {subject->program, option}, .output = "version", .listener = -1};
+    struct launch launch = {.arguments = arguments, .output = output, .listener = -1};
 
     uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
     start_process(subject, &launch);
+}
+
+static void ask_version(struct subject *subject)
+{
+    char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
+
+    ask(subject, "version", (char *[]){subject->program.path, option, NULL});
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
 static void ask_package(struct subject *subject)
 {
-    static char shell[] = "/bin/sh", option[] = "-c",
-                script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
+    static char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
                            "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
                            "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
-    struct launch launch = {
-        .arguments = {shell, option, script, subject->program}, .output = "package", .listener = -1};
 
-    uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
-    start_process(subject, &launch);
+    ask(subject, "package", (char *[]){"/bin/sh", "-c", script, subject->program.path, NULL});
 }
 
-static void read_line(struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
+static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
 {
     char path[FOLDER_MAX + 16];
 
@@ -212,13 +197,13 @@ static void read_line(struct subject *subject, const char *name, char line[SUBJE
 
 static void read_version(struct subject *subject)
 {
-    size_t name;
+    char *line = subject->program.version;
 
-    read_line(subject, "version", subject->version);
-    name = strcspn(subject->version, " ");
-    while (name && subject->version[name - 1] != '/') /* some programs print their path */
+    read_line(subject, "version", line);
+    size_t name = strcspn(line, " ");
+    while (name && line[name - 1] != '/') /* some programs print their path */
         name--;
-    memmove(subject->version, subject->version + name, strlen(subject->version + name) + 1);
+    memmove(line, line + name, strlen(line + name) + 1);
 }
 
 /* ---- the program itself ---- */
@@ -237,13 +222,22 @@ static void on_process_ended(void *owner)
         read_version(subject);
         begin_step(subject, SUBJECT_PACKAGE);
     } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, "package", subject->package);
+        read_line(subject, "package", subject->program.package);
         remember(subject);
         begin_step(subject, SUBJECT_PREPARE);
     } else {
         subject_explain_exit(subject, &subject->problem);
         fail(subject);
     }
+}
+
+/* The subject accepts connections. */
+static void on_ready(struct subject *subject)
+{
+    session_enter(subject->session, SESSION_RUNNING);
+    if (plan_second_end(subject->plan) == END_SERVER)
+        channel_send(subject->channel, CONTROL_READY, data_listener_describe(subject->data));
+    channel_send(subject->channel, CONTROL_JOINED, NULL);
 }
 
 static void on_connected(void *owner, int fd, const struct problem *problem)
@@ -253,12 +247,7 @@ static void on_connected(void *owner, int fd, const struct problem *problem)
     (void)problem; /* a persistent connector does not fail */
     close(fd);
     connector_close(&subject->connector);
-    subject->events->ready(subject->owner);
-}
-
-static void on_connector_closed(void *owner)
-{
-    part_closed(owner);
+    on_ready(subject);
 }
 
 /* A server that can accept on a blocking socket inherits the socket of the data listener. This
@@ -267,7 +256,9 @@ static void on_connector_closed(void *owner)
 static void launch(struct subject *subject)
 {
     struct data_listener *data = subject->data;
-    struct launch launch = {.output = "log",
+    char *arguments[PROCESS_ARGUMENTS_MAX + 1] = {NULL};
+    struct launch launch = {.arguments = arguments,
+                            .output = "log",
                             .listener = subject->inherits ? data->fd : -1,
                             .cpus = &subject->cpus,
                             .variables = subject->override.shared ? subject->override.environment : NULL};
@@ -275,19 +266,17 @@ static void launch(struct subject *subject)
     size_t i;
 
     json_array_foreach(subject->arguments, i, text)
-        launch.arguments[i] = (char *)(uintptr_t)json_string_value(text);
+        arguments[i] = (char *)(uintptr_t)json_string_value(text);
     if (subject->inherits)
         sockets_set_blocking(data->fd, true);
     else
         data_listener_close(data); /* late: until here no other process gets its port */
     start_process(subject, &launch);
+    session_enter(subject->session, SESSION_LISTENING);
     if (subject->inherits) {
         close(data->fd);
         data->fd = -1;
-    }
-    subject->events->launched(subject->owner);
-    if (subject->inherits) {
-        subject->events->ready(subject->owner);
+        on_ready(subject);
         return;
     }
     subject->open_parts++;
@@ -319,66 +308,78 @@ static void begin_step(struct subject *subject, enum subject_step step)
     }
 }
 
-void subject_start(struct subject *subject, uv_loop_t *loop)
+void subject_start(struct subject *subject)
 {
-    subject->loop = loop;
+    subject->loop = subject->session->timer.loop;
     subject->process = (struct process){.ended = on_process_ended, .owner = subject};
-    subject->connector =
-        (struct connector){.done = on_connected, .closed = on_connector_closed, .owner = subject};
-    uv_timer_init(loop, &subject->timer);
+    subject->connector = (struct connector){.done = on_connected, .closed = part_closed, .owner = subject};
+    uv_timer_init(subject->loop, &subject->timer);
     subject->timer.data = subject->work.data = subject;
     subject->open_parts = 1;
+    session_enter(subject->session, SESSION_STARTING);
     begin_step(subject, SUBJECT_FIND);
 }
 
 /* ---- figures ---- */
 
-static json_t *make_report(const struct subject *subject)
+/* Checks that the override reached the program and took effect, while connections are open. */
+static int prove_override(const struct subject *subject, struct problem *problem)
 {
-    uint64_t used_ns = process_cpu_ns(&subject->process) - subject->cpu_before_ns;
+    if (!subject->override.shared)
+        return 0;
+    if (reach_check_process(subject->process.child.pid, problem) < 0)
+        return -1;
+    return override_proof(subject->override.shared, problem);
+}
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:o*, s:O, s:s, s:o*, s:o*}", "name",
-                     subject->plan->subject.name, "host", facts_host_id(), "program", subject->program,
-                     "version", subject->version, "package", *subject->package ? subject->package : NULL,
-                     "sha256", *subject->digest ? json_string(subject->digest) : NULL, "arguments",
-                     subject->arguments, "user", subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
+static json_t *make_report(const struct subject *subject, uint64_t used_ns)
+{
+    const struct subject_program *program = &subject->program;
+    struct shared *shared = subject->override.shared;
+
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
+                     subject->plan->subject.name, "host", facts_host_id(), "program", program->path,
+                     "version", program->version, "package", *program->package ? program->package : NULL,
+                     "sha256", *subject->digest ? subject->digest : NULL, "arguments", subject->arguments,
+                     "user", subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL);
+                     shared ? report_make(shared, NULL, 0, "") : NULL);
 }
 
 int subject_mark(struct subject *subject, struct problem *problem)
 {
-    CLEANUP_JSON json_t *report = NULL;
+    uint64_t cpu_ns = process_cpu_ns(&subject->process);
 
+    if (subject_has_ended(subject))
+        return subject_explain_exit(subject, problem);
     if (!subject->measures) {
         subject->measures = true;
-        subject->cpu_before_ns = process_cpu_ns(&subject->process);
+        subject->cpu_before_ns = cpu_ns;
         channel_send(subject->channel, CONTROL_MARKED, NULL);
         return 0;
     }
-    report = make_report(subject);
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(subject->channel, CONTROL_REPORT, json_incref(report));
-    return 1;
+    channel_send_long(subject->channel, CONTROL_REPORT,
+                      make_report(subject, cpu_ns - subject->cpu_before_ns));
+    session_enter(subject->session, SESSION_REPORTING);
+    return 0;
 }
 
 /* ---- the end ---- */
 
-void subject_explain_exit(const struct subject *subject, struct problem *problem)
+int subject_explain_exit(const struct subject *subject, struct problem *problem)
 {
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
 
-    if (subject->process.error < 0) {
-        problem_failure(problem, "cannot start a process for %s: %s", subject->program,
-                        uv_strerror(subject->process.error));
-        return;
-    }
+    if (subject->process.error < 0)
+        return problem_failure(problem, "cannot start a process for %s: %s", subject->program.path,
+                               uv_strerror(subject->process.error));
     child_describe(&subject->process.child, how);
     snprintf(path, sizeof path, "%s/log", subject->folder);
     scan_tail(path, tail, sizeof tail);
-    problem_failure(problem, "the subject %s %s; its log ends: %s", subject->plan->subject.name, how,
-                    *tail ? tail : "(empty)");
+    return problem_failure(problem, "the subject %s %s; its log ends: %s", subject->plan->subject.name, how,
+                           *tail ? tail : "(empty)");
 }
 
 static void on_timer_closed(uv_handle_t *timer)

@@ -14,6 +14,7 @@
 #include "net/connector.h"
 #include "override/override.h"
 #include "process.h"
+#include "team/session.h"
 
 #include <limits.h>
 
@@ -21,27 +22,25 @@
 
 enum subject_step { SUBJECT_FIND, SUBJECT_VERSION, SUBJECT_PACKAGE, SUBJECT_PREPARE, SUBJECT_RUN };
 
-struct subject_events {
-    void (*launched)(void *owner); /* the program runs; awaits that it accepts a connection */
-    void (*ready)(void *owner);    /* it has accepted one */
-    /* It could not be started, or it has ended: the problem quotes the end of its log. */
-    void (*failed)(void *owner, const struct problem *problem);
-    void (*closed)(void *owner); /* after subject_close(): the owner may free the memory */
+struct subject_program {
+    char path[PATH_MAX];
+    char version[SUBJECT_LINE_MAX]; /* the first line of its --version or similar */
+    char package[SUBJECT_LINE_MAX]; /* of the distribution, with version; empty: of none */
 };
 
 struct subject {
     /* Set by the owner before subject_start(). */
     const struct plan *plan;
     const json_t *definitions;
+    struct client_session *client;
+    struct session *session;    /* of the client */
     struct channel *channel;    /* to the client */
     struct data_listener *data; /* address and socket of the subject */
     struct address sink;        /* to which a relay connects; size 0: no relay */
     bool remote;                /* the other ends are on other machines */
-    const struct subject_events *events;
-    void *owner;
 
     enum subject_step step;
-    uv_loop_t *loop;
+    uv_loop_t *loop; /* NULL: it was not started */
     uv_work_t work;
     uv_timer_t timer; /* the time limit of a child that prints a line */
     struct process process;
@@ -56,25 +55,18 @@ struct subject {
     bool is_other_user; /* root starts it as user nobody */
     uid_t owner_of_files;
     struct place_list cpus;
-    char folder[FOLDER_MAX];        /* empty: there is none */
-    char program[PATH_MAX];         /* path of the file */
-    char digest[80];                /* SHA-256 of the file; empty: unknown */
-    char version[SUBJECT_LINE_MAX]; /* the first line of its --version or similar */
-    char package[SUBJECT_LINE_MAX]; /* of the distribution, with version; empty: of none */
-    json_t *arguments;              /* of its start */
-    struct override override;       /* without shared memory: its calls are neither changed nor counted */
+    char folder[FOLDER_MAX]; /* empty: there is none */
+    struct subject_program program;
+    char digest[80];          /* SHA-256 of its file; empty: unknown */
+    json_t *arguments;        /* of its start */
+    struct override override; /* without shared memory: its calls are neither changed nor counted */
     uint64_t cpu_before_ns;
 };
 
 /* Starts the subject of the plan (words/definition.h) on the socket of the data listener, or on its
- * address. One of the events `ready` and `failed` follows. */
-void subject_start(struct subject *subject, uv_loop_t *loop);
-
-/* Whether subject_start() was called. */
-static inline bool subject_is_open(const struct subject *subject)
-{
-    return subject->loop != NULL;
-}
+ * address. Leads the session from SESSION_STARTING to SESSION_RUNNING, and then tells the client
+ * that it may begin. */
+void subject_start(struct subject *subject);
 
 /* Whether the program itself has run and ended. */
 static inline bool subject_has_ended(const struct subject *subject)
@@ -83,15 +75,19 @@ static inline bool subject_has_ended(const struct subject *subject)
 }
 
 /* Call on CONTROL_MARKED, which comes before and after the run, while no data is in flight. Reads
- * the CPU time. Before the run returns 0. After the run sends the report and returns 1. -1 with a
- * problem if the override did not reach the program. */
+ * the CPU time; after the run also sends the report. 0, or -1 with a problem: the program has
+ * ended, or the override did not reach it. */
 int subject_mark(struct subject *subject, struct problem *problem);
 
-/* Describes how the subject has ended. */
-void subject_explain_exit(const struct subject *subject, struct problem *problem);
+/* Describes how the subject has ended, with the end of its log. Returns -1. */
+int subject_explain_exit(const struct subject *subject, struct problem *problem);
 
-/* Ends the process and removes the folder, then calls `closed`. May be called twice. */
+/* Ends the process and removes the folder, then calls client_session_part_closed(). May be called
+ * twice. */
 void subject_close(struct subject *subject);
 
 /* Makes the files and arguments of the subject. 0, or -1 with a problem. */
 int subject_prepare(struct subject *subject, struct problem *problem);
+
+/* Tells the client why its session fails, and closes the session: defined in client_session.c. */
+void client_session_fail(struct client_session *client, const struct problem *problem);

@@ -226,6 +226,11 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     return 0;
 }
 
+bool team_has_descriptor(const struct team *team, size_t index)
+{
+    return team_connection(team, index * team->per_number)->calls.fd >= 0;
+}
+
 void team_set_descriptor(struct team *team, size_t index, int fd)
 {
     team_connection(team, index * team->per_number)->calls.fd = fd;

@@ -145,7 +145,8 @@ static inline bool team_is_open(const struct team *team)
     return team->events != NULL;
 }
 
-/* Server or proxy: sets the descriptor of connection `index`. The team then owns it. */
+/* Server or proxy: the descriptor of connection `index`. The team owns it once it is set. */
+bool team_has_descriptor(const struct team *team, size_t index);
 void team_set_descriptor(struct team *team, size_t index, int fd);
 
 /* Starts the threads. Returns 0, or -1 with a failure. */
