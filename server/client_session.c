@@ -16,7 +16,6 @@
 void client_session_part_closed(void *part_of)
 {
     struct client_session *client = part_of;
-
     if (--client->open_parts > 0)
         return;
     plan_free(&client->plan);
@@ -68,7 +67,6 @@ void client_session_fail(struct client_session *client, const struct problem *pr
 void client_session_end(struct client_session *client, const char *why)
 {
     struct problem problem = {0};
-
     problem_failure(&problem, "%s", why);
     client_session_fail(client, &problem);
 }
@@ -128,7 +126,6 @@ static void send_report(struct client_session *client)
 static void on_passed(void *owner, enum phase passed)
 {
     struct client_session *client = owner;
-
     coordinator_passed(&client->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
@@ -153,7 +150,6 @@ static const struct team_events team_events = {.passed = on_passed, .closed = on
 static void start_team(struct client_session *client)
 {
     struct problem problem = {0};
-
     if (team_start(&client->team, &problem) < 0)
         client_session_fail(client, &problem);
     else
@@ -239,7 +235,6 @@ static void begin_run(struct client_session *client, struct problem *problem)
 static void begin_checked(struct client_session *client)
 {
     struct problem problem = client->problem;
-
     if (problem.kind == PROBLEM_NONE &&
         data_listener_open(&client->data, &client->plan, client->end, &client->channel, &problem) == 0) {
         if (client->end == END_PROXY) {
@@ -259,7 +254,6 @@ static void begin_checked(struct client_session *client)
 static void check(uv_work_t *work)
 {
     struct client_session *client = work->data;
-
     if (demand_check_limits(&client->plan, client->end, &client->problem) == 0)
         support_check(&client->plan, client->end, client->remote, &client->problem);
 }
@@ -267,7 +261,6 @@ static void check(uv_work_t *work)
 static void on_checked(uv_work_t *work, int status)
 {
     struct client_session *client = work->data;
-
     (void)status;
     if (client->session.state == SESSION_CHECKING)
         begin_checked(client);
@@ -367,7 +360,6 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
 static void on_ended(void *owner, const char *why)
 {
     struct client_session *client = owner;
-
     if (client->channel.has_received && !client->channel.is_identified)
         server_session_rejected(client->server, client, why);
     close_session(client); /* the client is gone: no message */
@@ -379,7 +371,6 @@ static const struct channel_events channel_events = {
 void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
 {
     struct problem problem = {0};
-
     client->session = (struct session){.plan = &client->plan,
                                        .timed_out = on_timed_out,
                                        .closed = client_session_part_closed,

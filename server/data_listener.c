@@ -84,7 +84,6 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 void data_listener_accept(struct data_listener *listener, struct team *team)
 {
     bool is_sink = team->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
-
     listener->team = team;
     listener->hellos = (struct hello_acceptor){.listener = listener->fd,
                                                .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,

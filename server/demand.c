@@ -18,7 +18,6 @@
 int demand_check_version(const json_t *body, struct problem *problem)
 {
     const char *version = control_text(body, "version");
-
     if (!strcmp(version, UNCORK_VERSION))
         return 0;
     return problem_failure(problem,
@@ -68,7 +67,6 @@ int demand_sink(const struct options *options, const json_t *body, struct addres
                 struct problem *problem)
 {
     const char *text = control_text(body, "address");
-
     if (address_parse_numeric(sink, text, problem) < 0)
         return -1;
     for (size_t i = 0; i < options->sink_count; i++)

@@ -17,7 +17,6 @@
 static void stop(void *owner)
 {
     struct listener *listener = owner;
-
     if (listener->is_stopped)
         return;
     listener->is_stopped = true;
@@ -41,7 +40,6 @@ static void on_signal(uv_signal_t *signal, int number)
 static void on_idle(uv_timer_t *timer)
 {
     struct listener *listener = timer->data;
-
     fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: it ends because of --idle\n",
             listener->options->idle_ms / 1000);
     stop(listener);
@@ -60,7 +58,6 @@ void listener_set_occupied(struct listener *listener, bool is_occupied)
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
-
     (void)status, (void)events;
     for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
         listener->events->accepted(listener->owner, fd);
@@ -86,7 +83,6 @@ static int print_ready(const struct listener *listener, struct problem *problem)
 static int start_handles(struct listener *listener, struct problem *problem)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-
     uv_poll_init(&listener->loop, &listener->poll, listener->fd);
     uv_timer_init(&listener->loop, &listener->idle);
     listener->poll.data = listener->idle.data = listener;
@@ -105,7 +101,6 @@ static int start_handles(struct listener *listener, struct problem *problem)
 void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
 {
     int fd = -1;
-
     listener->address = listener->options->address;
     if (plan && (fd = transport_socket(plan, END_SERVER, &listener->address, problem)) < 0)
         return;

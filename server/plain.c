@@ -60,7 +60,6 @@ static ssize_t moved(ssize_t result)
 static ssize_t receive(struct client *client)
 {
     ssize_t size = recv(client->fd, client->plain->buffer, BUFFER_BYTES, 0);
-
     return size == 0 ? -1 : moved(size);
 }
 
@@ -86,7 +85,6 @@ static int keep_unsent(struct client *client, size_t from, size_t to)
 static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
-
     (void)ready;
     if (client->unsent_from < client->unsent_to) {
         size_t left = client->unsent_to - client->unsent_from;
@@ -110,7 +108,6 @@ static int echo_serve(struct client *client, int ready)
 static int discard_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES;
-
     (void)ready;
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++)
         if ((size = receive(client)) < 0)
@@ -124,7 +121,6 @@ static void draw_patterns(void)
 {
     for (size_t i = 0; i < PATTERNS_BYTES; i++) {
         size_t line = i / LINE_BYTES, column = i % LINE_BYTES;
-
         if (column < LINE_CHARACTERS)
             patterns[i] = (char)(' ' + (line + column) % PRINTABLE);
         else
@@ -164,7 +160,6 @@ const struct axis plain_axis = {"plain service", services, sizeof services / siz
 static void on_closed(uv_handle_t *handle)
 {
     struct client *client = (struct client *)handle;
-
     close(client->fd);
     free(client->unsent);
     free(client);
@@ -209,7 +204,6 @@ static void close_client(uv_handle_t *handle, void *argument)
 static void on_stopped(void *owner)
 {
     struct plain *plain = owner;
-
     uv_walk(&plain->listener.loop, close_client, NULL);
 }
 

@@ -35,7 +35,6 @@ static _Noreturn void fail(const char *what)
 static void restrict_cpus(char *list)
 {
     struct place_list cpus = {0};
-
     for (char *cpu; (cpu = strsep(&list, ",")) && *cpu;)
         cpus.cpus[cpus.count++] = atoi(cpu);
     if (cpus.count)
@@ -46,7 +45,6 @@ static void restrict_cpus(char *list)
 static void open_output(const char *name, const struct passwd *user)
 {
     int output = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-
     if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
         fail("make the file for the output");
     dup2(output, STDOUT_FILENO);
@@ -109,14 +107,12 @@ _Noreturn void process_become(char **arguments)
 static void on_closed(uv_handle_t *handle)
 {
     const struct process *process = handle->data;
-
     process->ended(process->owner);
 }
 
 static void on_ended(uv_process_t *handle, int64_t status, int signal_number)
 {
     struct process *process = handle->data;
-
     kill(-process->child.pid, SIGKILL); /* its workers, if it has crashed */
     child_note_end(&process->child, status, signal_number);
     uv_close((uv_handle_t *)handle, on_closed);

@@ -113,7 +113,6 @@ static void answer(struct client *client)
 static void client_main(void *argument)
 {
     struct client *client = argument;
-
     if (prepare(client, client->connection.calls.fd) == 0)
         answer(client);
     atomic_store(&client->done, true);
@@ -126,7 +125,6 @@ static void client_main(void *argument)
 static void report_problem(struct service *service, const struct problem *problem)
 {
     uint64_t now_ms = uv_now(&service->listener.loop);
-
     if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->next_line_ms)
         return;
     fprintf(stderr, "uncork-server: %s\n", problem->text);
@@ -146,7 +144,6 @@ static void free_client(struct client *client)
 static void on_ended(uv_async_t *ended)
 {
     struct service *service = ended->data;
-
     for (struct client **at = &service->clients, *client; (client = *at);) {
         if (!atomic_load(&client->done)) {
             at = &client->next;
@@ -206,7 +203,6 @@ static void on_accepted(void *owner, int fd)
 static void on_stopped(void *owner)
 {
     struct service *service = owner;
-
     uv_mutex_lock(&service->mutex);
     for (struct client *client = service->clients; client; client = client->next) {
         atomic_store(&client->shared.cancelled, true);
@@ -239,7 +235,6 @@ static int reject_word(const char *text, struct problem *problem)
 static int check_words(const struct service *service, const struct options *options, struct problem *problem)
 {
     bool is_short = service->plan.reply.longest_span > service->content.period;
-
     return exclusions_check(STAGE_serve, &service->plan, END_SERVER,
                             (options->keys ? FACT_PSK : 0) | (is_short ? FACT_SHORT_CONTENT : 0), problem);
 }

@@ -113,7 +113,6 @@ static const struct listener_events listener_events = {.accepted = on_accepted, 
 void server_run(const struct options *options, struct problem *problem)
 {
     struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server}};
-
     probe_counters();
     listener_serve(&server.listener, NULL, problem);
 }

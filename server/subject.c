@@ -26,7 +26,6 @@ static void begin_step(struct subject *subject, enum subject_step step);
 static void part_closed(void *owner)
 {
     struct subject *subject = owner;
-
     if (--subject->open_parts > 0)
         return;
     folder_remove(subject->folder);
@@ -40,7 +39,6 @@ static void part_closed(void *owner)
 static void fail(const struct subject *subject)
 {
     enum session_state state = subject->session->state;
-
     if (state != SESSION_RUNNING && state != SESSION_REPORTING)
         client_session_fail(subject->client, &subject->problem);
 }
@@ -63,7 +61,6 @@ static int find_program(struct subject *subject, struct problem *problem)
 static int open_override(struct subject *subject, struct problem *problem)
 {
     const char *text = subject->plan->override;
-
     return !strcmp(text, OVERRIDE_OFF) ? 0
                                        : override_start(&subject->override, text, subject->program.path,
                                                         subject->is_other_user, problem);
@@ -97,14 +94,12 @@ static int find(struct subject *subject, struct problem *problem)
 static void work(uv_work_t *request)
 {
     struct subject *subject = request->data;
-
     (subject->step == SUBJECT_FIND ? find : subject_prepare)(subject, &subject->problem);
 }
 
 static void on_worked(uv_work_t *request, int status)
 {
     struct subject *subject = request->data;
-
     (void)status;
     if (subject->is_closing) {
         part_closed(subject);
@@ -143,7 +138,6 @@ static bool recall(struct subject *subject)
 static void remember(const struct subject *subject)
 {
     struct known new = {.program = subject->program};
-
     if (*new.program.version && stat(new.program.path, &new.file) == 0)
         known[known_count++ % KNOWN_MAX] = new;
 }
@@ -165,7 +159,6 @@ static void on_line_late(uv_timer_t *timer)
 static void ask(struct subject *subject, char *output, char *const *arguments)
 {
     struct launch launch = {.arguments = arguments, .output = output, .listener = -1};
-
     uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
     start_process(subject, &launch);
 }
@@ -173,7 +166,6 @@ static void ask(struct subject *subject, char *output, char *const *arguments)
 static void ask_version(struct subject *subject)
 {
     char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
-
     ask(subject, "version", (char *[]){subject->program.path, option, NULL});
 }
 
@@ -198,7 +190,6 @@ static void read_line(const struct subject *subject, const char *name, char line
 static void read_version(struct subject *subject)
 {
     char *line = subject->program.version;
-
     read_line(subject, "version", line);
     size_t name = strcspn(line, " ");
     while (name && line[name - 1] != '/') /* some programs print their path */
@@ -211,7 +202,6 @@ static void read_version(struct subject *subject)
 static void on_process_ended(void *owner)
 {
     struct subject *subject = owner;
-
     uv_timer_stop(&subject->timer);
     if (subject->is_closing) {
         part_closed(subject);
@@ -243,7 +233,6 @@ static void on_ready(struct subject *subject)
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
     struct subject *subject = owner;
-
     (void)problem; /* a persistent connector does not fail */
     close(fd);
     connector_close(&subject->connector);
@@ -349,7 +338,6 @@ static json_t *make_report(const struct subject *subject, uint64_t used_ns)
 int subject_mark(struct subject *subject, struct problem *problem)
 {
     uint64_t cpu_ns = process_cpu_ns(&subject->process);
-
     if (subject_has_ended(subject))
         return subject_explain_exit(subject, problem);
     if (!subject->measures) {

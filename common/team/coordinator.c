@@ -7,7 +7,6 @@
 static enum end driver_named_in(const struct plan *plan, const json_t *body)
 {
     enum end end = end_parse(json_string_value(json_object_get(body, "end")));
-
     return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
 }
 
@@ -82,7 +81,6 @@ static enum end subject_end(const struct plan *plan)
 static unsigned receivers_of(const struct plan *plan, enum release release, int driver)
 {
     unsigned ends = 0;
-
     if (!plan_has_end(plan, (enum end)driver) || !plan->ends[driver].drives)
         return 0;
     for (int end = 0; end < END_COUNT; end++)
@@ -106,7 +104,6 @@ static void tell(struct hub *hub, enum end end, enum control_type type, json_t *
 static void note_joined(struct hub *hub, enum end end)
 {
     unsigned others = 0;
-
     for (int other = 0; other < END_COUNT; other++)
         if (hub->channels[other])
             others |= 1u << other;
@@ -150,7 +147,6 @@ static void note_marked(struct hub *hub, enum end end)
 static int forward_drain(struct hub *hub, enum end from, const json_t *body)
 {
     const struct team *team = hub->own->team;
-
     if (driver_named_in(team->plan, body) != from)
         return -1;
     for (int end = 0; end < END_COUNT; end++)
@@ -161,8 +157,7 @@ static int forward_drain(struct hub *hub, enum end from, const json_t *body)
 
 int hub_message(struct hub *hub, enum end from, enum control_type type, const json_t *body)
 {
-    enum end driver;
-
+    enum end driver = END_COUNT;
     switch (type) {
     case CONTROL_JOINED:
         note_joined(hub, from);
@@ -197,7 +192,6 @@ static void ask_subject(struct hub *hub, enum phase passed)
 void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
-
     if (!coordinator->hub && !coordinator->channel) /* there is no other end */
         return;
     if (phase == PHASE_START) {

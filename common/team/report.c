@@ -24,7 +24,6 @@ static bool is_counted(const struct worker *worker, enum call_path path)
 static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
 {
     json_t *calls = json_object();
-
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         if (counts->made[kind] && is_counted(worker, call_infos[kind].path))
             put_number(calls, call_infos[kind].name,
@@ -135,7 +134,6 @@ static void put_interval(json_t *thread, const struct worker *worker)
 static void put_latency(json_t *thread, const struct worker *worker)
 {
     const struct thread_shared *shared = &worker->shared;
-
     if (!worker->connections->role->times)
         return;
     json_object_set_new(thread, "latency", histogram_to_json(&shared->latency));
@@ -151,7 +149,6 @@ static void put_latency(json_t *thread, const struct worker *worker)
 static json_t *report_options(const struct worker *worker)
 {
     const struct security_negotiated *negotiated = &worker->shared.negotiated;
-
     if (worker->options && negotiated->version) {
         json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
         json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
@@ -199,7 +196,6 @@ static void put_cpu(json_t *thread, const struct worker *worker)
 static json_t *report_thread(const struct worker *worker)
 {
     json_t *thread = json_object();
-
     put_number(thread, "connections", worker->count / worker->team->per_number);
     put_work(thread, worker);
     put_interval(thread, worker);
@@ -221,7 +217,6 @@ static json_t *report_thread(const struct worker *worker)
 static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 {
     const struct shape *shape = plan_outgoing(plan, end);
-
     if (!shape)
         return;
     json_object_set_new(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
@@ -261,7 +256,6 @@ json_t *team_report(const struct team *team)
 uint64_t team_strangers(const struct team *team)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < team->worker_count; i++)
         sum += team->workers[i].dial.strangers;
     return sum;

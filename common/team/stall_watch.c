@@ -24,7 +24,6 @@
 static uint64_t moved(const struct team *team)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < team->connection_count; i++)
         sum += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
     return sum;
@@ -34,7 +33,6 @@ static uint64_t moved(const struct team *team)
 static uint64_t unsent(struct team *team)
 {
     uint64_t sum = 0;
-
     uv_mutex_lock(&team->mutex); /* descriptors may come and go */
     for (size_t i = 0; i < team->connection_count; i++)
         sum += sockets_unsent(team_connection(team, i)->calls.fd);
@@ -95,7 +93,6 @@ static int check_progress(struct team *team, struct problem *problem)
 static int check_limit(const struct team *team, struct problem *problem)
 {
     uint64_t ms = plan_limit_ms(team->plan);
-
     if (!plan_has_peer(team->plan) || uv_now(team->watch.loop) - team->started_ms <= ms)
         return 0;
     return problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
@@ -105,7 +102,6 @@ static int check_limit(const struct team *team, struct problem *problem)
 static int suspended_s(const struct team *team)
 {
     uint64_t ms = (clock_with_sleep_ns() - team->watched_ns) / NS_PER_MS;
-
     return ms > CHANNEL_SILENCE_MS ? (int)(ms / 1000) : 0;
 }
 
@@ -115,10 +111,8 @@ static int suspended_s(const struct team *team)
  * Returns whether the team was cancelled. */
 static bool interrupt_cancelled(struct team *team)
 {
-    bool cancelled;
-
     uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
+    bool cancelled = team->cancelled;
     uv_mutex_unlock(&team->mutex);
     for (size_t i = 0; cancelled && i < team->started_count; i++)
         pthread_kill(team->workers[i].own.handle, SIGURG);

@@ -30,6 +30,12 @@ struct connection *team_connection(const struct team *team, size_t index)
     return &team->workers[worker].connections[index - first_number(team, worker) * team->per_number];
 }
 
+/* The connection with this number; at a proxy, that of the client. */
+static struct connection *first_of(const struct team *team, size_t number)
+{
+    return team_connection(team, number * team->per_number);
+}
+
 /* ---- phases ---- */
 
 #define ALL (DRIVERS | FOLLOWERS)
@@ -108,10 +114,8 @@ static void on_wake(uv_poll_t *wake, int status, int events)
 int team_adopt(void *owner, struct connection *connection, int fd)
 {
     struct team *team = owner;
-    bool cancelled;
-
     uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
+    bool cancelled = team->cancelled;
     if (!cancelled)
         connection->calls.fd = fd;
     uv_mutex_unlock(&team->mutex);
@@ -123,7 +127,6 @@ int team_adopt(void *owner, struct connection *connection, int fd)
 void team_drop(void *owner, struct connection *connection)
 {
     struct team *team = owner;
-
     uv_mutex_lock(&team->mutex);
     close(connection->calls.fd);
     connection->calls.fd = -1;
@@ -134,7 +137,6 @@ void team_drop(void *owner, struct connection *connection)
 static int allocate_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
-
     size = (size + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT * WORKER_ALIGNMENT;
     worker->connections = aligned_alloc(WORKER_ALIGNMENT, size);
     worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
@@ -149,7 +151,6 @@ static int allocate_connections(struct worker *worker, size_t count)
 static int open_worker(struct worker *worker, struct team *team, size_t index)
 {
     size_t first = first_number(team, index), next = first_number(team, index + 1);
-
     worker->team = team;
     worker->own.meter = worker->sender.own.meter = CPU_METER_CLOSED;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
@@ -163,7 +164,6 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
                                       .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         connection->number = first + i / team->per_number;
         connection->calls.fd = -1;
         if (team->per_number > 1) { /* pairs */
@@ -174,22 +174,23 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     return 0;
 }
 
+static void close_pipe(const struct team *team)
+{
+    close(team->wake_pipe[0]);
+    close(team->wake_pipe[1]);
+}
+
 static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem)
 {
     int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
-
-    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0) {
-        close(team->wake_pipe[0]);
-        close(team->wake_pipe[1]);
-    }
-    if (result == 0) {
-        team->wake.data = team;
-        team->open_handles++;
-        result = uv_poll_start(&team->wake, UV_READABLE, on_wake);
-    }
-    return result == 0
-               ? 0
-               : problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0)
+        close_pipe(team);
+    if (result < 0)
+        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    team->wake.data = team;
+    team->open_handles++;
+    uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    return 0;
 }
 
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
@@ -228,20 +229,18 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
 
 bool team_has_descriptor(const struct team *team, size_t index)
 {
-    return team_connection(team, index * team->per_number)->calls.fd >= 0;
+    return first_of(team, index)->calls.fd >= 0;
 }
 
 void team_set_descriptor(struct team *team, size_t index, int fd)
 {
-    team_connection(team, index * team->per_number)->calls.fd = fd;
+    first_of(team, index)->calls.fd = fd;
 }
 
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
     stall_watch_start(team);
-    for (size_t i = 0; i < team->worker_count; i++)
-        team->workers[i].dial.listener = team->listener;
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->own.handle, worker_main, worker);
@@ -291,7 +290,6 @@ void team_release(struct team *team, enum release release)
 static int unlock_and_check(struct team *team, struct problem *problem)
 {
     bool cancelled = team->cancelled;
-
     uv_mutex_unlock(&team->mutex);
     return cancelled ? problem_failure(problem, "the run was ended") : 0;
 }
@@ -306,10 +304,8 @@ int team_await(struct team *team, enum release release, struct problem *problem)
 
 int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem)
 {
-    size_t expected;
-
     uv_mutex_lock(&team->mutex);
-    expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
+    size_t expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
     if (++team->at_barrier == expected) {
         cpu_read_machine(machine);
         uv_cond_broadcast(&team->released);
@@ -321,17 +317,16 @@ int team_barrier(struct team *team, struct cpu_reading *machine, struct problem 
 
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
-    const struct connection *connection = team_connection(team, index * team->per_number);
+    const struct connection *connection = first_of(team, index);
+    const struct role *role = connection->role;
 
-    return connection->queue.flushed_bytes + (connection->role->bytes_of
-                                                  ? connection->role->bytes_of(connection, more)
-                                                  : more * connection->outgoing->bytes);
+    return connection->queue.flushed_bytes +
+           (role->bytes_of ? role->bytes_of(connection, more) : more * connection->outgoing->bytes);
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    struct connection *connection = team_connection(team, index * team->per_number);
-
+    struct connection *connection = first_of(team, index);
     if (connection->twin && connection->peer != driver)
         connection = connection->twin;
     atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
@@ -386,13 +381,10 @@ const struct problem *team_problem(const struct team *team, const char **phase)
 static void on_closed(uv_handle_t *handle)
 {
     struct team *team = handle->data;
-
     if (--team->open_handles > 0)
         return;
-    if (team->wake.data) {
-        close(team->wake_pipe[0]);
-        close(team->wake_pipe[1]);
-    }
+    if (team->wake.data)
+        close_pipe(team);
     uv_cond_destroy(&team->released);
     uv_mutex_destroy(&team->mutex);
     team->events->closed(team->owner);
@@ -414,7 +406,6 @@ static void release(struct team *team)
     }
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
-
         free(worker->connections);
         free(worker->before.tcp);
         free(worker->after.tcp);
@@ -432,10 +423,8 @@ static void release(struct team *team)
 /* Joins threads only when all have reported their end, so control never waits for one. */
 static void release_if_ended(struct team *team)
 {
-    bool has_ended;
-
     uv_mutex_lock(&team->mutex);
-    has_ended = team->reports[PHASE_REPORT] == team->started_count;
+    bool has_ended = team->reports[PHASE_REPORT] == team->started_count;
     uv_mutex_unlock(&team->mutex);
     if (team->is_closing && has_ended && !uv_is_closing((uv_handle_t *)&team->watch))
         release(team);
@@ -444,7 +433,6 @@ static void release_if_ended(struct team *team)
 void team_close(struct team *team)
 {
     static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
-
     if (team->is_closing)
         return;
     team->is_closing = true; /* the watch goes on: it interrupts threads that wait */
