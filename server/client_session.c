@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
 
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/hex.h"
 #include "base/secret.h"
+#include "base/version.h"
+#include "connection/memory.h"
 #include "connection/workload.h"
-#include "demand.h"
 #include "measure/facts.h"
 #include "support/support.h"
+#include "words/exclusions.h"
+#include "words/parse.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#define LIMIT_THREADS UINT64_C(4096) /* of a session */
 
 /* ---- the end ---- */
 
@@ -41,26 +48,28 @@ static void close_session(struct client_session *client)
     channel_close(&client->channel);
 }
 
-/* The phase of a failure now, as a record names it; NULL: no run has begun, the plan is refused. */
-static const char *phase_of(const struct client_session *client)
-{
-    switch (client->session.state) {
-    case SESSION_AGREEING:
-        return "connect";
-    case SESSION_JOINING:
-        return "hello";
-    case SESSION_RUNNING:
-    case SESSION_REPORTING:
-    case SESSION_EXPLAINING:
-        return team_is_open(&client->team) ? team_phase(&client->team) : "run";
-    default:
-        return NULL;
-    }
-}
+/* By state: the phase of a failure, as a record names it (NULL: no run has begun, the plan is
+ * refused), and what is said of a client that is too late (NULL: on_timed_out()). */
+static const struct {
+    const char *phase, *too_late;
+} states[SESSION_STATE_COUNT] = {
+    [SESSION_ACCEPTED] = {NULL, "no plan came on the control connection"},
+    [SESSION_ANSWERING] = {NULL, "the facts were not taken"},
+    [SESSION_AGREEING] = {"connect", "the client did not send the address of the server"},
+    [SESSION_STARTING] = {NULL, "the run took longer than this server allows"},
+    [SESSION_JOINING] = {"hello", NULL},
+    [SESSION_RUNNING] = {"run", "the run took longer than this server allows"},
+    [SESSION_REPORTING] = {"run", "the report was not taken"},
+    [SESSION_EXPLAINING] = {"run", NULL},
+};
 
 void client_session_fail(struct client_session *client, const struct problem *problem)
 {
-    channel_send_problem(&client->channel, phase_of(client), problem);
+    enum session_state state = client->session.state;
+    bool runs = state >= SESSION_RUNNING && team_is_open(&client->team);
+    const char *phase = states[state].phase;
+
+    channel_send_problem(&client->channel, phase && runs ? team_phase(&client->team) : phase, problem);
     close_session(client);
 }
 
@@ -73,15 +82,6 @@ void client_session_end(struct client_session *client, const char *why)
 
 /* ---- time limits ---- */
 
-/* What is said of a client that is known; NULL: nothing. */
-static const char *const too_late[SESSION_STATE_COUNT] = {
-    [SESSION_ACCEPTED] = "no plan came on the control connection",
-    [SESSION_ANSWERING] = "the facts were not taken",
-    [SESSION_AGREEING] = "the client did not send the address of the server",
-    [SESSION_STARTING] = "the run took longer than this server allows",
-    [SESSION_RUNNING] = "the run took longer than this server allows",
-    [SESSION_REPORTING] = "the report was not taken"};
-
 static void on_timed_out(void *owner)
 {
     struct client_session *client = owner;
@@ -92,8 +92,8 @@ static void on_timed_out(void *owner)
 
     if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
         server_session_rejected(client->server, client, "it sent no valid message within 3 s");
-    } else if (too_late[state]) {
-        problem_failure(&problem, "%s", too_late[state]);
+    } else if (states[state].too_late) {
+        problem_failure(&problem, "%s", states[state].too_late);
     } else if (state == SESSION_LISTENING) {
         address_format(address, &client->data.address);
         problem_failure(&problem,
@@ -250,12 +250,22 @@ static void begin_checked(struct client_session *client)
         client_session_fail(client, &problem);
 }
 
-/* Probes sockets, rings, TLS layers and placement. */
+/* Probes sockets, rings, TLS layers and placement; a subject needs none of them. */
 static void check(uv_work_t *work)
 {
     struct client_session *client = work->data;
-    if (demand_check_limits(&client->plan, client->end, &client->problem) == 0)
-        support_check(&client->plan, client->end, client->remote, &client->problem);
+    const struct plan *plan = &client->plan;
+    struct problem *problem = &client->problem;
+
+    if (plan_is_subject(plan, client->end))
+        return;
+    if (engine_threads(plan, client->end) > LIMIT_THREADS)
+        problem_failure(problem,
+                        "connections=%" PRIu64 ": this server starts at most %" PRIu64
+                        " threads a session; engine=poll needs fewer",
+                        plan->connections, LIMIT_THREADS);
+    else if (plan_check_in_flight(plan, problem) == 0)
+        support_check(plan, client->end, client->remote, problem);
 }
 
 static void on_checked(uv_work_t *work, int status)
@@ -270,10 +280,6 @@ static void on_checked(uv_work_t *work, int status)
 void client_session_begin(struct client_session *client)
 {
     session_enter(&client->session, SESSION_CHECKING);
-    if (plan_is_subject(&client->plan, client->end)) {
-        begin_checked(client);
-        return;
-    }
     client->check.data = client;
     client->open_parts++;
     uv_queue_work(client->session.timer.loop, &client->check, check, on_checked);
@@ -281,40 +287,98 @@ void client_session_begin(struct client_session *client)
 
 /* ---- messages ---- */
 
-static void take_plan(struct client_session *client, const json_t *body, struct problem *problem)
+static bool is_of_this_host(const json_t *body)
 {
-    client->end = client->options->proxy ? END_PROXY : END_SERVER;
-    client->remote = !demand_is_of_this_host(body);
-    if (demand_plan(&client->plan, body, client->end, &client->channel, problem) < 0)
-        return;
-    session_enter(&client->session, SESSION_QUEUED);
-    server_session_planned(client->server, client);
+    return !strcmp(control_text(body, "host"), facts_host_id());
 }
 
-static void take_ask(struct client_session *client, const json_t *body, struct problem *problem)
+static int check_version(const json_t *body, struct problem *problem)
 {
-    if (demand_check_version(body, problem) < 0)
-        return;
+    const char *version = control_text(body, "version");
+    if (!strcmp(version, UNCORK_VERSION))
+        return 0;
+    return problem_failure(problem,
+                           "this server is uncork %s, the client is %.40s; use the same version on both ends",
+                           UNCORK_VERSION, version);
+}
+
+static int parse_plan(struct plan *plan, const json_t *words, struct problem *problem)
+{
+    size_t count = json_array_size(words);
+    CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
+    if (!texts)
+        return problem_failure(problem, "no memory for a plan of %zu words", count);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    return plan_parse(plan, texts, count, problem);
+}
+
+static int take_plan(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    bool is_proxy = client->options->proxy;
+
+    client->end = is_proxy ? END_PROXY : END_SERVER;
+    client->remote = !is_of_this_host(body);
+    if (check_version(body, problem) < 0)
+        return -1;
+    if (end_parse(control_text(body, "end")) != client->end)
+        return problem_failure(
+            problem, is_proxy ? "this is a proxy, not a server: give its address as via="
+                              : "this is a server, not a proxy: start one with uncork-server --proxy");
+    if (parse_plan(&client->plan, json_object_get(body, "words"), problem) < 0 ||
+        exclusions_check(STAGE_session, &client->plan, client->end,
+                         channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
+        return -1;
+    session_enter(&client->session, SESSION_QUEUED);
+    server_session_planned(client->server, client);
+    return 0;
+}
+
+static int take_ask(struct client_session *client, const json_t *body, struct problem *problem)
+{
+    if (check_version(body, problem) < 0)
+        return -1;
     session_enter(&client->session, SESSION_ANSWERING);
     channel_send_long(&client->channel, CONTROL_FACTS, facts_collect(&client->peer));
+    return 0;
+}
+
+static bool may_connect_to(const struct options *options, const struct address *sink)
+{
+    for (size_t i = 0; i < options->sink_count; i++)
+        if (prefix_contains(&options->sinks[i], sink))
+            return true;
+    return false;
 }
 
 /* The proxy sends nothing to the sink until the source has connected too. */
-static void take_sink(struct client_session *client, const json_t *body, struct problem *problem)
+static int take_sink(struct client_session *client, const json_t *body, struct problem *problem)
 {
+    const char *text = control_text(body, "address");
     struct team *team = &client->team;
     struct address sink;
 
-    if (demand_sink(client->options, body, &sink, problem) < 0)
-        return;
-    client->remote = client->remote && !demand_is_of_this_host(body);
+    if (address_parse_numeric(&sink, text, problem) < 0)
+        return -1;
+    if (!may_connect_to(client->options, &sink))
+        return problem_failure(
+            problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it",
+            text);
+    client->remote = client->remote && !is_of_this_host(body);
     if (plan_is_subject(&client->plan, client->end)) {
         start_subject(client, &sink);
-    } else if (open_team(client, problem) == 0 &&
-               demand_secrets(body, &client->plan, team->token, team->keys[END_SERVER], problem) == 0) {
-        team->target = sink;
-        session_enter(&client->session, SESSION_JOINING);
+        return 0;
     }
+    if (open_team(client, problem) < 0)
+        return -1;
+    if (hex_parse(team->token, TOKEN_SIZE, control_text(body, "token")) < 0)
+        return problem_failure(problem, "the token of the server is not valid");
+    if (client->plan.encrypts &&
+        hex_parse(team->keys[END_SERVER], SECURITY_KEY_SIZE, control_text(body, "key")) < 0)
+        return problem_failure(problem, "the key of the server is not valid");
+    team->target = sink;
+    session_enter(&client->session, SESSION_JOINING);
+    return 0;
 }
 
 /* A subject counts no bytes. With CONTROL_MARKED no data is in flight, so it reads its figures. */

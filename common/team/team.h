@@ -48,7 +48,7 @@ struct phase_info {
 
 extern const struct phase_info phases[PHASE_COUNT];
 
-/* Figures of a thread at the start or the end of its measured interval. */
+/* Counts of a thread at the start or the end of its measured interval. */
 struct figures {
     struct thread_reading own;
     struct call_counts calls;
@@ -57,8 +57,7 @@ struct figures {
     struct tcp_reading *tcp;    /* by connection */
 };
 
-/* Alignment of memory that only one thread writes to. Processors fetch lines of 64 bytes in
- * pairs. */
+/* Of memory that only one thread writes to: processors fetch lines of 64 bytes in pairs. */
 #define WORKER_ALIGNMENT 128
 
 struct worker {
@@ -134,8 +133,8 @@ struct team {
     void *owner;
 };
 
-/* Allocates connections and workers. `remote`: the other end is on another machine. Returns 0, or
- * -1 with a problem; call team_close() in both cases. The plan must outlive the team. */
+/* Allocates connections and workers. `remote`: the other end is on another machine. 0, or -1 with a
+ * problem; call team_close() in both cases. The plan must outlive the team. */
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
@@ -149,7 +148,7 @@ static inline bool team_is_open(const struct team *team)
 bool team_has_descriptor(const struct team *team, size_t index);
 void team_set_descriptor(struct team *team, size_t index, int fd);
 
-/* Starts the threads. Returns 0, or -1 with a failure. */
+/* Starts the threads. 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
 
 /* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
@@ -159,16 +158,13 @@ void team_release(struct team *team, enum release release);
  * will have sent after `more` messages. */
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more);
 
-/* For a follower, before the driver sends its last message: sets the byte at which connection
- * `index` ends its warm-up. `driver` is the end that sends on the connection. In a workload that
- * reconnects, a later call sets the byte at which the connection ends its work. */
+/* For a follower, before `driver` sends its last message: sets the byte at which connection `index`
+ * ends its warm-up. In a workload that reconnects, a later call sets the byte at which it ends its
+ * work. After all connections, team_stops_set() wakes the threads. */
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
-
-/* For a follower, after team_set_stop() for all connections: wakes the threads. */
 void team_stops_set(struct team *team);
 
-/* Called by control: shuts all sockets down and wakes all threads, so that they end soon. Keeps the
- * first problem. */
+/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
@@ -180,8 +176,7 @@ const struct problem *team_problem(const struct team *team, const char **phase);
 /* After PHASE_REPORT without a failure: the part of this end in the record. New reference. */
 json_t *team_report(const struct team *team);
 
-/* After PHASE_REPORT: the number of connections that the threads closed because of a wrong
- * token. */
+/* After PHASE_REPORT: connections that the threads closed because of a wrong token. */
 uint64_t team_strangers(const struct team *team);
 
 /* Cancels. When all threads have reported their end, joins them, closes every descriptor and calls
@@ -190,8 +185,7 @@ void team_close(struct team *team);
 
 /* ---- inside the team ---- */
 
-/* Connection `index`, below connection_count. Connections with the same number follow each
- * other. */
+/* Connection `index` of connection_count. Those with the same number follow each other. */
 struct connection *team_connection(const struct team *team, size_t index);
 
 /* The watch of the team, on its loop, up to PHASE_REPORT. stall_watch_stop() adds to the problem of
@@ -204,15 +198,15 @@ void stall_watch_stop(struct team *team);
 void worker_main(void *worker);
 
 /* Connects the sockets that this end must connect, and sends the token on them. Sets and checks the
- * options of all sockets. 0, or -1 with a problem. */
+ * options of all sockets. 0, or -1 with a problem, as the other two. */
 int establish_connect(struct worker *worker, struct problem *problem);
 
 /* Opens the TLS contexts of the thread. Then makes the handshakes of the connections that have
- * descriptors, in the order of their numbers, as the other end does. 0, or -1 with a problem. */
+ * descriptors, in the order of their numbers, as the other end does. */
 int establish_handshakes(struct worker *worker, struct problem *problem);
 
-/* The same for one connection whose context is open: the dialogue of its protocol, with the TLS
- * handshake between its two parts. */
+/* One connection whose context is open: the dialogue of its protocol, with the TLS handshake between
+ * its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
 
 /* As team_cancel(), which control completes: the thread need not have the sockets of the others. */
@@ -221,13 +215,11 @@ void team_fail(struct team *team, const char *phase, const struct problem *probl
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);
 
-/* Waits for a release, and until all threads have reported PHASE_START. Returns -1 with a failure
- * if the team was cancelled. */
+/* Waits for a release, and until all threads have reported PHASE_START. Returns as team_barrier(). */
 int team_await(struct team *team, enum release release, struct problem *problem);
 
-/* A barrier for all threads, so that no thread reads figures while another one works. The last
- * thread reads the CPU times of the machine. Returns -1 with a failure if the team was
- * cancelled. */
+/* A barrier for all threads, so that no thread reads figures while another one works. The last one
+ * reads the CPU times of the machine. 0, or -1 with a failure: the team was cancelled. */
 int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
 /* Stores a new descriptor. If the team was cancelled, closes it and returns -ECANCELED. team_drop()
