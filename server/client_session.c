@@ -7,7 +7,6 @@
 #include "base/secret.h"
 #include "base/version.h"
 #include "connection/memory.h"
-#include "connection/workload.h"
 #include "measure/facts.h"
 #include "support/support.h"
 #include "words/exclusions.h"

@@ -4,7 +4,6 @@
 #include "base/hex.h"
 #include "base/secret.h"
 #include "measure/facts.h"
-#include "transport/transport.h"
 
 #include <unistd.h>
 

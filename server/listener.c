@@ -8,11 +8,8 @@
 #include "transport/transport.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static void stop(void *owner)
 {

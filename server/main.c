@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
-#include "base/clock.h"
 #include "base/option.h"
 #include "base/standard.h"
 #include "base/units.h"

@@ -4,14 +4,12 @@
  * wanted events changes. While bytes flow, the only calls are recv, send and one wait for all ready
  * connections. */
 #include "listener.h"
-#include "plan/plan.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)64 * 1024)

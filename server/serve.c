@@ -7,14 +7,9 @@
  * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
  * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
  */
-#include "base/cleanup.h"
 #include "base/secret.h"
 #include "base/thread_failure.h"
-#include "base/units.h"
 #include "connection/memory.h"
-#include "connection/protocol.h"
-#include "connection/strategy.h"
-#include "engine/engine.h"
 #include "listener.h"
 #include "net/sockets.h"
 #include "support/support.h"
@@ -25,7 +20,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "team/coordinator.h"
 
 #include "base/cleanup.h"
-#include "connection/workload.h"
 
 static enum end driver_named_in(const struct plan *plan, const json_t *body)
 {

@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/secret.h"
 #include "connection/protocol.h"
-#include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 

@@ -5,11 +5,7 @@
 
 #include "base/digest.h"
 #include "base/hex.h"
-#include "connection/reading.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "measure/facts.h"
-#include "transport/transport.h"
 
 static void put_number(json_t *object, const char *key, uint64_t value)
 {

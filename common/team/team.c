@@ -4,8 +4,6 @@
 #include "base/clock.h"
 #include "base/secret.h"
 #include "base/thread_failure.h"
-#include "connection/thread_shared.h"
-#include "connection/workload.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "connection/workload.h"
 #include "engine/pause.h"
-#include "transport/transport.h"
 
 #include <assert.h>
 #include <string.h>
