@@ -315,7 +315,6 @@ static int parse_plan(struct plan *plan, const json_t *words, struct problem *pr
 static int take_plan(struct client_session *client, const json_t *body, struct problem *problem)
 {
     bool is_proxy = client->options->proxy;
-
     client->end = is_proxy ? END_PROXY : END_SERVER;
     client->remote = !is_of_this_host(body);
     if (check_version(body, problem) < 0)

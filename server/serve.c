@@ -125,15 +125,6 @@ static void report_problem(struct service *service, const struct problem *proble
     service->next_line_ms = now_ms + LINE_EVERY_MS;
 }
 
-static void free_client(struct client *client)
-{
-    if (client->connection.calls.fd >= 0)
-        close(client->connection.calls.fd);
-    connection_close(&client->connection);
-    thread_shared_close(&client->shared);
-    free(client);
-}
-
 /* Joins the threads that are done. After the last one of a stopped server, the loop ends too. */
 static void on_ended(uv_async_t *ended)
 {
@@ -146,7 +137,11 @@ static void on_ended(uv_async_t *ended)
         *at = client->next;
         uv_thread_join(&client->thread);
         report_problem(service, &client->problem);
-        free_client(client);
+        if (client->connection.calls.fd >= 0)
+            close(client->connection.calls.fd);
+        connection_close(&client->connection);
+        thread_shared_close(&client->shared);
+        free(client);
         listener_set_occupied(&service->listener, --service->count > 0);
     }
     if (service->listener.is_stopped && !service->clients)
@@ -226,13 +221,6 @@ static int reject_word(const char *text, struct problem *problem)
     return problem_usage(problem, "'%s' is no word for --serve; it takes %s", text, known);
 }
 
-static int check_words(const struct service *service, const struct options *options, struct problem *problem)
-{
-    bool is_short = service->plan.reply.longest_span > service->content.period;
-    return exclusions_check(STAGE_serve, &service->plan, END_SERVER,
-                            (options->keys ? FACT_PSK : 0) | (is_short ? FACT_SHORT_CONTENT : 0), problem);
-}
-
 static int parse_words(struct service *service, const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false, has_write = false;
@@ -242,7 +230,6 @@ static int parse_words(struct service *service, const struct options *options, s
 
     for (size_t i = 0; i < options->word_count; i++) {
         struct typed_word typed;
-
         if (word_split(&typed, options->words[i], problem) < 0)
             return -1;
         if (!typed.word->for_serve || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
@@ -283,28 +270,31 @@ static int take_key(struct service *service, const struct psk_list *keys, struct
 static int open_content(struct service *service, uint64_t size, struct problem *problem)
 {
     bool as_file = plan_strategy(&service->plan, END_SERVER)->strategy->from_file;
-    int result = source_open(&service->content,
-                             (struct source_kind){.cold = size, .patterned = true, .as_file = as_file});
+    struct source_kind kind = {.cold = size, .patterned = true, .as_file = as_file};
 
+    if (source_open(&service->content, kind) < 0)
+        return problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size);
     service->content.period = size;
-    return result < 0 ? problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size) : 0;
+    return 0;
 }
 
 void serve_run(const struct options *options, struct problem *problem)
 {
     struct service service = {
         .listener = {.options = options, .events = &listener_events, .owner = &service}};
+    uint64_t size = options->size ? options->size : CONTENT_PRESET;
 
     if (parse_words(&service, options, problem) < 0)
         return;
+    unsigned facts =
+        (options->keys ? FACT_PSK : 0) | (service.plan.reply.longest_span > size ? FACT_SHORT_CONTENT : 0);
     service.engine = service.plan.ends[END_SERVER].engine;
-    service.content.period = options->size ? options->size : CONTENT_PRESET;
     service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
     uv_mutex_init(&service.mutex);
-    if (check_words(&service, options, problem) == 0 &&
+    if (exclusions_check(STAGE_serve, &service.plan, END_SERVER, facts, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
         support_check(&service.plan, END_SERVER, false, problem) == 0 &&
-        open_content(&service, service.content.period, problem) == 0)
+        open_content(&service, size, problem) == 0)
         listener_serve(&service.listener, &service.plan, problem);
     uv_mutex_destroy(&service.mutex);
     source_close(&service.content);

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "subject.h"
 
-#include "base/digest.h"
-#include "base/program.h"
 #include "base/scan.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
-#include "words/definition.h"
 #include "override/reach.h"
 #include "override/report.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SUBJECT_USER "nobody" /* of a subject that root starts */
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
-
-static void begin_step(struct subject *subject, enum subject_step step);
 
 static void part_closed(void *owner)
 {
@@ -41,75 +34,6 @@ static void fail(const struct subject *subject)
     enum session_state state = subject->session->state;
     if (state != SESSION_RUNNING && state != SESSION_REPORTING)
         client_session_fail(subject->client, &subject->problem);
-}
-
-/* ---- steps in a thread ---- */
-
-static int find_program(struct subject *subject, struct problem *problem)
-{
-    const char *name = control_text(subject->values, "program"), *own = subject->plan->subject.name;
-    char *path = subject->program.path;
-
-    if (!strcmp(name, "uncork-server") && uv_exepath(path, &(size_t){PATH_MAX}) == 0) /* this program */
-        return 0;
-    /* not in PATH: for many users it lacks sbin, where servers are */
-    if (program_find(name, PROCESS_PATH, path, PATH_MAX) == 0)
-        return 0;
-    return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
-}
-
-static int open_override(struct subject *subject, struct problem *problem)
-{
-    const char *text = subject->plan->override;
-    return !strcmp(text, OVERRIDE_OFF) ? 0
-                                       : override_start(&subject->override, text, subject->program.path,
-                                                        subject->is_other_user, problem);
-}
-
-static int find(struct subject *subject, struct problem *problem)
-{
-    const struct plan *plan = subject->plan;
-    const struct passwd *user = NULL;
-
-    subject->is_other_user = geteuid() == 0;
-    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
-        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
-                                        ", but this machine has no such user");
-    subject->owner_of_files = user ? user->pw_uid : geteuid();
-    subject->definition = definition_find(subject->definitions, plan, problem);
-    if (!subject->definition ||
-        !(subject->values = definition_values(subject->definition, plan->subject.name, plan, problem)) ||
-        find_program(subject, problem) < 0 || open_override(subject, problem) < 0 ||
-        plan_cpus(plan, plan_second_end(plan), subject->remote, &subject->cpus, problem) < 0 ||
-        folder_make(subject->folder, "subject", subject->owner_of_files, problem) < 0)
-        return -1;
-    json_object_set_new(subject->values, "protocol",
-                        json_string(definition_protocol(subject->definitions, plan)));
-    subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
-    if (digest_of_file(subject->program.path, subject->digest) < 0)
-        *subject->digest = '\0';
-    return 0;
-}
-
-static void work(uv_work_t *request)
-{
-    struct subject *subject = request->data;
-    (subject->step == SUBJECT_FIND ? find : subject_prepare)(subject, &subject->problem);
-}
-
-static void on_worked(uv_work_t *request, int status)
-{
-    struct subject *subject = request->data;
-    (void)status;
-    if (subject->is_closing) {
-        part_closed(subject);
-        return;
-    }
-    subject->open_parts--;
-    if (subject->problem.kind != PROBLEM_NONE)
-        fail(subject);
-    else
-        begin_step(subject, subject->step + 1);
 }
 
 /* ---- its version and its package, each the line of a child ---- */
@@ -156,9 +80,10 @@ static void on_line_late(uv_timer_t *timer)
 }
 
 /* Starts a child that prints a line into the file `output`. */
-static void ask(struct subject *subject, char *output, char *const *arguments)
+static void ask(struct subject *subject, enum subject_step step, char *output, char *const *arguments)
 {
     struct launch launch = {.arguments = arguments, .output = output, .listener = -1};
+    subject->step = step;
     uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
     start_process(subject, &launch);
 }
@@ -166,7 +91,7 @@ static void ask(struct subject *subject, char *output, char *const *arguments)
 static void ask_version(struct subject *subject)
 {
     char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
-    ask(subject, "version", (char *[]){subject->program.path, option, NULL});
+    ask(subject, SUBJECT_VERSION, "version", (char *[]){subject->program.path, option, NULL});
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
@@ -176,7 +101,8 @@ static void ask_package(struct subject *subject)
                            "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
                            "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
-    ask(subject, "package", (char *[]){"/bin/sh", "-c", script, subject->program.path, NULL});
+    ask(subject, SUBJECT_PACKAGE, "package",
+        (char *[]){"/bin/sh", "-c", script, subject->program.path, NULL});
 }
 
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
@@ -198,28 +124,6 @@ static void read_version(struct subject *subject)
 }
 
 /* ---- the program itself ---- */
-
-static void on_process_ended(void *owner)
-{
-    struct subject *subject = owner;
-    uv_timer_stop(&subject->timer);
-    if (subject->is_closing) {
-        part_closed(subject);
-        return;
-    }
-    subject->open_parts--;
-    if (subject->step == SUBJECT_VERSION) {
-        read_version(subject);
-        begin_step(subject, SUBJECT_PACKAGE);
-    } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, "package", subject->program.package);
-        remember(subject);
-        begin_step(subject, SUBJECT_PREPARE);
-    } else {
-        subject_explain_exit(subject, &subject->problem);
-        fail(subject);
-    }
-}
 
 /* The subject accepts connections. */
 static void on_ready(struct subject *subject)
@@ -254,12 +158,15 @@ static void launch(struct subject *subject)
     const json_t *text;
     size_t i;
 
+    subject->step = SUBJECT_RUN;
     json_array_foreach(subject->arguments, i, text)
         arguments[i] = (char *)(uintptr_t)json_string_value(text);
-    if (subject->inherits)
+    if (subject->inherits) {
         sockets_set_blocking(data->fd, true);
-    else
+    } else {
         data_listener_close(data); /* late: until here no other process gets its port */
+        data->address = subject->address;
+    }
     start_process(subject, &launch);
     session_enter(subject->session, SESSION_LISTENING);
     if (subject->inherits) {
@@ -273,28 +180,51 @@ static void launch(struct subject *subject)
     connector_begin(&subject->connector, &data->address, ATTEMPT_MS, true);
 }
 
-static void begin_step(struct subject *subject, enum subject_step step)
+/* ---- its steps ---- */
+
+static void on_process_ended(void *owner)
 {
-    subject->step = step;
-    switch (step) {
-    case SUBJECT_VERSION:
-        if (recall(subject))
-            begin_step(subject, SUBJECT_PREPARE);
-        else
-            ask_version(subject);
-        break;
-    case SUBJECT_PACKAGE:
-        ask_package(subject);
-        break;
-    case SUBJECT_RUN:
-        launch(subject);
-        break;
-    default: /* SUBJECT_FIND, SUBJECT_PREPARE */
-        if (step == SUBJECT_PREPARE && !subject->inherits && *address_path(&subject->data->address))
-            data_listener_close(subject->data); /* the program gets a path in its own folder */
-        subject->open_parts++;
-        uv_queue_work(subject->loop, &subject->work, work, on_worked);
+    struct subject *subject = owner;
+    uv_timer_stop(&subject->timer);
+    if (subject->is_closing) {
+        part_closed(subject);
+        return;
     }
+    subject->open_parts--;
+    if (subject->step == SUBJECT_VERSION) {
+        read_version(subject);
+        ask_package(subject);
+    } else if (subject->step == SUBJECT_PACKAGE) {
+        read_line(subject, "package", subject->program.package);
+        remember(subject);
+        launch(subject);
+    } else {
+        subject_explain_exit(subject, &subject->problem);
+        fail(subject);
+    }
+}
+
+static void work(uv_work_t *request)
+{
+    struct subject *subject = request->data;
+    subject_prepare(subject, &subject->problem);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+    struct subject *subject = request->data;
+    (void)status;
+    if (subject->is_closing) {
+        part_closed(subject);
+        return;
+    }
+    subject->open_parts--;
+    if (subject->problem.kind != PROBLEM_NONE)
+        fail(subject);
+    else if (recall(subject))
+        launch(subject);
+    else
+        ask_version(subject);
 }
 
 void subject_start(struct subject *subject)
@@ -304,9 +234,9 @@ void subject_start(struct subject *subject)
     subject->connector = (struct connector){.done = on_connected, .closed = part_closed, .owner = subject};
     uv_timer_init(subject->loop, &subject->timer);
     subject->timer.data = subject->work.data = subject;
-    subject->open_parts = 1;
+    subject->open_parts = 2;
     session_enter(subject->session, SESSION_STARTING);
-    begin_step(subject, SUBJECT_FIND);
+    uv_queue_work(subject->loop, &subject->work, work, on_worked);
 }
 
 /* ---- figures ---- */

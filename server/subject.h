@@ -19,8 +19,9 @@
 #include <limits.h>
 
 #define SUBJECT_LINE_MAX 160
+#define SUBJECT_USER "nobody" /* of a subject that root starts */
 
-enum subject_step { SUBJECT_FIND, SUBJECT_VERSION, SUBJECT_PACKAGE, SUBJECT_PREPARE, SUBJECT_RUN };
+enum subject_step { SUBJECT_PREPARE, SUBJECT_VERSION, SUBJECT_PACKAGE, SUBJECT_RUN };
 
 struct subject_program {
     char path[PATH_MAX];
@@ -35,7 +36,7 @@ struct subject {
     struct client_session *client;
     struct session *session;    /* of the client */
     struct channel *channel;    /* to the client */
-    struct data_listener *data; /* address and socket of the subject */
+    struct data_listener *data; /* socket of the subject */
     struct address sink;        /* to which a relay connects; size 0: no relay */
     bool remote;                /* the other ends are on other machines */
 
@@ -55,6 +56,7 @@ struct subject {
     bool is_other_user; /* root starts it as user nobody */
     uid_t owner_of_files;
     struct place_list cpus;
+    struct address address;  /* that of the data listener; else a path in its folder, where it may write */
     char folder[FOLDER_MAX]; /* empty: there is none */
     struct subject_program program;
     char digest[80];          /* SHA-256 of its file; empty: unknown */
@@ -86,7 +88,7 @@ int subject_explain_exit(const struct subject *subject, struct problem *problem)
  * twice. */
 void subject_close(struct subject *subject);
 
-/* Makes the files and arguments of the subject. 0, or -1 with a problem. */
+/* In a thread: finds the program, makes its files and arguments. 0, or -1 with a problem. */
 int subject_prepare(struct subject *subject, struct problem *problem);
 
 /* Tells the client why its session fails, and closes the session: defined in client_session.c. */

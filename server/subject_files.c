@@ -1,17 +1,71 @@
 /* SPDX-License-Identifier: MIT */
-/* The files and arguments of a subject. */
+/* What a thread does before the start of a subject: finds its program, writes its files. */
 #include "subject.h"
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/hex.h"
+#include "base/program.h"
 #include "base/secret.h"
 #include "connection/protocol.h"
 #include "security/certificate.h"
 #include "words/definition.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* ---- its program ---- */
+
+static int find_program(struct subject *subject, struct problem *problem)
+{
+    const char *name = control_text(subject->values, "program"), *own = subject->plan->subject.name;
+    char *path = subject->program.path;
+
+    if (!strcmp(name, "uncork-server") && uv_exepath(path, &(size_t){PATH_MAX}) == 0) /* this program */
+        return 0;
+    /* not in PATH: for many users it lacks sbin, where servers are */
+    if (program_find(name, PROCESS_PATH, path, PATH_MAX) == 0)
+        return 0;
+    return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
+}
+
+static int open_override(struct subject *subject, struct problem *problem)
+{
+    const char *text = subject->plan->override;
+    if (!strcmp(text, OVERRIDE_OFF))
+        return 0;
+    return override_start(&subject->override, text, subject->program.path, subject->is_other_user, problem);
+}
+
+/* Finds the program and what it starts with. */
+static int find(struct subject *subject, struct problem *problem)
+{
+    const struct plan *plan = subject->plan;
+    const struct passwd *user = NULL;
+
+    subject->is_other_user = geteuid() == 0;
+    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
+        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
+                                        ", but this machine has no such user");
+    subject->owner_of_files = user ? user->pw_uid : geteuid();
+    subject->definition = definition_find(subject->definitions, plan, problem);
+    if (!subject->definition ||
+        !(subject->values = definition_values(subject->definition, plan->subject.name, plan, problem)) ||
+        find_program(subject, problem) < 0 || open_override(subject, problem) < 0 ||
+        plan_cpus(plan, plan_second_end(plan), subject->remote, &subject->cpus, problem) < 0 ||
+        folder_make(subject->folder, "subject", subject->owner_of_files, problem) < 0)
+        return -1;
+    json_object_set_new(subject->values, "protocol",
+                        json_string(definition_protocol(subject->definitions, plan)));
+    subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
+    if (digest_of_file(subject->program.path, subject->digest) < 0)
+        *subject->digest = '\0';
+    return 0;
+}
+
+/* ---- its files and arguments ---- */
 
 static int write_file(const struct subject *subject, const char *name, const void *data, size_t size)
 {
@@ -75,18 +129,19 @@ static void put_place(const struct subject *subject)
         address_format(text, &subject->sink);
         json_object_set_new(subject->values, "sink", json_string(text));
     }
-    definition_add_address(subject->values, &subject->data->address);
+    definition_add_address(subject->values, &subject->address);
     json_object_set_new(subject->values, "folder", json_string(subject->folder));
     json_object_set_new(subject->values, "transport", json_string(subject->plan->transport->variant.name));
     json_object_set_new(subject->values, "security", json_string(subject->plan->encrypts ? "tls" : "plain"));
 }
 
 /* If the subject binds a path itself, the path is in its folder, where it may write. */
-static int choose_path(const struct subject *subject, struct problem *problem)
+static int choose_path(struct subject *subject, struct problem *problem)
 {
-    struct address *address = &subject->data->address;
+    struct address *address = &subject->address;
     char path[160];
 
+    *address = subject->data->address;
     if (subject->inherits || !*address_path(address))
         return 0;
     snprintf(path, sizeof path, "%s/socket", subject->folder);
@@ -98,9 +153,10 @@ static int choose_path(const struct subject *subject, struct problem *problem)
 
 int subject_prepare(struct subject *subject, struct problem *problem)
 {
+    if (find(subject, problem) < 0)
+        return -1;
     const json_t *definition = subject->definition;
     bool by_certificate = subject->plan->encrypts && definition_needs(definition, "certificate");
-
     subject->data->by_certificate = by_certificate;
     if ((by_certificate && certificate_check(problem) < 0) || choose_path(subject, problem) < 0)
         return -1;
