@@ -79,8 +79,6 @@ void client_session_end(struct client_session *client, const char *why)
     client_session_fail(client, &problem);
 }
 
-/* ---- time limits ---- */
-
 static void on_timed_out(void *owner)
 {
     struct client_session *client = owner;
@@ -214,16 +212,11 @@ static void explain_failure(struct client_session *client, struct problem *probl
 
 /* ---- the beginning ---- */
 
-static void send_ready(struct client_session *client)
-{
-    channel_send(&client->channel, CONTROL_READY, data_listener_describe(&client->data));
-}
-
 static void begin_run(struct client_session *client, struct problem *problem)
 {
     if (open_team(client, problem) < 0)
         return;
-    send_ready(client);
+    data_listener_send_ready(&client->data);
     if (client->data.team)
         session_enter(&client->session, SESSION_JOINING);
     else
@@ -238,7 +231,7 @@ static void begin_checked(struct client_session *client)
         data_listener_open(&client->data, &client->plan, client->end, &client->channel, &problem) == 0) {
         if (client->end == END_PROXY) {
             session_enter(&client->session, SESSION_AGREEING);
-            send_ready(client);
+            data_listener_send_ready(&client->data);
         } else if (plan_is_subject(&client->plan, client->end)) {
             start_subject(client, NULL);
         } else {

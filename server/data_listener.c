@@ -13,12 +13,13 @@
 /* ---- the socket ---- */
 
 int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
-                       const struct channel *control, struct problem *problem)
+                       struct channel *control, struct problem *problem)
 {
     struct address control_address, *data = &listener->address;
     uv_os_fd_t fd;
 
     listener->plan = plan;
+    listener->control = control;
     if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
         return problem_failure(problem, "the control connection is closed");
     if (plan->transport->data_address(data, &control_address, problem) < 0)
@@ -37,7 +38,7 @@ int data_listener_open(struct data_listener *listener, const struct plan *plan, 
     return 0;
 }
 
-json_t *data_listener_describe(const struct data_listener *listener)
+void data_listener_send_ready(const struct data_listener *listener)
 {
     const struct plan *plan = listener->plan;
     enum handshake handshake = listener->by_certificate ? HANDSHAKE_CERTIFICATE : plan->handshake;
@@ -46,11 +47,11 @@ json_t *data_listener_describe(const struct data_listener *listener)
     hex_format(token, listener->token, sizeof listener->token);
     if (plan->encrypts)
         hex_format(key, listener->key, sizeof listener->key);
-    json_t *body = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address),
-                             "path", address_path(&listener->address), "token", token, "key", key,
-                             "handshake", handshake_names[handshake], "host", facts_host_id());
+    channel_send(listener->control, CONTROL_READY,
+                 json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address), "path",
+                           address_path(&listener->address), "token", token, "key", key, "handshake",
+                           handshake_names[handshake], "host", facts_host_id()));
     secret_wipe(key, sizeof key);
-    return body;
 }
 
 /* ---- connections ---- */

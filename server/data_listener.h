@@ -13,7 +13,8 @@ struct client_session;
 struct data_listener {
     struct client_session *client; /* its session, set by the owner */
     const struct plan *plan;
-    int fd; /* listening socket */
+    struct channel *control; /* to the client */
+    int fd;                  /* listening socket */
     struct address address;
     uint8_t token[TOKEN_SIZE];      /* every data connection sends it */
     uint8_t key[SECURITY_KEY_SIZE]; /* of their TLS */
@@ -31,10 +32,10 @@ struct data_listener {
 /* Listens at the host of the control channel and draws a token and a key. Returns 0, or -1 with
  * a problem; call data_listener_close() in both cases. */
 int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
-                       const struct channel *control, struct problem *problem);
+                       struct channel *control, struct problem *problem);
 
-/* The body of CONTROL_READY: address, token, key and handshake. New reference. */
-json_t *data_listener_describe(const struct data_listener *listener);
+/* Sends CONTROL_READY to the client: address, token, key and handshake. */
+void data_listener_send_ready(const struct data_listener *listener);
 
 /* Starts to accept the connections of the team. */
 void data_listener_accept(struct data_listener *listener, struct team *team);

@@ -46,8 +46,6 @@ struct service {
     int (*serve)(struct client *client, int ready); /* returns the events to wait for; 0: close */
 };
 
-/* ---- calls ---- */
-
 /* Returns the bytes that a call moved; 0 if it would block, -1 if the connection has failed. */
 static ssize_t moved(ssize_t result)
 {

@@ -130,7 +130,7 @@ static void on_ready(struct subject *subject)
 {
     session_enter(subject->session, SESSION_RUNNING);
     if (plan_second_end(subject->plan) == END_SERVER)
-        channel_send(subject->channel, CONTROL_READY, data_listener_describe(subject->data));
+        data_listener_send_ready(subject->data);
     channel_send(subject->channel, CONTROL_JOINED, NULL);
 }
 
@@ -179,8 +179,6 @@ static void launch(struct subject *subject)
     connector_open(&subject->connector, subject->loop);
     connector_begin(&subject->connector, &data->address, ATTEMPT_MS, true);
 }
-
-/* ---- its steps ---- */
 
 static void on_process_ended(void *owner)
 {
@@ -238,8 +236,6 @@ void subject_start(struct subject *subject)
     session_enter(subject->session, SESSION_STARTING);
     uv_queue_work(subject->loop, &subject->work, work, on_worked);
 }
-
-/* ---- figures ---- */
 
 /* Checks that the override reached the program and took effect, while connections are open. */
 static int prove_override(const struct subject *subject, struct problem *problem)

@@ -74,24 +74,23 @@ static int connect_to(const struct address *target, struct worker *worker, struc
 static int connect_to_any(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
-    size_t at = atomic_load(&team->chosen);
-    struct problem reason = {0};
-
-    while (connect_to(team->candidates ? &team->candidates[at] : &team->target, worker, connection, &reason) <
-           0) {
+    for (size_t at = atomic_load(&team->chosen);; at++) {
+        const struct address *target = team->candidates ? &team->candidates[at] : &team->target;
+        struct problem reason = {0};
+        if (connect_to(target, worker, connection, &reason) == 0) {
+            *problem = (struct problem){0};
+            atomic_store(&team->chosen, at);
+            return 0;
+        }
         if (problem->kind == PROBLEM_NONE)
             *problem = reason;
         else
             problem_add(problem, reason.text);
-        if (++at >= team->candidate_count || atomic_load(&worker->shared.cancelled))
+        if (at + 1 >= team->candidate_count || atomic_load(&worker->shared.cancelled))
             return -1;
-        reason = (struct problem){0};
         if (connection->calls.fd >= 0)
             team_drop(team, connection);
     }
-    *problem = (struct problem){0};
-    atomic_store(&team->chosen, at);
-    return 0;
 }
 
 static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)

@@ -157,19 +157,18 @@ static json_t *report_options(const struct worker *worker)
 static void put_placement(json_t *object, const struct team_thread *thread,
                           const struct thread_reading *before, const struct thread_reading *after)
 {
+    bool asks = thread->pinned_to >= 0;
     char class[SCHEDULING_TEXT_MAX];
-    json_t *cpus;
 
     if (after->scheduling_known) {
         scheduling_format(class, &after->scheduling);
         json_object_set_new(object, "sched", json_string(class));
     }
-    if (before->cpu_number < 0)
-        return;
-    cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
-    if (thread->pinned_to >= 0)
-        json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
-    json_object_set_new(object, "cpus", cpus);
+    if (before->cpu_number >= 0)
+        json_object_set_new(object, "cpus",
+                            json_pack("{s:i, s:i, s:o*}", "start", before->cpu_number, "end",
+                                      after->cpu_number, "asked",
+                                      asks ? json_pack("[i]", thread->pinned_to) : NULL));
 }
 
 /* The CPU time includes the sender thread. */
@@ -226,14 +225,12 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 json_t *team_report(const struct team *team)
 {
     const struct end_plan *own = &team->plan->ends[team->end];
-    json_t *report = json_object(), *threads = json_array();
+    const struct security *security = own->security;
+    json_t *report =
+        json_pack("{s:s, s:b, s:s, s:s, s:s*}", "host", facts_host_id(), "drives",
+                  team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
+                  security->variant.name, "library", security->library ? security->library() : NULL);
 
-    json_object_set_new(report, "host", json_string(facts_host_id()));
-    json_object_set_new(report, "drives", json_boolean(team->part != PART_FOLLOWER));
-    json_object_set_new(report, "engine", json_string(team->engine->variant.name));
-    json_object_set_new(report, "security", json_string(own->security->variant.name));
-    if (own->security->library)
-        json_object_set_new(report, "library", json_string(own->security->library()));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         json_object_set_new(report, "read", json_string(own->reading->variant.name));
@@ -243,6 +240,7 @@ json_t *team_report(const struct team *team)
     }
     json_object_set_new(report, "process", cpu_process_to_json());
     json_object_set_new(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
+    json_t *threads = json_array();
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
     json_object_set_new(report, "threads", threads);

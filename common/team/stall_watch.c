@@ -17,8 +17,8 @@
 #define SLOWEST_BYTES_PER_MS 100000
 #define HANDSHAKE_WITHIN_MS 4000
 #define HANDSHAKE_EACH_MS 5 /* more for each connection of the run: this may be the last one */
-#define PAUSES_MS                                                                                            \
-    30000 /* divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long */
+/* Divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long. */
+#define PAUSES_MS 30000
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
@@ -48,9 +48,9 @@ static uint64_t stall_timeout_ms(const struct team *team)
     const struct plan *plan = team->plan;
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
 
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end))
-            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, end))
+            bytes += plan_memory_bytes(plan, end, engine_threads(plan, end));
     return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
            plan->window * plan->spin_ns / NS_PER_MS;
 }
@@ -64,7 +64,6 @@ static int check_handshakes(const struct team *team, struct problem *problem)
     for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
         const struct connection *connection = team_connection(team, i);
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
-
         if (since && since + within_ms * NS_PER_MS < now)
             return problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
                                    end_names[connection->peer], end_names[team->end],

@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- its connections ---- */
-
 /* The first connection number of a thread. Threads differ by at most one in their numbers of
  * connections. */
 static size_t first_number(const struct team *team, size_t worker)
@@ -195,7 +193,7 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
               const struct team_events *events, void *owner, struct problem *problem)
 {
     size_t per_number = plan_role(plan, end)->relay_buffers ? 2 : 1;
-    size_t connections = plan->connections * per_number, threads = engine_threads(plan, end), made = 0;
+    size_t connections = plan->connections * per_number, threads = engine_threads(plan, end);
 
     *team = (struct team){.plan = plan,
                           .end = end,
@@ -217,10 +215,9 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
-    while (made < team->worker_count && open_worker(&team->workers[made], team, made) == 0)
-        made++;
-    if (made < threads)
-        return problem_failure(problem, "out of memory for %zu connections", connections);
+    for (size_t i = 0; i < threads; i++)
+        if (!team->workers || open_worker(&team->workers[i], team, i) < 0)
+            return problem_failure(problem, "out of memory for %zu connections", connections);
     team->connection_count = connections;
     return 0;
 }
@@ -393,17 +390,14 @@ static void release(struct team *team)
 {
     for (size_t i = 0; i < team->started_count; i++)
         uv_thread_join(&team->workers[i].own.handle);
-    for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
-        team->engine->close(&team->workers[i].job);
-    for (size_t i = 0; i < team->connection_count; i++) { /* before its thread_shared */
-        struct connection *connection = team_connection(team, i);
-
-        if (connection->calls.fd >= 0)
-            close(connection->calls.fd);
-        connection_close(connection);
-    }
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
+        team->engine->close(&worker->job);
+        for (size_t j = 0; j < worker->count; j++) {
+            if (worker->connections[j].calls.fd >= 0)
+                close(worker->connections[j].calls.fd);
+            connection_close(&worker->connections[j]);
+        }
         free(worker->connections);
         free(worker->before.tcp);
         free(worker->after.tcp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "team/thread.h"
+#include "team/team.h"
 
 #include "base/thread_failure.h"
 #include "placement/cores.h"

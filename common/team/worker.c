@@ -155,8 +155,6 @@ static int start(struct worker *worker, struct problem *problem)
     return 0;
 }
 
-/* ---- the engine runs ---- */
-
 /* Turns a result of the engine into a problem. */
 static int check_engine(struct worker *worker, int result, struct problem *problem)
 {
