@@ -37,7 +37,7 @@ struct client {
     int fd;
     int waits_for; /* UV_READABLE, UV_WRITABLE */
     char *unsent;  /* echo: unsent bytes, at most one buffer; NULL until needed */
-    size_t unsent_from, unsent_to;
+    size_t unsent_size;
     size_t pattern_at; /* chargen: offset in the patterns */
 };
 
@@ -66,14 +66,13 @@ static ssize_t send_bytes(struct client *client, const char *data, size_t size)
 
 /* ---- services ---- */
 
-/* Keeps the unsent rest of the shared buffer. */
-static int keep_unsent(struct client *client, size_t from, size_t to)
+/* Keeps the unsent rest of a buffer. */
+static int keep_unsent(struct client *client, const char *rest, size_t size)
 {
     if (!client->unsent && !(client->unsent = malloc(BUFFER_BYTES)))
         return 0;
-    memcpy(client->unsent, client->plain->buffer + from, to - from);
-    client->unsent_from = 0;
-    client->unsent_to = to - from;
+    memmove(client->unsent, rest, size);
+    client->unsent_size = size;
     return UV_WRITABLE;
 }
 
@@ -82,13 +81,12 @@ static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
     (void)ready;
-    if (client->unsent_from < client->unsent_to) {
-        size_t left = client->unsent_to - client->unsent_from;
-        if ((sent = send_bytes(client, client->unsent + client->unsent_from, left)) < 0)
+    if (client->unsent_size) {
+        if ((sent = send_bytes(client, client->unsent, client->unsent_size)) < 0)
             return 0;
-        client->unsent_from += (size_t)sent;
-        if (client->unsent_from < client->unsent_to)
-            return UV_WRITABLE;
+        if ((size_t)sent < client->unsent_size)
+            return keep_unsent(client, client->unsent + sent, client->unsent_size - (size_t)sent);
+        client->unsent_size = 0;
     }
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++) {
         size = receive(client);
@@ -96,7 +94,7 @@ static int echo_serve(struct client *client, int ready)
         if (sent < 0)
             return 0;
         if (sent < size)
-            return keep_unsent(client, (size_t)sent, (size_t)size);
+            return keep_unsent(client, client->plain->buffer + sent, (size_t)(size - sent));
     }
     return UV_READABLE;
 }

@@ -120,7 +120,8 @@ static void on_ended(uv_process_t *handle, int64_t status, int signal_number)
 
 void process_start(struct process *process, uv_loop_t *loop, const struct launch *launch)
 {
-    char parent[16], cpus[8 * PLACE_CPUS_MAX] = "", path[4096];
+    char parent[16], cpus[8 * PLACE_CPUS_MAX] = "";
+    char path[4096] = "/proc/self/exe"; /* the file itself may be gone: a new build has its name */
     char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {
         path,
         PROCESS_START_CHILD,
@@ -141,20 +142,20 @@ void process_start(struct process *process, uv_loop_t *loop, const struct launch
                                     .stdio = stdio,
                                     .stdio_count = INHERITED_FD + (launch->listener >= 0)};
     char **next = arguments + 2 + VARIABLES;
+    const json_t *text;
+    size_t i;
 
-#ifdef __linux__
-    strcpy(path, "/proc/self/exe"); /* the file itself may be gone: a new build has its name */
-#else
+#ifndef __linux__
     if (uv_exepath(path, &(size_t){sizeof path}) < 0)
         *path = '\0';
 #endif
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    for (int i = 0, used = 0; launch->cpus && i < launch->cpus->count; i++)
-        used += snprintf(cpus + used, sizeof cpus - (size_t)used, "%d,", launch->cpus->cpus[i]);
-    for (size_t i = 0; launch->variables && i < 2; i++)
+    for (int at = 0, used = 0; launch->cpus && at < launch->cpus->count; at++)
+        used += snprintf(cpus + used, sizeof cpus - (size_t)used, "%d,", launch->cpus->cpus[at]);
+    for (i = 0; launch->variables && i < 2; i++)
         *next++ = launch->variables[i];
-    for (char *const *argument = launch->arguments; *argument; argument++)
-        *next++ = *argument;
+    json_array_foreach(launch->arguments, i, text)
+        *next++ = (char *)(uintptr_t)json_string_value(text);
     process->handle.data = process;
     process->child = (struct child){0};
     process->error = uv_spawn(loop, &process->handle, &options);

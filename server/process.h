@@ -8,6 +8,7 @@
 #include "base/child.h"
 #include "placement/place.h"
 
+#include <jansson.h>
 #include <uv.h>
 
 #define PROCESS_ARGUMENTS_MAX 64
@@ -16,7 +17,7 @@
 #define PROCESS_BECOME_LEAST 8 /* arguments with it: six texts and a program */
 
 struct launch {
-    char *const *arguments;        /* of execve(2); the first is the path of the program */
+    const json_t *arguments;       /* texts; the first is the path of the program */
     char *folder;                  /* working directory */
     char *output;                  /* name of a new file there, for its output */
     int listener;                  /* becomes descriptor 3 of the program; -1: none */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "subject.h"
 
+#include "base/cleanup.h"
 #include "base/scan.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
 #include "override/reach.h"
 #include "override/report.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
@@ -79,10 +78,11 @@ static void on_line_late(uv_timer_t *timer)
     process_kill(&((struct subject *)timer->data)->process);
 }
 
-/* Starts a child that prints a line into the file `output`. */
-static void ask(struct subject *subject, enum subject_step step, char *output, char *const *arguments)
+/* Starts a child that prints a line into the file `output`; steals `arguments`. */
+static void ask(struct subject *subject, enum subject_step step, char *output, json_t *arguments)
 {
-    struct launch launch = {.arguments = arguments, .output = output, .listener = -1};
+    CLEANUP_JSON json_t *stolen = arguments;
+    struct launch launch = {.arguments = stolen, .output = output, .listener = -1};
     subject->step = step;
     uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
     start_process(subject, &launch);
@@ -90,19 +90,19 @@ static void ask(struct subject *subject, enum subject_step step, char *output, c
 
 static void ask_version(struct subject *subject)
 {
-    char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
-    ask(subject, SUBJECT_VERSION, "version", (char *[]){subject->program.path, option, NULL});
+    const char *option = control_text(subject->definition, "version");
+    ask(subject, SUBJECT_VERSION, "version", json_pack("[s, s]", subject->program.path, option));
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
 static void ask_package(struct subject *subject)
 {
-    static char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
-                           "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
-                           "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
+    static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
+                                 "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
+                                 "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
     ask(subject, SUBJECT_PACKAGE, "package",
-        (char *[]){"/bin/sh", "-c", script, subject->program.path, NULL});
+        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, subject->program.path));
 }
 
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
@@ -149,18 +149,13 @@ static void on_connected(void *owner, int fd, const struct problem *problem)
 static void launch(struct subject *subject)
 {
     struct data_listener *data = subject->data;
-    char *arguments[PROCESS_ARGUMENTS_MAX + 1] = {NULL};
-    struct launch launch = {.arguments = arguments,
+    struct launch launch = {.arguments = subject->arguments,
                             .output = "log",
                             .listener = subject->inherits ? data->fd : -1,
                             .cpus = &subject->cpus,
                             .variables = subject->override.shared ? subject->override.environment : NULL};
-    const json_t *text;
-    size_t i;
 
     subject->step = SUBJECT_RUN;
-    json_array_foreach(subject->arguments, i, text)
-        arguments[i] = (char *)(uintptr_t)json_string_value(text);
     if (subject->inherits) {
         sockets_set_blocking(data->fd, true);
     } else {
