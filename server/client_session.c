@@ -24,9 +24,15 @@ void client_session_part_closed(void *part_of)
     struct client_session *client = part_of;
     if (--client->open_parts > 0)
         return;
+    subject_free(&client->subject);
     plan_free(&client->plan);
     secret_wipe(client->data.key, sizeof client->data.key);
     server_session_closed(client->server, client);
+}
+
+void client_session_handle_closed(uv_handle_t *handle)
+{
+    client_session_part_closed(handle->data);
 }
 
 /* Closes all parts; the server is then told. */
@@ -39,10 +45,10 @@ static void close_session(struct client_session *client)
         session_enter(&client->session, SESSION_CLOSING);
     if (team_is_open(&client->team))
         team_close(&client->team);
-    if (client->subject.loop)
-        subject_close(&client->subject);
-    if (!team_is_open(&client->team) || client->data.team) /* else a data thread accepts */
-        data_listener_close(&client->data);
+    if (client->subject.step != SUBJECT_NONE)
+        subject_close(client);
+    if (!team_is_open(&client->team) || client->data.accepts) /* else a data thread accepts */
+        data_listener_close(client);
     session_close(&client->session);
     channel_close(&client->channel);
 }
@@ -138,25 +144,19 @@ static void on_passed(void *owner, enum phase passed)
 
 static void on_team_closed(void *owner)
 {
-    data_listener_close(&((struct client_session *)owner)->data);
+    data_listener_close(owner);
     client_session_part_closed(owner);
 }
 
 static const struct team_events team_events = {.passed = on_passed, .closed = on_team_closed};
 
-static void start_team(struct client_session *client)
+void client_session_start_team(struct client_session *client)
 {
     struct problem problem = {0};
     if (team_start(&client->team, &problem) < 0)
         client_session_fail(client, &problem);
     else
         session_enter(&client->session, SESSION_RUNNING);
-}
-
-void client_session_joined(struct client_session *client)
-{
-    data_listener_close(&client->data);
-    start_team(client);
 }
 
 static int open_team(struct client_session *client, struct problem *problem)
@@ -176,36 +176,17 @@ static int open_team(struct client_session *client, struct problem *problem)
         memcpy(team->token, client->data.token, TOKEN_SIZE);
         return 0;
     }
-    client->open_parts++;
-    data_listener_accept(&client->data, team);
+    data_listener_accept(client);
     return 0;
-}
-
-/* ---- a subject ---- */
-
-/* `sink`: to which a subject relays; NULL: it does not relay. */
-static void start_subject(struct client_session *client, const struct address *sink)
-{
-    client->subject = (struct subject){.plan = &client->plan,
-                                       .definitions = client->options->subjects,
-                                       .client = client,
-                                       .session = &client->session,
-                                       .channel = &client->channel,
-                                       .data = &client->data,
-                                       .remote = client->remote};
-    if (sink)
-        client->subject.sink = *sink;
-    client->open_parts++;
-    subject_start(&client->subject);
 }
 
 /* The client has failed. If the subject has ended, that is the reason that this server reports. */
 static void explain_failure(struct client_session *client, struct problem *problem)
 {
-    if (!client->subject.loop || !session_may_enter(client->session.state, SESSION_EXPLAINING))
+    if (client->subject.step == SUBJECT_NONE || !session_may_enter(client->session.state, SESSION_EXPLAINING))
         close_session(client);
     else if (subject_has_ended(&client->subject))
-        subject_explain_exit(&client->subject, problem);
+        subject_explain_exit(client, problem);
     else
         session_enter(&client->session, SESSION_EXPLAINING);
 }
@@ -216,24 +197,23 @@ static void begin_run(struct client_session *client, struct problem *problem)
 {
     if (open_team(client, problem) < 0)
         return;
-    data_listener_send_ready(&client->data);
-    if (client->data.team)
+    data_listener_send_ready(client);
+    if (client->data.accepts)
         session_enter(&client->session, SESSION_JOINING);
     else
-        start_team(client);
+        client_session_start_team(client);
 }
 
 /* A proxy starts its team or subject later, when it knows the sink. */
 static void begin_checked(struct client_session *client)
 {
     struct problem problem = client->problem;
-    if (problem.kind == PROBLEM_NONE &&
-        data_listener_open(&client->data, &client->plan, client->end, &client->channel, &problem) == 0) {
+    if (problem.kind == PROBLEM_NONE && data_listener_open(client, &problem) == 0) {
         if (client->end == END_PROXY) {
             session_enter(&client->session, SESSION_AGREEING);
-            data_listener_send_ready(&client->data);
+            data_listener_send_ready(client);
         } else if (plan_is_subject(&client->plan, client->end)) {
-            start_subject(client, NULL);
+            subject_start(client, NULL);
         } else {
             begin_run(client, &problem);
         }
@@ -357,7 +337,7 @@ static int take_sink(struct client_session *client, const json_t *body, struct p
             text);
     client->remote = client->remote && !is_of_this_host(body);
     if (plan_is_subject(&client->plan, client->end)) {
-        start_subject(client, &sink);
+        subject_start(client, &sink);
         return 0;
     }
     if (open_team(client, problem) < 0)
@@ -378,7 +358,7 @@ static void take_phase(struct client_session *client, enum control_type type, co
 {
     if (!team_is_open(&client->team)) {
         if (type == CONTROL_MARKED && client->session.state == SESSION_RUNNING)
-            subject_mark(&client->subject, problem);
+            subject_mark(client, problem);
     } else if (coordinator_message(&client->coordinator, type, body) < 0) {
         problem_failure(problem, "the client sent a message that does not fit the plan");
     }
@@ -430,7 +410,6 @@ void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
                                        .timed_out = on_timed_out,
                                        .closed = client_session_part_closed,
                                        .owner = client};
-    client->data.client = client;
     client->open_parts = 2;
     if (address_of_peer(&client->peer, fd) < 0)
         client->peer.storage.ss_family = AF_UNIX; /* the client is gone */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "data_listener.h"
+#include "client_session.h"
 
 #include "base/hex.h"
 #include "base/secret.h"
@@ -12,44 +12,43 @@
 
 /* ---- the socket ---- */
 
-int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
-                       struct channel *control, struct problem *problem)
+int data_listener_open(struct client_session *client, struct problem *problem)
 {
-    struct address control_address, *data = &listener->address;
+    const struct plan *plan = &client->plan;
+    struct data_listener *data = &client->data;
+    struct address control;
     uv_os_fd_t fd;
 
-    listener->plan = plan;
-    listener->control = control;
-    if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
+    if (uv_fileno(&client->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0)
         return problem_failure(problem, "the control connection is closed");
-    if (plan->transport->data_address(data, &control_address, problem) < 0)
+    if (plan->transport->data_address(&data->address, &control, problem) < 0)
         return -1;
-    listener->fd = transport_socket(plan, end, data, problem);
-    if (listener->fd >= 0)
-        listener->fd = address_listen(listener->fd, data, problem);
-    listener->is_open = listener->fd >= 0;
-    if (!listener->is_open) {
-        address_unlink(data);
+    data->fd = transport_socket(plan, client->end, &data->address, problem);
+    if (data->fd >= 0)
+        data->fd = address_listen(data->fd, &data->address, problem);
+    data->is_open = data->fd >= 0;
+    if (!data->is_open) {
+        address_unlink(&data->address);
         return -1;
     }
-    if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
-        uv_random(NULL, NULL, listener->key, sizeof listener->key, 0, NULL) < 0)
+    if (uv_random(NULL, NULL, data->token, sizeof data->token, 0, NULL) < 0 ||
+        uv_random(NULL, NULL, data->key, sizeof data->key, 0, NULL) < 0)
         return problem_failure(problem, "cannot get random numbers for a token and a key");
     return 0;
 }
 
-void data_listener_send_ready(const struct data_listener *listener)
+void data_listener_send_ready(struct client_session *client)
 {
-    const struct plan *plan = listener->plan;
-    enum handshake handshake = listener->by_certificate ? HANDSHAKE_CERTIFICATE : plan->handshake;
+    const struct data_listener *data = &client->data;
+    enum handshake handshake = data->by_certificate ? HANDSHAKE_CERTIFICATE : client->plan.handshake;
     char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
 
-    hex_format(token, listener->token, sizeof listener->token);
-    if (plan->encrypts)
-        hex_format(key, listener->key, sizeof listener->key);
-    channel_send(listener->control, CONTROL_READY,
-                 json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address), "path",
-                           address_path(&listener->address), "token", token, "key", key, "handshake",
+    hex_format(token, data->token, sizeof data->token);
+    if (client->plan.encrypts)
+        hex_format(key, data->key, sizeof data->key);
+    channel_send(&client->channel, CONTROL_READY,
+                 json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&data->address), "path",
+                           address_path(&data->address), "token", token, "key", key, "handshake",
                            handshake_names[handshake], "host", facts_host_id()));
     secret_wipe(key, sizeof key);
 }
@@ -59,61 +58,64 @@ void data_listener_send_ready(const struct data_listener *listener)
 /* False: wrong token, number already taken, or the answer cannot be sent. */
 static bool on_hello(void *owner, const uint8_t *hello, int fd)
 {
-    struct data_listener *listener = owner;
-    uint64_t connections = listener->plan->connections;
+    struct client_session *client = owner;
+    struct data_listener *data = &client->data;
+    uint64_t connections = client->plan.connections;
     uint8_t answer[SINK_ANSWER_SIZE];
-    bool answers = listener->hellos.hello_size == SINK_HELLO_SIZE;
-    int64_t number = answers ? sink_hello_read(hello, listener->token, connections, answer)
-                             : hello_read(hello, listener->token, connections);
+    bool answers = data->hellos.hello_size == SINK_HELLO_SIZE;
+    int64_t number = answers ? sink_hello_read(hello, data->token, connections, answer)
+                             : hello_read(hello, data->token, connections);
 
-    if (number < 0 || team_has_descriptor(listener->team, (size_t)number) ||
+    if (number < 0 || team_has_descriptor(&client->team, (size_t)number) ||
         (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer))
         return false;
-    team_set_descriptor(listener->team, (size_t)number, fd);
-    if (++listener->joined == connections)
-        client_session_joined(listener->client);
+    team_set_descriptor(&client->team, (size_t)number, fd);
+    if (++data->joined == connections) {
+        data_listener_close(client);
+        client_session_start_team(client);
+    }
     return true;
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
-    hello_acceptor_accept(&((struct data_listener *)poll->data)->hellos, ACCEPTS_PER_EVENT);
+    hello_acceptor_accept(&((struct client_session *)poll->data)->data.hellos, ACCEPTS_PER_EVENT);
 }
 
-void data_listener_accept(struct data_listener *listener, struct team *team)
+void data_listener_accept(struct client_session *client)
 {
-    bool is_sink = team->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
-    listener->team = team;
-    listener->hellos = (struct hello_acceptor){.listener = listener->fd,
-                                               .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,
-                                               .late_max = LATE_MAX,
-                                               .loop = team->watch.loop,
-                                               .counts = &listener->counts,
-                                               .rejected = &listener->strangers,
-                                               .on_hello = on_hello,
-                                               .owner = listener};
-    hello_acceptor_open(&listener->hellos);
-    uv_poll_init(team->watch.loop, &listener->poll, listener->fd);
-    listener->poll.data = listener;
-    uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+    struct data_listener *data = &client->data;
+    uv_loop_t *loop = client->session.timer.loop;
+    bool is_sink = client->end == END_SERVER && plan_neighbour(&client->plan, END_SERVER) == END_PROXY;
+
+    data->accepts = true;
+    data->hellos = (struct hello_acceptor){.listener = data->fd,
+                                           .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                           .late_max = LATE_MAX,
+                                           .loop = loop,
+                                           .counts = &data->counts,
+                                           .rejected = &data->strangers,
+                                           .on_hello = on_hello,
+                                           .owner = client};
+    hello_acceptor_open(&data->hellos);
+    uv_poll_init(loop, &data->poll, data->fd);
+    data->poll.data = client;
+    client->open_parts++;
+    uv_poll_start(&data->poll, UV_READABLE, on_connection);
 }
 
-static void on_closed(uv_handle_t *poll)
+void data_listener_close(struct client_session *client)
 {
-    client_session_part_closed(((struct data_listener *)poll->data)->client);
-}
-
-void data_listener_close(struct data_listener *listener)
-{
-    if (!listener->is_open)
+    struct data_listener *data = &client->data;
+    if (!data->is_open)
         return;
-    listener->is_open = false;
-    if (listener->team) {
-        hello_acceptor_close(&listener->hellos);
-        uv_close((uv_handle_t *)&listener->poll, on_closed);
+    data->is_open = false;
+    if (data->accepts) {
+        hello_acceptor_close(&data->hellos);
+        uv_close((uv_handle_t *)&data->poll, client_session_handle_closed);
     }
-    if (listener->fd >= 0)
-        close(listener->fd);
-    address_unlink(&listener->address);
+    if (data->fd >= 0)
+        close(data->fd);
+    address_unlink(&data->address);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "subject.h"
+#include "client_session.h"
 
 #include "base/cleanup.h"
 #include "base/scan.h"
@@ -14,26 +14,6 @@
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
-
-static void part_closed(void *owner)
-{
-    struct subject *subject = owner;
-    if (--subject->open_parts > 0)
-        return;
-    folder_remove(subject->folder);
-    json_decref(subject->arguments);
-    json_decref(subject->values);
-    override_close(&subject->override);
-    client_session_part_closed(subject->client);
-}
-
-/* In a run, the connections of a subject that ends break, and the client reports a failure. */
-static void fail(const struct subject *subject)
-{
-    enum session_state state = subject->session->state;
-    if (state != SESSION_RUNNING && state != SESSION_REPORTING)
-        client_session_fail(subject->client, &subject->problem);
-}
 
 /* ---- its version and its package, each the line of a child ---- */
 
@@ -65,44 +45,46 @@ static void remember(const struct subject *subject)
         known[known_count++ % KNOWN_MAX] = new;
 }
 
-static void start_process(struct subject *subject, struct launch *launch)
+static void start_process(struct client_session *client, struct launch *launch)
 {
+    struct subject *subject = &client->subject;
     launch->folder = subject->folder;
     launch->user = subject->is_other_user ? SUBJECT_USER : NULL;
-    subject->open_parts++;
-    process_start(&subject->process, subject->loop, launch);
+    client->open_parts++;
+    process_start(&subject->process, client->session.timer.loop, launch);
 }
 
 static void on_line_late(uv_timer_t *timer)
 {
-    process_kill(&((struct subject *)timer->data)->process);
+    process_kill(&((struct client_session *)timer->data)->subject.process);
 }
 
 /* Starts a child that prints a line into the file `output`; steals `arguments`. */
-static void ask(struct subject *subject, enum subject_step step, char *output, json_t *arguments)
+static void ask(struct client_session *client, enum subject_step step, char *output, json_t *arguments)
 {
     CLEANUP_JSON json_t *stolen = arguments;
     struct launch launch = {.arguments = stolen, .output = output, .listener = -1};
-    subject->step = step;
-    uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
-    start_process(subject, &launch);
+
+    client->subject.step = step;
+    uv_timer_start(&client->subject.timer, on_line_late, LINE_WITHIN_MS, 0);
+    start_process(client, &launch);
 }
 
-static void ask_version(struct subject *subject)
+static void ask_version(struct client_session *client)
 {
-    const char *option = control_text(subject->definition, "version");
-    ask(subject, SUBJECT_VERSION, "version", json_pack("[s, s]", subject->program.path, option));
+    const char *option = control_text(client->subject.definition, "version");
+    ask(client, SUBJECT_VERSION, "version", json_pack("[s, s]", client->subject.program.path, option));
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
-static void ask_package(struct subject *subject)
+static void ask_package(struct client_session *client)
 {
     static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
                                  "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
                                  "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
-    ask(subject, SUBJECT_PACKAGE, "package",
-        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, subject->program.path));
+    ask(client, SUBJECT_PACKAGE, "package",
+        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
 }
 
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
@@ -126,29 +108,30 @@ static void read_version(struct subject *subject)
 /* ---- the program itself ---- */
 
 /* The subject accepts connections. */
-static void on_ready(struct subject *subject)
+static void on_ready(struct client_session *client)
 {
-    session_enter(subject->session, SESSION_RUNNING);
-    if (plan_second_end(subject->plan) == END_SERVER)
-        data_listener_send_ready(subject->data);
-    channel_send(subject->channel, CONTROL_JOINED, NULL);
+    session_enter(&client->session, SESSION_RUNNING);
+    if (client->end == END_SERVER)
+        data_listener_send_ready(client);
+    channel_send(&client->channel, CONTROL_JOINED, NULL);
 }
 
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
-    struct subject *subject = owner;
+    struct client_session *client = owner;
     (void)problem; /* a persistent connector does not fail */
     close(fd);
-    connector_close(&subject->connector);
-    on_ready(subject);
+    connector_close(&client->subject.connector);
+    on_ready(client);
 }
 
 /* A server that can accept on a blocking socket inherits the socket of the data listener. This
  * process then closes its own descriptor. So the socket ends with the subject, and no client waits
  * for it. */
-static void launch(struct subject *subject)
+static void launch(struct client_session *client)
 {
-    struct data_listener *data = subject->data;
+    struct subject *subject = &client->subject;
+    struct data_listener *data = &client->data;
     struct launch launch = {.arguments = subject->arguments,
                             .output = "log",
                             .listener = subject->inherits ? data->fd : -1,
@@ -159,77 +142,85 @@ static void launch(struct subject *subject)
     if (subject->inherits) {
         sockets_set_blocking(data->fd, true);
     } else {
-        data_listener_close(data); /* late: until here no other process gets its port */
+        data_listener_close(client); /* late: until here no other process gets its port */
         data->address = subject->address;
     }
-    start_process(subject, &launch);
-    session_enter(subject->session, SESSION_LISTENING);
+    start_process(client, &launch);
+    session_enter(&client->session, SESSION_LISTENING);
     if (subject->inherits) {
         close(data->fd);
         data->fd = -1;
-        on_ready(subject);
+        on_ready(client);
         return;
     }
-    subject->open_parts++;
-    connector_open(&subject->connector, subject->loop);
+    client->open_parts++;
+    connector_open(&subject->connector, client->session.timer.loop);
     connector_begin(&subject->connector, &data->address, ATTEMPT_MS, true);
 }
 
 static void on_process_ended(void *owner)
 {
-    struct subject *subject = owner;
+    struct client_session *client = owner;
+    struct subject *subject = &client->subject;
+    struct problem problem = {0};
+    bool is_closing = client->is_closing;
+
     uv_timer_stop(&subject->timer);
-    if (subject->is_closing) {
-        part_closed(subject);
+    client_session_part_closed(client);
+    if (is_closing)
         return;
-    }
-    subject->open_parts--;
     if (subject->step == SUBJECT_VERSION) {
         read_version(subject);
-        ask_package(subject);
+        ask_package(client);
     } else if (subject->step == SUBJECT_PACKAGE) {
         read_line(subject, "package", subject->program.package);
         remember(subject);
-        launch(subject);
-    } else {
-        subject_explain_exit(subject, &subject->problem);
-        fail(subject);
-    }
+        launch(client);
+    } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
+        subject_explain_exit(client, &problem);
+        client_session_fail(client, &problem);
+    } /* else its connections break, and the client reports a failure */
 }
 
 static void work(uv_work_t *request)
 {
-    struct subject *subject = request->data;
-    subject_prepare(subject, &subject->problem);
+    struct client_session *client = request->data;
+    subject_prepare(client, &client->problem);
 }
 
 static void on_worked(uv_work_t *request, int status)
 {
-    struct subject *subject = request->data;
+    struct client_session *client = request->data;
+    bool is_closing = client->is_closing;
+
     (void)status;
-    if (subject->is_closing) {
-        part_closed(subject);
+    client_session_part_closed(client);
+    if (is_closing)
         return;
-    }
-    subject->open_parts--;
-    if (subject->problem.kind != PROBLEM_NONE)
-        fail(subject);
-    else if (recall(subject))
-        launch(subject);
+    if (client->problem.kind != PROBLEM_NONE)
+        client_session_fail(client, &client->problem);
+    else if (recall(&client->subject))
+        launch(client);
     else
-        ask_version(subject);
+        ask_version(client);
 }
 
-void subject_start(struct subject *subject)
+void subject_start(struct client_session *client, const struct address *sink)
 {
-    subject->loop = subject->session->timer.loop;
-    subject->process = (struct process){.ended = on_process_ended, .owner = subject};
-    subject->connector = (struct connector){.done = on_connected, .closed = part_closed, .owner = subject};
-    uv_timer_init(subject->loop, &subject->timer);
-    subject->timer.data = subject->work.data = subject;
-    subject->open_parts = 2;
-    session_enter(subject->session, SESSION_STARTING);
-    uv_queue_work(subject->loop, &subject->work, work, on_worked);
+    struct subject *subject = &client->subject;
+    uv_loop_t *loop = client->session.timer.loop;
+
+    subject->step = SUBJECT_PREPARE;
+    if (sink)
+        subject->sink = *sink;
+    subject->process = (struct process){.ended = on_process_ended, .owner = client};
+    subject->connector =
+        (struct connector){.done = on_connected, .closed = client_session_part_closed, .owner = client};
+    uv_timer_init(loop, &subject->timer);
+    subject->timer.data = subject->work.data = client;
+    client->open_parts += 2;
+    session_enter(&client->session, SESSION_STARTING);
+    uv_queue_work(loop, &subject->work, work, on_worked);
 }
 
 /* Checks that the override reached the program and took effect, while connections are open. */
@@ -242,43 +233,46 @@ static int prove_override(const struct subject *subject, struct problem *problem
     return override_proof(subject->override.shared, problem);
 }
 
-static json_t *make_report(const struct subject *subject, uint64_t used_ns)
+static json_t *make_report(const struct client_session *client, uint64_t used_ns)
 {
+    const struct subject *subject = &client->subject;
     const struct subject_program *program = &subject->program;
     struct shared *shared = subject->override.shared;
 
     return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
-                     subject->plan->subject.name, "host", facts_host_id(), "program", program->path,
-                     "version", program->version, "package", *program->package ? program->package : NULL,
-                     "sha256", *subject->digest ? subject->digest : NULL, "arguments", subject->arguments,
-                     "user", subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
+                     client->plan.subject.name, "host", facts_host_id(), "program", program->path, "version",
+                     program->version, "package", *program->package ? program->package : NULL, "sha256",
+                     *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
+                     subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
                      shared ? report_make(shared, NULL, 0, "") : NULL);
 }
 
-int subject_mark(struct subject *subject, struct problem *problem)
+int subject_mark(struct client_session *client, struct problem *problem)
 {
+    struct subject *subject = &client->subject;
     uint64_t cpu_ns = process_cpu_ns(&subject->process);
+
     if (subject_has_ended(subject))
-        return subject_explain_exit(subject, problem);
+        return subject_explain_exit(client, problem);
     if (!subject->measures) {
         subject->measures = true;
         subject->cpu_before_ns = cpu_ns;
-        channel_send(subject->channel, CONTROL_MARKED, NULL);
+        channel_send(&client->channel, CONTROL_MARKED, NULL);
         return 0;
     }
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(subject->channel, CONTROL_REPORT,
-                      make_report(subject, cpu_ns - subject->cpu_before_ns));
-    session_enter(subject->session, SESSION_REPORTING);
+    channel_send_long(&client->channel, CONTROL_REPORT, make_report(client, cpu_ns - subject->cpu_before_ns));
+    session_enter(&client->session, SESSION_REPORTING);
     return 0;
 }
 
 /* ---- the end ---- */
 
-int subject_explain_exit(const struct subject *subject, struct problem *problem)
+int subject_explain_exit(const struct client_session *client, struct problem *problem)
 {
+    const struct subject *subject = &client->subject;
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
 
     if (subject->process.error < 0)
@@ -287,22 +281,23 @@ int subject_explain_exit(const struct subject *subject, struct problem *problem)
     child_describe(&subject->process.child, how);
     snprintf(path, sizeof path, "%s/log", subject->folder);
     scan_tail(path, tail, sizeof tail);
-    return problem_failure(problem, "the subject %s %s; its log ends: %s", subject->plan->subject.name, how,
+    return problem_failure(problem, "the subject %s %s; its log ends: %s", client->plan.subject.name, how,
                            *tail ? tail : "(empty)");
 }
 
-static void on_timer_closed(uv_handle_t *timer)
+void subject_close(struct client_session *client)
 {
-    part_closed(timer->data);
-}
-
-void subject_close(struct subject *subject)
-{
-    if (subject->is_closing)
-        return;
-    subject->is_closing = true;
+    struct subject *subject = &client->subject;
     process_kill(&subject->process);
     if (subject->connector.open_parts)
         connector_close(&subject->connector);
-    uv_close((uv_handle_t *)&subject->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&subject->timer, client_session_handle_closed);
+}
+
+void subject_free(struct subject *subject)
+{
+    folder_remove(subject->folder);
+    json_decref(subject->arguments);
+    json_decref(subject->values);
+    override_close(&subject->override);
 }
