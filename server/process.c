@@ -122,16 +122,14 @@ void process_start(struct process *process, uv_loop_t *loop, const struct launch
 {
     char parent[16], cpus[8 * PLACE_CPUS_MAX] = "";
     char path[4096] = "/proc/self/exe"; /* the file itself may be gone: a new build has its name */
-    char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {
-        path,
-        PROCESS_START_CHILD,
-        parent,
-        launch->folder,
-        launch->output,
-        launch->user ? launch->user : NOTHING,
-        launch->listener >= 0 ? "1" : "0",
-        cpus,
-    };
+    char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {path,
+                                                              PROCESS_START_CHILD,
+                                                              parent,
+                                                              launch->folder,
+                                                              launch->output,
+                                                              launch->user ? launch->user : NOTHING,
+                                                              launch->listener >= 0 ? "1" : "0",
+                                                              cpus};
     uv_stdio_container_t stdio[INHERITED_FD + 1] = {
         [STDERR_FILENO] = {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}, /* until it has its output */
         [INHERITED_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->listener}};

@@ -154,38 +154,37 @@ static json_t *report_options(const struct worker *worker)
 }
 
 /* Where and how the thread ran: its CPU at the start and the end of the interval, its class. */
-static void put_placement(json_t *object, const struct team_thread *thread,
-                          const struct thread_reading *before, const struct thread_reading *after)
+static void put_placement(json_t *object, const struct team_thread *thread)
 {
-    bool asks = thread->pinned_to >= 0;
+    const struct thread_reading *after = &thread->after;
+    int first = thread->before.cpu_number, pinned_to = thread->pinned_to;
     char class[SCHEDULING_TEXT_MAX];
 
     if (after->scheduling_known) {
         scheduling_format(class, &after->scheduling);
         json_object_set_new(object, "sched", json_string(class));
     }
-    if (before->cpu_number >= 0)
+    if (first >= 0)
         json_object_set_new(object, "cpus",
-                            json_pack("{s:i, s:i, s:o*}", "start", before->cpu_number, "end",
-                                      after->cpu_number, "asked",
-                                      asks ? json_pack("[i]", thread->pinned_to) : NULL));
+                            json_pack("{s:i, s:i, s:o*}", "start", first, "end", after->cpu_number, "asked",
+                                      pinned_to >= 0 ? json_pack("[i]", pinned_to) : NULL));
 }
 
 /* The CPU time includes the sender thread. */
 static void put_cpu(json_t *thread, const struct worker *worker)
 {
-    const struct thread_reading *before = &worker->sender.before, *after = &worker->sender.after;
-    struct cpu_reading first = worker->before.own.cpu, last = worker->after.own.cpu;
-    json_t *sender = worker->job.handover ? json_object() : NULL;
+    const struct team_thread *sender = &worker->sender.own;
+    struct cpu_reading first = worker->own.before.cpu, last = worker->own.after.cpu;
+    json_t *report = worker->job.handover ? json_object() : NULL;
 
-    if (sender) {
-        first = cpu_sum(&first, &before->cpu);
-        last = cpu_sum(&last, &after->cpu);
-        json_object_set_new(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
-        put_placement(sender, &worker->sender.own, before, after);
+    if (report) {
+        first = cpu_sum(&first, &sender->before.cpu);
+        last = cpu_sum(&last, &sender->after.cpu);
+        json_object_set_new(report, "cpu", cpu_to_json(&sender->before.cpu, &sender->after.cpu));
+        put_placement(report, sender);
     }
     json_object_set_new(thread, "cpu", cpu_to_json(&first, &last));
-    json_object_set_new(thread, "sender", sender);
+    json_object_set_new(thread, "sender", report);
 }
 
 static json_t *report_thread(const struct worker *worker)
@@ -203,7 +202,7 @@ static json_t *report_thread(const struct worker *worker)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));
-    put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
+    put_placement(thread, &worker->own);
     json_object_set_new(thread, "own_descriptors", json_boolean(worker->owns_descriptors));
     json_object_set_new(thread, "samples", samples_to_json(&worker->shared.samples));
     return thread;

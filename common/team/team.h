@@ -50,18 +50,19 @@ extern const struct phase_info phases[PHASE_COUNT];
 
 /* ---- a thread: its CPU, its scheduling, its cost. Only the thread itself can read them. ---- */
 
-struct team_thread {
-    uv_thread_t handle;
-    bool started;
-    int pinned_to; /* CPU; -1: not pinned */
-    struct cpu_meter meter;
-};
-
 struct thread_reading {
     struct cpu_reading cpu;
     int cpu_number; /* CPU it runs on; -1: unknown */
     bool scheduling_known;
     struct scheduling scheduling;
+};
+
+struct team_thread {
+    uv_thread_t handle;
+    bool started;
+    int pinned_to; /* CPU; -1: not pinned */
+    struct cpu_meter meter;
+    struct thread_reading before, after; /* of the measured interval */
 };
 
 /* Called by the thread: pins it to its CPU, sets its scheduling class. Returns 0, or -1 with an
@@ -77,10 +78,9 @@ void thread_read_state(struct thread_reading *reading);
  * figures, and ends it before its own end. So no other thread knows of the sender. A cancelled run
  * needs no extra code: shutdown(2) of the descriptors also wakes the sender. */
 struct sender {
-    struct team_thread own;
+    struct team_thread own; /* its readings are complete after HANDOVER_END_TIME */
     struct handover handover;
-    struct thread_reading before, after; /* of the interval; complete after HANDOVER_END_TIME */
-    struct problem problem;              /* why thread_set_up() failed */
+    struct problem problem; /* why thread_set_up() failed */
 };
 
 /* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_set_up().
@@ -99,7 +99,6 @@ void sender_end(struct sender *sender);
 
 /* Counts of a thread at the start or the end of its measured interval. */
 struct figures {
-    struct thread_reading own;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t groups, fragments; /* sent on by a proxy */

@@ -39,11 +39,11 @@ static void sender_main(void *argument)
     uv_sem_post(&handover->done);
     for (enum handover_order order; (order = handover_serve(handover)) != HANDOVER_END;) {
         if (order == HANDOVER_END_TIME)
-            cpu_meter_end(&sender->own.meter, &sender->after.cpu);
-        thread_read_state(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
+            cpu_meter_end(&sender->own.meter, &sender->own.after.cpu);
+        thread_read_state(order == HANDOVER_END_TIME ? &sender->own.after : &sender->own.before);
         uv_sem_post(&handover->done);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
-            cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
+            cpu_meter_begin(&sender->own.meter, &sender->own.before.cpu);
     }
     cpu_meter_close(&sender->own.meter);
 }

@@ -242,7 +242,7 @@ static int drain(struct worker *worker, struct problem *problem)
  */
 static void end_account(struct worker *worker)
 {
-    cpu_meter_end(&worker->own.meter, &worker->after.own.cpu);
+    cpu_meter_end(&worker->own.meter, &worker->own.after.cpu);
     read_counts(worker, &worker->after);
 }
 
@@ -258,7 +258,7 @@ static int mark(struct worker *worker, struct problem *problem)
         connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
         prepare(connection, plan_messages_of(team->plan, connection->number), connection->reconnects);
     }
-    thread_read_state(&worker->before.own);
+    thread_read_state(&worker->own.before);
     if (worker->job.handover)
         sender_execute(&worker->sender, HANDOVER_BEGIN_TIME);
     return team_barrier(team, &team->machine_before, problem);
@@ -270,7 +270,7 @@ static int run(struct worker *worker, struct problem *problem)
     const struct plan *plan = team->plan;
     bool timed = team->part != PART_FOLLOWER && !plan->messages && !plan->bytes;
 
-    cpu_meter_begin(&worker->own.meter, &worker->before.own.cpu);
+    cpu_meter_begin(&worker->own.meter, &worker->own.before.cpu);
     int result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
     if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be working */
         end_account(worker);
@@ -319,7 +319,7 @@ static void read_last_figures(struct worker *worker)
     read_tcp(worker, &worker->after);
     if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan))
         subtract_close_notify(worker);
-    thread_read_state(&worker->after.own);
+    thread_read_state(&worker->own.after);
     if (worker->job.handover)
         sender_execute(&worker->sender, HANDOVER_END_TIME);
 }
