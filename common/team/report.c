@@ -12,6 +12,12 @@ static void put_number(json_t *object, const char *key, uint64_t value)
     json_object_set_new(object, key, json_integer((json_int_t)value));
 }
 
+static void put_if(bool is_known, json_t *object, const char *key, uint64_t value)
+{
+    if (is_known)
+        put_number(object, key, value);
+}
+
 static bool is_counted(const struct worker *worker, enum call_path path)
 {
     return !(worker->shared.uncounted & 1u << path);
@@ -20,61 +26,55 @@ static bool is_counted(const struct worker *worker, enum call_path path)
 static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
 {
     json_t *calls = json_object();
-    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        if (counts->made[kind] && is_counted(worker, call_infos[kind].path))
-            put_number(calls, call_infos[kind].name,
-                       counts->made[kind] +
-                           (uint64_t)json_integer_value(json_object_get(calls, call_infos[kind].name)));
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
+        const char *name = call_infos[kind].name; /* several kinds may have it */
+        uint64_t others = (uint64_t)json_integer_value(json_object_get(calls, name));
+        put_if(counts->made[kind] && is_counted(worker, call_infos[kind].path), calls, name,
+               counts->made[kind] + others);
+    }
     return calls;
 }
 
 /* Handshakes are reported only if the workload reconnects. Else all are before the interval. */
 static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
 {
-    if (worker->connections->security->counts_records) {
-        put_number(thread, "records_sent", calls->records_sent);
-        put_number(thread, "records_received", calls->records_received);
-        put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
-        put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
-    }
-    if (!worker->connections->reconnects)
-        return;
-    put_number(thread, "handshakes", calls->handshakes);
-    put_number(thread, "resumed", calls->resumed);
-    if (worker->connections->drives)
+    const struct connection *connection = worker->connections;
+    bool sees_records = connection->security->counts_records, reconnects = connection->reconnects;
+
+    put_if(sees_records, thread, "records_sent", calls->records_sent);
+    put_if(sees_records, thread, "records_received", calls->records_received);
+    put_if(sees_records, thread, "tls_bytes_sent", calls->tls_bytes_sent);
+    put_if(sees_records, thread, "tls_bytes_received", calls->tls_bytes_received);
+    put_if(reconnects, thread, "handshakes", calls->handshakes);
+    put_if(reconnects, thread, "resumed", calls->resumed);
+    if (reconnects && connection->drives)
         json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
 }
 
 /* Calls that libuv makes cannot be counted: their keys are absent. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
-    static const char *const sums[] = {
-        [CALL_WRITES] = "write_calls", [CALL_READS] = "read_calls", [CALL_WAITS] = "wait_calls"};
+    const struct connection *connection = worker->connections;
     struct call_counts calls = calls_add(&worker->after.calls, &worker->before.calls, -1);
+    bool writes = is_counted(worker, CALL_WRITES), reads = is_counted(worker, CALL_READS);
+    bool has_ring = worker->team->engine->gives & CAPABLE_RING;
+    bool maps = connection->reading && connection->reading->maps;
 
     json_object_set_new(thread, "calls", report_calls(worker, &calls));
     if (worker->team->plan->encrypts)
         put_tls(thread, worker, &calls);
-    for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
-        if (is_counted(worker, path))
-            put_number(thread, sums[path], calls_count_path(&calls, path));
-    if (worker->connections->reconnects)
-        put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
-    if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
-        put_number(thread, "would_block", calls.would_block);
-    if (worker->team->engine->gives & CAPABLE_RING) {
-        put_number(thread, "enters", calls.made[CALL_ENTER_SENDING] + calls.made[CALL_ENTER_WAITING]);
-        put_number(thread, "requests", calls.requests);
-        put_number(thread, "completions", calls.completions);
-    }
-    if (calls.lent) {
-        put_number(thread, "lent", calls.lent);
-        put_number(thread, "copied", calls.copied);
-    }
-    if (worker->connections->reading && worker->connections->reading->maps) {
-        put_number(thread, "mapped_bytes", calls.mapped_bytes);
-        put_number(thread, "copied_bytes", calls.copied_bytes);
-    }
+    put_if(writes, thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
+    put_if(reads, thread, "read_calls", calls_count_path(&calls, CALL_READS));
+    put_if(is_counted(worker, CALL_WAITS), thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
+    put_if(connection->reconnects, thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
+    put_if(writes && reads, thread, "would_block", calls.would_block);
+    put_if(has_ring, thread, "enters", calls.made[CALL_ENTER_SENDING] + calls.made[CALL_ENTER_WAITING]);
+    put_if(has_ring, thread, "requests", calls.requests);
+    put_if(has_ring, thread, "completions", calls.completions);
+    put_if(calls.lent, thread, "lent", calls.lent);
+    put_if(calls.lent, thread, "copied", calls.copied);
+    put_if(maps, thread, "mapped_bytes", calls.mapped_bytes);
+    put_if(maps, thread, "copied_bytes", calls.copied_bytes);
 }
 
 /* The SHA-256 of the bytes of a connection, as by sha256sum(1). Several connections: the XOR of
@@ -99,32 +99,29 @@ static void put_work(json_t *thread, const struct worker *worker)
 {
     const struct figures *before = &worker->before, *after = &worker->after;
     const struct connection *connection = worker->connections;
+    bool sends = connection->outgoing, receives = connection->incoming, relays = connection->twin;
 
-    if (connection->twin) {
-        put_number(thread, "chunks_sent", after->fragments - before->fragments);
-        put_number(thread, "groups_sent", after->groups - before->groups);
-    }
-    if (connection->outgoing && !connection->twin)
-        put_number(thread, "messages_sent", after->messages_sent - before->messages_sent);
-    if (connection->outgoing)
-        put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
-    if (connection->incoming && !connection->twin)
-        put_number(thread, "messages_received", after->messages_received - before->messages_received);
-    if (connection->incoming)
-        put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
+    put_if(relays, thread, "chunks_sent", after->fragments - before->fragments);
+    put_if(relays, thread, "groups_sent", after->groups - before->groups);
+    put_if(sends && !relays, thread, "messages_sent", after->messages_sent - before->messages_sent);
+    put_if(sends, thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
+    put_if(receives && !relays, thread, "messages_received",
+           after->messages_received - before->messages_received);
+    put_if(receives, thread, "bytes_received", after->bytes_received - before->bytes_received);
     put_checksum(thread, worker);
 }
 
 /* Absent if no time passed between the two readings of the clock. */
 static void put_interval(json_t *thread, const struct worker *worker)
 {
-    if (worker->ended_ns <= worker->begun_ns)
+    uint64_t begun_ns = worker->begun_ns, ended_ns = worker->ended_ns, origin_ns = worker->team->origin_ns;
+
+    if (ended_ns <= begun_ns)
         return;
-    put_number(thread, "begun_ns", worker->begun_ns - worker->team->origin_ns);
-    put_number(thread, "ended_ns", worker->ended_ns - worker->team->origin_ns);
-    put_number(thread, "elapsed_ns", worker->ended_ns - worker->begun_ns);
-    if (worker->first_bytes)
-        put_number(thread, "first_bytes", worker->first_bytes);
+    put_number(thread, "begun_ns", begun_ns - origin_ns);
+    put_number(thread, "ended_ns", ended_ns - origin_ns);
+    put_number(thread, "elapsed_ns", ended_ns - begun_ns);
+    put_if(worker->first_bytes, thread, "first_bytes", worker->first_bytes);
 }
 
 static void put_latency(json_t *thread, const struct worker *worker)
@@ -225,6 +222,7 @@ json_t *team_report(const struct team *team)
 {
     const struct end_plan *own = &team->plan->ends[team->end];
     const struct security *security = own->security;
+    bool knows_memory = team->resident_before && team->resident_after;
     json_t *report =
         json_pack("{s:s, s:b, s:s, s:s, s:s*}", "host", facts_host_id(), "drives",
                   team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
@@ -233,10 +231,8 @@ json_t *team_report(const struct team *team)
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         json_object_set_new(report, "read", json_string(own->reading->variant.name));
-    if (team->resident_before && team->resident_after) {
-        put_number(report, "resident_before_bytes", team->resident_before);
-        put_number(report, "resident_bytes", team->resident_after);
-    }
+    put_if(knows_memory, report, "resident_before_bytes", team->resident_before);
+    put_if(knows_memory, report, "resident_bytes", team->resident_after);
     json_object_set_new(report, "process", cpu_process_to_json());
     json_object_set_new(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
     json_t *threads = json_array();

@@ -229,17 +229,8 @@ static int drain(struct worker *worker, struct problem *problem)
 
 /* ---- the measured interval ---- */
 
-/*
- * The CPU account of a thread begins with the last call before the engine runs. It ends with the
- * first call after. Everything else that the record needs is read outside:
- *
- *   mark ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
- *        ▷ half-close ▷ all meet, /proc/stat ▷ last figures
- *
- * The clock is read inside the account: it begins after the CPU and ends at the last reply or
- * arrival. So the account contains the work of all the measured time. The driver of a stream also
- * waits for the half-close of its peer, which is in its time and not in its account.
- */
+/* The CPU account of a thread begins with the last call before the engine runs, and ends with the
+ * first call after: docs/design/interval.md. */
 static void end_account(struct worker *worker)
 {
     cpu_meter_end(&worker->own.meter, &worker->own.after.cpu);
