@@ -55,8 +55,7 @@ static uint64_t stall_timeout_ms(const struct team *team)
            plan->window * plan->spin_ns / NS_PER_MS;
 }
 
-/* Returns 0, or -1 with a failure; so does check_progress(). */
-static int check_handshakes(const struct team *team, struct problem *problem)
+static void check_handshakes(const struct team *team, struct problem *problem)
 {
     uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
     uint64_t now = clock_now_ns();
@@ -65,36 +64,31 @@ static int check_handshakes(const struct team *team, struct problem *problem)
         const struct connection *connection = team_connection(team, i);
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
         if (since && since + within_ms * NS_PER_MS < now)
-            return problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
-                                   end_names[connection->peer], end_names[team->end],
-                                   (int)(within_ms / 1000));
+            problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
+                            end_names[connection->peer], end_names[team->end], (int)(within_ms / 1000));
     }
-    return 0;
-}
-
-static int check_progress(struct team *team, struct problem *problem)
-{
-    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
-    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
-    bool moves = sum != team->moved_before || left != team->unsent_before;
-
-    if (moves)
-        team->moved_ms = now;
-    else if (now - team->moved_ms > stall_timeout_ms(team))
-        return problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
-                               (int)((now - team->moved_ms) / 1000));
-    team->moved_before = sum;
-    team->unsent_before = left;
-    return 0;
 }
 
 /* The server ends a run that takes too long; a peer that is no server of uncork may not. */
-static int check_limit(const struct team *team, struct problem *problem)
+static void check_limit(const struct team *team, struct problem *problem)
 {
     uint64_t ms = plan_limit_ms(team->plan);
-    if (!plan_has_peer(team->plan) || uv_now(team->watch.loop) - team->started_ms <= ms)
-        return 0;
-    return problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
+    if (plan_has_peer(team->plan) && uv_now(team->watch.loop) - team->started_ms > ms)
+        problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
+}
+
+static void check_progress(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
+    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
+
+    if (sum != team->moved_before || left != team->unsent_before)
+        team->moved_ms = now;
+    else if (now - team->moved_ms > stall_timeout_ms(team))
+        problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
+                        (int)((now - team->moved_ms) / 1000));
+    team->moved_before = sum;
+    team->unsent_before = left;
 }
 
 /* How long the watch has not run, in seconds; 0 unless the other ends have given up meanwhile. */
@@ -125,17 +119,20 @@ static void on_watch(uv_timer_t *watch)
 
     if (interrupt_cancelled(team))
         return;
+    const char *phase = team_phase(team);
     if (suspended_s(team)) { /* stall_watch_stop() adds that */
         problem_failure(&problem, "the run was interrupted");
-        team_cancel(team, team_phase(team), &problem);
-        return;
+    } else {
+        team->watched_ns = clock_with_sleep_ns();
+        check_handshakes(team, &problem);
+        if (problem.kind != PROBLEM_NONE)
+            phase = "handshake";
+        check_limit(team, &problem);
+        if (team->passed > PHASE_START)
+            check_progress(team, &problem);
     }
-    team->watched_ns = clock_with_sleep_ns();
-    if (check_handshakes(team, &problem) < 0)
-        team_cancel(team, "handshake", &problem);
-    else if (check_limit(team, &problem) < 0 ||
-             (team->passed > PHASE_START && check_progress(team, &problem) < 0))
-        team_cancel(team, team_phase(team), &problem);
+    if (problem.kind != PROBLEM_NONE)
+        team_cancel(team, phase, &problem);
 }
 
 static void on_interrupt(int number)
