@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "data_listener.h"
+#include "client_session.h"
 
 #include "base/bytes.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
-#include "transport/transport.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define LATE_MAX 16384 /* connections without a complete hello at the same time */
@@ -15,50 +11,45 @@
 
 /* ---- the socket ---- */
 
-int data_listener_open(struct data_listener *listener, const struct plan *plan, enum end end,
-                       struct channel *control, struct problem *problem)
+int data_listener_open(struct client_session *client, struct problem *problem)
 {
-    struct address control_address, *data = &listener->address;
+    const struct plan *plan = &client->plan;
+    struct data_listener *data = &client->data;
+    struct address control;
     uv_os_fd_t fd;
 
-    listener->plan = plan;
-    listener->end = end;
-    if (uv_fileno(&control->handle, &fd) < 0 || address_of_socket(&control_address, fd) < 0)
+    if (uv_fileno(&client->channel.handle, &fd) < 0 || address_of_socket(&control, fd) < 0)
         return problem_failure(problem, "the control connection is closed");
-    if (plan->transport->data_address(data, &control_address, problem) < 0)
+    if (plan->transport->data_address(&data->address, &control, problem) < 0)
         return -1;
-    listener->fd = transport_socket(plan, end, data, problem);
-    if (listener->fd >= 0)
-        listener->fd = address_listen(listener->fd, data, problem);
-    listener->is_open = listener->fd >= 0;
-    if (!listener->is_open) {
-        address_unlink(data);
+    data->fd = transport_socket(plan, client->end, &data->address, problem);
+    if (data->fd >= 0)
+        data->fd = address_listen(data->fd, &data->address, problem);
+    data->is_open = data->fd >= 0;
+    if (!data->is_open) {
+        address_unlink(&data->address);
         return -1;
     }
-    if (uv_random(NULL, NULL, listener->token, sizeof listener->token, 0, NULL) < 0 ||
-        uv_random(NULL, NULL, listener->key, sizeof listener->key, 0, NULL) < 0)
+    if (uv_random(NULL, NULL, data->token, sizeof data->token, 0, NULL) < 0 ||
+        uv_random(NULL, NULL, data->key, sizeof data->key, 0, NULL) < 0)
         return problem_failure(problem, "cannot get random numbers for a token and a key");
-    listener->has_joined = calloc(plan->connections, sizeof *listener->has_joined);
-    if (!listener->has_joined)
-        return problem_failure(problem, "no memory to accept %" PRIu64 " connections", plan->connections);
     return 0;
 }
 
-json_t *data_listener_describe(const struct data_listener *listener)
+void data_listener_send_ready(struct client_session *client)
 {
+    const struct data_listener *data = &client->data;
+    enum handshake handshake = data->by_certificate ? HANDSHAKE_CERTIFICATE : client->plan.handshake;
     char token[2 * TOKEN_SIZE + 1], key[2 * SECURITY_KEY_SIZE + 1] = "";
-    json_t *body;
 
-    hex_format(token, listener->token, sizeof listener->token);
-    if (listener->plan->encrypts)
-        hex_format(key, listener->key, sizeof listener->key);
-    body = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&listener->address), "path",
-        address_path(&listener->address), "token", token, "key", key, "handshake",
-        handshake_names[listener->by_certificate ? HANDSHAKE_CERTIFICATE : listener->plan->handshake], "host",
-        facts_host_id());
+    hex_format(token, data->token, sizeof data->token);
+    if (client->plan.encrypts)
+        hex_format(key, data->key, sizeof data->key);
+    channel_send(&client->channel, CONTROL_READY,
+                 json_pack("{s:i, s:s, s:s, s:s, s:s, s:s}", "port", address_port(&data->address), "path",
+                           address_path(&data->address), "token", token, "key", key, "handshake",
+                           handshake_names[handshake], "host", facts_host_id()));
     secret_wipe(key, sizeof key);
-    return body;
 }
 
 /* ---- connections ---- */
@@ -66,69 +57,64 @@ json_t *data_listener_describe(const struct data_listener *listener)
 /* False: wrong token, number already taken, or the answer cannot be sent. */
 static bool on_hello(void *owner, const uint8_t *hello, int fd)
 {
-    struct data_listener *listener = owner;
+    struct client_session *client = owner;
+    struct data_listener *data = &client->data;
+    uint64_t connections = client->plan.connections;
     uint8_t answer[SINK_ANSWER_SIZE];
-    bool answers = listener->hellos.hello_size == SINK_HELLO_SIZE;
-    int64_t number = answers ? sink_hello_read(hello, listener->token, listener->plan->connections, answer)
-                             : hello_read(hello, listener->token, listener->plan->connections);
+    bool answers = data->hellos.hello_size == SINK_HELLO_SIZE;
+    int64_t number = answers ? sink_hello_read(hello, data->token, connections, answer)
+                             : hello_read(hello, data->token, connections);
 
-    if (number < 0 || listener->has_joined[number] ||
+    if (number < 0 || team_has_descriptor(&client->team, (size_t)number) ||
         (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer))
         return false;
-    listener->has_joined[number] = true;
-    listener->events->joined(listener->owner, (size_t)number, fd);
+    team_set_descriptor(&client->team, (size_t)number, fd);
+    if (++data->joined == connections) {
+        data_listener_close(client);
+        client_session_start_team(client);
+    }
     return true;
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
-    struct data_listener *listener = poll->data;
-
     (void)status, (void)events;
-    hello_acceptor_accept(&listener->hellos, ACCEPTS_PER_EVENT);
+    hello_acceptor_accept(&((struct client_session *)poll->data)->data.hellos, ACCEPTS_PER_EVENT);
 }
 
-void data_listener_accept(struct data_listener *listener, uv_loop_t *loop,
-                          const struct data_listener_events *events, void *owner)
+void data_listener_accept(struct client_session *client)
 {
-    bool is_for_proxy =
-        listener->end == END_SERVER && plan_neighbour(listener->plan, END_SERVER) == END_PROXY;
+    struct data_listener *data = &client->data;
+    uv_loop_t *loop = client->session.timer.loop;
+    bool is_sink = client->end == END_SERVER && plan_neighbour(&client->plan, END_SERVER) == END_PROXY;
 
-    listener->accepts = true;
-    listener->events = events;
-    listener->owner = owner;
-    listener->hellos = (struct hello_acceptor){.listener = listener->fd,
-                                               .hello_size = is_for_proxy ? SINK_HELLO_SIZE : HELLO_SIZE,
-                                               .late_max = LATE_MAX,
-                                               .loop = loop,
-                                               .counts = &listener->counts,
-                                               .rejected = &listener->strangers,
-                                               .on_hello = on_hello,
-                                               .owner = listener};
-    hello_acceptor_open(&listener->hellos);
-    uv_poll_init(loop, &listener->poll, listener->fd);
-    listener->poll.data = listener;
-    uv_poll_start(&listener->poll, UV_READABLE, on_connection);
+    data->accepts = true;
+    data->hellos = (struct hello_acceptor){.listener = data->fd,
+                                           .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                           .late_max = LATE_MAX,
+                                           .loop = loop,
+                                           .counts = &data->counts,
+                                           .rejected = &data->strangers,
+                                           .on_hello = on_hello,
+                                           .owner = client};
+    hello_acceptor_open(&data->hellos);
+    uv_poll_init(loop, &data->poll, data->fd);
+    data->poll.data = client;
+    client->open_parts++;
+    uv_poll_start(&data->poll, UV_READABLE, on_connection);
 }
 
-static void on_closed(uv_handle_t *handle)
+void data_listener_close(struct client_session *client)
 {
-    struct data_listener *listener = handle->data;
-
-    listener->events->closed(listener->owner);
-}
-
-void data_listener_close(struct data_listener *listener)
-{
-    if (!listener->is_open)
+    struct data_listener *data = &client->data;
+    if (!data->is_open)
         return;
-    listener->is_open = false;
-    if (listener->accepts) {
-        hello_acceptor_close(&listener->hellos);
-        uv_close((uv_handle_t *)&listener->poll, on_closed);
+    data->is_open = false;
+    if (data->accepts) {
+        hello_acceptor_close(&data->hellos);
+        uv_close((uv_handle_t *)&data->poll, client_session_handle_closed);
     }
-    if (listener->fd >= 0)
-        close(listener->fd);
-    free(listener->has_joined);
-    address_unlink(&listener->address);
+    if (data->fd >= 0)
+        close(data->fd);
+    address_unlink(&data->address);
 }

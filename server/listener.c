@@ -4,25 +4,22 @@
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "net/sockets.h"
+#include "transport/transport.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static void stop(void *owner)
 {
     struct listener *listener = owner;
-
     if (listener->is_stopped)
         return;
     listener->is_stopped = true;
     uv_close((uv_handle_t *)&listener->poll, NULL);
     /* Sessions end in their own time, and a second signal must not end them half-way. */
-    uv_unref((uv_handle_t *)&listener->terminate);
-    uv_unref((uv_handle_t *)&listener->interrupt);
+    for (size_t i = 0; i < 2; i++)
+        uv_unref((uv_handle_t *)&listener->signals[i]);
     uv_close((uv_handle_t *)&listener->idle, NULL);
     parent_watch_stop(&listener->parent);
     close(listener->fd);
@@ -39,7 +36,6 @@ static void on_signal(uv_signal_t *signal, int number)
 static void on_idle(uv_timer_t *timer)
 {
     struct listener *listener = timer->data;
-
     fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: it ends because of --idle\n",
             listener->options->idle_ms / 1000);
     stop(listener);
@@ -58,10 +54,8 @@ void listener_set_occupied(struct listener *listener, bool is_occupied)
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
-    int fd;
-
     (void)status, (void)events;
-    while ((fd = sockets_accept(listener->fd, false)) >= 0)
+    for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
         listener->events->accepted(listener->owner, fd);
 }
 
@@ -69,48 +63,52 @@ static int print_ready(const struct listener *listener, struct problem *problem)
 {
     const struct variant *plain = listener->options->plain, *serve = listener->options->serve;
     bool is_unix = listener->address.storage.ss_family == AF_UNIX;
-    CLEANUP_JSON json_t *ready = NULL;
     char text[ADDRESS_MAX];
 
     address_format(text, &listener->address);
     if (!is_unix)
         *strrchr(text, ':') = '\0';
-    ready = json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*}}", "ready", "version", UNCORK_VERSION, "address",
-                      text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
-                      listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL,
-                      "serve", serve ? serve->name : NULL);
+    CLEANUP_JSON json_t *ready =
+        json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*}}", "ready", "version", UNCORK_VERSION, "address",
+                  text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
+                  listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL, "serve",
+                  serve ? serve->name : NULL);
     return standard_print(ready, JSON_SORT_KEYS, problem);
 }
 
 static int start_handles(struct listener *listener, struct problem *problem)
 {
+    static const int numbers[] = {SIGTERM, SIGINT};
     uv_poll_init(&listener->loop, &listener->poll, listener->fd);
-    uv_signal_init(&listener->loop, &listener->terminate);
-    uv_signal_init(&listener->loop, &listener->interrupt);
     uv_timer_init(&listener->loop, &listener->idle);
-    listener->poll.data = listener->terminate.data = listener->interrupt.data = listener->idle.data =
-        listener;
+    listener->poll.data = listener->idle.data = listener;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);
-    uv_signal_start(&listener->terminate, on_signal, SIGTERM);
-    uv_signal_start(&listener->interrupt, on_signal, SIGINT);
+    for (size_t i = 0; i < 2; i++) {
+        uv_signal_init(&listener->loop, &listener->signals[i]);
+        listener->signals[i].data = listener;
+        uv_signal_start(&listener->signals[i], on_signal, numbers[i]);
+    }
     listener_set_occupied(listener, false);
     if (!listener->options->with_parent)
         return 0;
     return parent_watch_start(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener, problem);
 }
 
-void listener_serve(struct listener *listener, int fd, struct problem *problem)
+void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
 {
+    int fd = -1;
+    listener->address = listener->options->address;
+    if (plan && (fd = transport_socket(plan, END_SERVER, &listener->address, problem)) < 0)
+        return;
     if (loop_open(&listener->loop, problem) < 0)
         return;
-    listener->address = listener->options->address;
     listener->fd = address_listen(fd, &listener->address, problem);
-    if (listener->fd >= 0 && (start_handles(listener, problem) < 0 || print_ready(listener, problem) < 0))
-        stop(listener);
-    uv_run(&listener->loop, UV_RUN_DEFAULT);
     if (listener->fd >= 0) {
-        uv_close((uv_handle_t *)&listener->terminate, NULL);
-        uv_close((uv_handle_t *)&listener->interrupt, NULL);
+        if (start_handles(listener, problem) < 0 || print_ready(listener, problem) < 0)
+            stop(listener);
+        uv_run(&listener->loop, UV_RUN_DEFAULT);
+        for (size_t i = 0; i < 2; i++)
+            uv_close((uv_handle_t *)&listener->signals[i], NULL);
         uv_run(&listener->loop, UV_RUN_DEFAULT);
     }
     uv_loop_close(&listener->loop);

@@ -4,8 +4,8 @@
 
 #include "base/program.h"
 #include "options.h"
+#include "plan/plan.h"
 
-#include <stdbool.h>
 #include <uv.h>
 
 struct listener_events {
@@ -23,14 +23,15 @@ struct listener {
     uv_loop_t loop;         /* open within listener_serve() */
     int fd;                 /* listening socket */
     uv_poll_t poll;
-    uv_signal_t terminate, interrupt;
+    uv_signal_t signals[2]; /* SIGTERM, SIGINT */
     struct parent_watch parent;
     uv_timer_t idle;
     bool is_stopped;
 };
 
-/* Listens with socket `fd` (-1: a new one), prints the ready line, and runs the loop to its end. */
-void listener_serve(struct listener *listener, int fd, struct problem *problem);
+/* Listens, prints the ready line, and runs the loop to its end. The listening socket has the options
+ * of `plan` (NULL: none). */
+void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem);
 
 /* The owner has clients or none. The idle timer runs only without clients. */
 void listener_set_occupied(struct listener *listener, bool is_occupied);

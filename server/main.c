@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
-#include "base/clock.h"
 #include "base/program.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "control/channel.h"
+#include "options.h"
 #include "placement/scheduling.h"
 #include "process.h"
-#include "server.h"
 #include "words/definition.h"
 
 #include <getopt.h>
@@ -25,11 +24,6 @@ static const char help[] =
     "ready.\n"
     "\n";
 
-static const char services[] =
-    "\n"
-    "Services for other programs; a connection ends when the client half-closes it:\n"
-    "\n";
-
 #define HELP_COLUMN 21
 #define SIZE_LEAST (UINT64_C(4) << 10)
 #define SIZE_MOST (UINT64_C(64) << 30)
@@ -39,7 +33,7 @@ static void print_help(void)
 {
     fputs(help, stdout);
     option_print(server_options, HELP_COLUMN);
-    fputs(services, stdout);
+    puts("\nServices for other programs; a connection ends when the client half-closes it:\n");
     for (size_t i = 0; i < plain_axis.count; i++)
         printf("  %-18s %s\n", plain_axis.variants[i]->name, plain_axis.variants[i]->help);
 }
@@ -54,10 +48,8 @@ static int parse_plain(struct options *options, const char *name, struct problem
 
 static int parse_serve(struct options *options, const char *name, struct problem *problem)
 {
-    const struct protocol *protocol;
-
     options->serve = axis_find(&protocol_axis, name, problem);
-    protocol = (const struct protocol *)options->serve; /* the variant is the first member */
+    const struct protocol *protocol = (const struct protocol *)options->serve; /* its first member */
     if (!protocol || protocol->kinds)
         return protocol ? 0 : -1;
     return problem_usage(problem, "--serve %s: this protocol has no requests; --plain echo serves raw bytes",
@@ -66,17 +58,10 @@ static int parse_serve(struct options *options, const char *name, struct problem
 
 static int parse_size(struct options *options, const char *text, struct problem *problem)
 {
-    if (units_parse(&units_size, text, &options->size) < 0 || options->size < SIZE_LEAST ||
-        options->size > SIZE_MOST)
-        return problem_usage(problem, "--size %.40s: write a size from 4K to 64G", text);
-    return 0;
-}
-
-static int allow_sink(struct options *options, const char *text, struct problem *problem)
-{
-    if (options->sink_count == SINKS_MAX)
-        return problem_usage(problem, "--allow-sink is given more than %d times", SINKS_MAX);
-    return prefix_parse(&options->sinks[options->sink_count++], text, problem);
+    if (units_parse(&units_size, text, &options->size) == 0 && options->size >= SIZE_LEAST &&
+        options->size <= SIZE_MOST)
+        return 0;
+    return problem_usage(problem, "--size %.40s: write a size from 4K to 64G", text);
 }
 
 static int parse_idle(struct options *options, const char *text, struct problem *problem)
@@ -89,35 +74,11 @@ static int parse_idle(struct options *options, const char *text, struct problem 
     return 0;
 }
 
-static int check_options(struct options *options, struct problem *problem)
+static int allow_sink(struct options *options, const char *text, struct problem *problem)
 {
-    if (!options->listen)
-        return problem_usage(problem,
-                             "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH");
-    if (options->serve && (options->plain || options->proxy || options->subjects))
-        return problem_usage(problem, "--serve and %s contradict each other; start two servers",
-                             options->plain   ? "--plain"
-                             : options->proxy ? "--proxy"
-                                              : "--subjects");
-    if (options->size && !options->serve)
-        return problem_usage(problem, "--size is for --serve");
-    if (options->keys && options->plain)
-        return problem_usage(problem, "--plain serves clients without a key: leave --psk out");
-    if (options->keys && options->insecure)
-        return problem_usage(problem, "--psk and --insecure contradict each other");
-    if (options->proxy && options->plain)
-        return problem_usage(problem, "--proxy and --plain contradict each other; start two servers");
-    if (options->idle_ms && options->plain)
-        return problem_usage(problem,
-                             "--idle and --plain contradict each other: foreign clients have no runs");
-    if (!options->proxy && options->sink_count)
-        return problem_usage(problem, "--allow-sink is for a proxy: add --proxy");
-    if (!options->sink_count) {
-        allow_sink(options, "127.0.0.0/8", problem);
-        allow_sink(options, "::1", problem);
-        allow_sink(options, "unix", problem);
-    }
-    return 0;
+    if (options->sink_count == SINKS_MAX)
+        return problem_usage(problem, "--allow-sink is given more than %d times", SINKS_MAX);
+    return prefix_parse(&options->sinks[options->sink_count++], text, problem);
 }
 
 static int take_subjects(struct options *options, const char *path, struct problem *problem)
@@ -125,6 +86,36 @@ static int take_subjects(struct options *options, const char *path, struct probl
     json_decref(options->subjects);
     options->subjects = definitions_load(path, problem);
     return options->subjects ? 0 : -1;
+}
+
+static int check_options(struct options *options, struct problem *problem)
+{
+    const struct variant *plain = options->plain, *serve = options->serve;
+    const struct {
+        bool is_wrong;
+        const char *text;
+    } rules[] = {
+        {!options->listen, "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH"},
+        {serve && plain, "--serve and --plain contradict each other; start two servers"},
+        {serve && options->proxy, "--serve and --proxy contradict each other; start two servers"},
+        {serve && options->subjects, "--serve and --subjects contradict each other; start two servers"},
+        {options->size && !serve, "--size is for --serve"},
+        {options->keys && plain, "--plain serves clients without a key: leave --psk out"},
+        {options->keys && options->insecure, "--psk and --insecure contradict each other"},
+        {options->proxy && plain, "--proxy and --plain contradict each other; start two servers"},
+        {options->idle_ms && plain, "--idle and --plain contradict each other: foreign clients have no runs"},
+        {options->sink_count && !options->proxy, "--allow-sink is for a proxy: add --proxy"},
+    };
+
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].is_wrong)
+            return problem_usage(problem, "%s", rules[i].text);
+    if (!options->sink_count) {
+        allow_sink(options, "127.0.0.0/8", problem);
+        allow_sink(options, "::1", problem);
+        allow_sink(options, "unix", problem);
+    }
+    return 0;
 }
 
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
@@ -174,10 +165,9 @@ static int parse_options(struct options *options, int count, char **arguments, s
 #include "base/options_server.def"
         {0},
     };
-    int option, result;
 
     opterr = 0;
-    while ((option = getopt_long(count, arguments, ":h", names, NULL)) >= 0) {
+    for (int option, result; (option = getopt_long(count, arguments, ":h", names, NULL)) >= 0;) {
         if (option == ':' || option == '?')
             return problem_usage(problem, "'%s' %s; uncork-server --help lists the options",
                                  arguments[optind - 1], option == ':' ? "needs a value" : "is no option");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of uncork-server. */
+/* The command line of uncork-server, and the modes that it chooses from. */
 #pragma once
 
 #include "base/axis.h"
@@ -7,8 +7,6 @@
 #include "net/address.h"
 
 #include <jansson.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #define SINKS_MAX 64
 #define SERVE_WORDS_MAX 32
@@ -30,3 +28,15 @@ struct options {
     bool insecure, proxy;
     bool with_parent; /* the end of standard input ends the server too */
 };
+
+/* Each mode listens, prints the ready line and serves until SIGTERM, SIGINT or an end by options. A
+ * failure is in `problem`.
+ *
+ * server_run() is the daemon: accepts uncork clients and runs one session at a time. plain_run() is
+ * the service `plain` for foreign clients, who end each connection. serve_run() answers real
+ * clients by the protocol `serve` and its words. */
+void server_run(const struct options *options, struct problem *problem);
+void plain_run(const struct options *options, struct problem *problem);
+void serve_run(const struct options *options, struct problem *problem);
+
+extern const struct axis plain_axis; /* the services of plain_run() */

@@ -4,15 +4,12 @@
  * wanted events changes. While bytes flow, the only calls are recv, send and one wait for all ready
  * connections. */
 #include "listener.h"
-#include "plan/plan.h"
-#include "server.h"
 #include "transport/transport.h"
 #include "words/parse.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)64 * 1024)
@@ -40,7 +37,7 @@ struct client {
     int fd;
     int waits_for; /* UV_READABLE, UV_WRITABLE */
     char *unsent;  /* echo: unsent bytes, at most one buffer; NULL until needed */
-    size_t unsent_from, unsent_to;
+    size_t unsent_size;
     size_t pattern_at; /* chargen: offset in the patterns */
 };
 
@@ -48,8 +45,6 @@ struct service {
     struct variant variant;
     int (*serve)(struct client *client, int ready); /* returns the events to wait for; 0: close */
 };
-
-/* ---- calls ---- */
 
 /* Returns the bytes that a call moved; 0 if it would block, -1 if the connection has failed. */
 static ssize_t moved(ssize_t result)
@@ -61,7 +56,6 @@ static ssize_t moved(ssize_t result)
 static ssize_t receive(struct client *client)
 {
     ssize_t size = recv(client->fd, client->plain->buffer, BUFFER_BYTES, 0);
-
     return size == 0 ? -1 : moved(size);
 }
 
@@ -72,14 +66,13 @@ static ssize_t send_bytes(struct client *client, const char *data, size_t size)
 
 /* ---- services ---- */
 
-/* Keeps the unsent rest of the shared buffer. */
-static int keep_unsent(struct client *client, size_t from, size_t to)
+/* Keeps the unsent rest of a buffer. */
+static int keep_unsent(struct client *client, const char *rest, size_t size)
 {
     if (!client->unsent && !(client->unsent = malloc(BUFFER_BYTES)))
         return 0;
-    memcpy(client->unsent, client->plain->buffer + from, to - from);
-    client->unsent_from = 0;
-    client->unsent_to = to - from;
+    memmove(client->unsent, rest, size);
+    client->unsent_size = size;
     return UV_WRITABLE;
 }
 
@@ -87,16 +80,13 @@ static int keep_unsent(struct client *client, size_t from, size_t to)
 static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
-
     (void)ready;
-    if (client->unsent_from < client->unsent_to) {
-        sent =
-            send_bytes(client, client->unsent + client->unsent_from, client->unsent_to - client->unsent_from);
-        if (sent < 0)
+    if (client->unsent_size) {
+        if ((sent = send_bytes(client, client->unsent, client->unsent_size)) < 0)
             return 0;
-        client->unsent_from += (size_t)sent;
-        if (client->unsent_from < client->unsent_to)
-            return UV_WRITABLE;
+        if ((size_t)sent < client->unsent_size)
+            return keep_unsent(client, client->unsent + sent, client->unsent_size - (size_t)sent);
+        client->unsent_size = 0;
     }
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++) {
         size = receive(client);
@@ -104,7 +94,7 @@ static int echo_serve(struct client *client, int ready)
         if (sent < 0)
             return 0;
         if (sent < size)
-            return keep_unsent(client, (size_t)sent, (size_t)size);
+            return keep_unsent(client, client->plain->buffer + sent, (size_t)(size - sent));
     }
     return UV_READABLE;
 }
@@ -112,7 +102,6 @@ static int echo_serve(struct client *client, int ready)
 static int discard_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES;
-
     (void)ready;
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++)
         if ((size = receive(client)) < 0)
@@ -126,7 +115,6 @@ static void draw_patterns(void)
 {
     for (size_t i = 0; i < PATTERNS_BYTES; i++) {
         size_t line = i / LINE_BYTES, column = i % LINE_BYTES;
-
         if (column < LINE_CHARACTERS)
             patterns[i] = (char)(' ' + (line + column) % PRINTABLE);
         else
@@ -151,13 +139,13 @@ static int chargen_serve(struct client *client, int ready)
     return UV_READABLE | UV_WRITABLE;
 }
 
-static const struct service echo = {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
-                            discard = {{"discard", "discards what comes (RFC 863)"}, discard_serve},
-                            chargen = {{"chargen", "sends lines of characters without end, discards what "
-                                                   "comes (RFC 864)"},
-                                       chargen_serve};
+static const struct service list[] = {
+    {{"echo", "sends back what comes (RFC 862)"}, echo_serve},
+    {{"discard", "discards what comes (RFC 863)"}, discard_serve},
+    {{"chargen", "sends lines of characters without end, discards what comes (RFC 864)"}, chargen_serve},
+};
 
-static const struct variant *const services[] = {&echo.variant, &discard.variant, &chargen.variant};
+static const struct variant *const services[] = {&list[0].variant, &list[1].variant, &list[2].variant};
 
 const struct axis plain_axis = {"plain service", services, sizeof services / sizeof *services};
 
@@ -166,7 +154,6 @@ const struct axis plain_axis = {"plain service", services, sizeof services / siz
 static void on_closed(uv_handle_t *handle)
 {
     struct client *client = (struct client *)handle;
-
     close(client->fd);
     free(client->unsent);
     free(client);
@@ -211,7 +198,6 @@ static void close_client(uv_handle_t *handle, void *argument)
 static void on_stopped(void *owner)
 {
     struct plain *plain = owner;
-
     uv_walk(&plain->listener.loop, close_client, NULL);
 }
 
@@ -225,13 +211,9 @@ void plain_run(const struct options *options, struct problem *problem)
         .listener = {.options = options, .events = &listener_events, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
-    int fd;
 
     draw_patterns();
-    if (plan_parse(&plain.plan, &word, 1, problem) < 0)
-        return;
-    fd = transport_socket(&plain.plan, END_SERVER, &options->address, problem);
-    if (fd >= 0)
-        listener_serve(&plain.listener, fd, problem);
+    if (plan_parse(&plain.plan, &word, 1, problem) == 0)
+        listener_serve(&plain.listener, &plain.plan, problem);
     plan_free(&plain.plan);
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,9 +35,7 @@ static _Noreturn void fail(const char *what)
 static void restrict_cpus(char *list)
 {
     struct place_list cpus = {0};
-    char *cpu;
-
-    while (strcmp(list, NOTHING) != 0 && (cpu = strsep(&list, ",")) && *cpu)
+    for (char *cpu; (cpu = strsep(&list, ",")) && *cpu;)
         cpus.cpus[cpus.count++] = atoi(cpu);
     if (cpus.count)
         cores_restrict(&cpus);
@@ -46,7 +45,6 @@ static void restrict_cpus(char *list)
 static void open_output(const char *name, const struct passwd *user)
 {
     int output = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-
     if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
         fail("make the file for the output");
     dup2(output, STDOUT_FILENO);
@@ -61,19 +59,16 @@ static void become_user(const struct passwd *user)
 
 _Noreturn void process_become(char **arguments)
 {
-    static char path[] = "PATH=" PROCESS_PATH, fds[] = "LISTEN_FDS=1", listen_pid[32];
-    char *environment[6] = {path}, **variables = arguments + VARIABLES;
+    char *environment[6] = {"PATH=" PROCESS_PATH}, **variables = arguments + VARIABLES, listen_pid[32];
+    bool is_other_user = strcmp(arguments[USER], NOTHING) != 0;
+    const struct passwd *user = is_other_user ? getpwnam(arguments[USER]) : NULL;
     size_t count = 1;
-    const struct passwd *user = strcmp(arguments[USER], NOTHING) != 0 ? getpwnam(arguments[USER]) : NULL;
-#ifdef __linux__
-    int program;
-#endif
 
-    if (!user && strcmp(arguments[USER], NOTHING) != 0)
+    if (is_other_user && !user)
         fail("find the user of the program");
     if (*arguments[LISTENS] == '1') {
         snprintf(listen_pid, sizeof listen_pid, "LISTEN_PID=%ld", (long)getpid());
-        environment[count++] = fds;
+        environment[count++] = "LISTEN_FDS=1";
         environment[count++] = listen_pid;
     }
     while (*variables && **variables != '/' && count < 5)
@@ -86,7 +81,7 @@ _Noreturn void process_become(char **arguments)
         fail("enter the folder of the program");
     open_output(arguments[OUTPUT], user);
 #ifdef __linux__
-    program = open(*variables, O_RDONLY | O_CLOEXEC);
+    int program = open(*variables, O_RDONLY | O_CLOEXEC);
 #endif
     if (user)
         become_user(user);
@@ -112,32 +107,29 @@ _Noreturn void process_become(char **arguments)
 static void on_closed(uv_handle_t *handle)
 {
     const struct process *process = handle->data;
-
     process->ended(process->owner);
 }
 
 static void on_ended(uv_process_t *handle, int64_t status, int signal_number)
 {
     struct process *process = handle->data;
-
     kill(-process->child.pid, SIGKILL); /* its workers, if it has crashed */
     child_note_end(&process->child, status, signal_number);
     uv_close((uv_handle_t *)handle, on_closed);
 }
 
-static void list_cpus(char *text, size_t size, const struct place_list *cpus)
-{
-    size_t used = 0;
-
-    strcpy(text, NOTHING);
-    for (int i = 0; cpus && i < cpus->count && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%d,", cpus->cpus[i]);
-}
-
 void process_start(struct process *process, uv_loop_t *loop, const struct launch *launch)
 {
-    char parent[16], cpus[8 * PLACE_CPUS_MAX], path[4096];
-    char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {path, (char[]){PROCESS_START_CHILD}};
+    char parent[16], cpus[8 * PLACE_CPUS_MAX] = "";
+    char path[4096] = "/proc/self/exe"; /* the file itself may be gone: a new build has its name */
+    char *arguments[PROCESS_ARGUMENTS_MAX + VARIABLES + 6] = {path,
+                                                              PROCESS_START_CHILD,
+                                                              parent,
+                                                              launch->folder,
+                                                              launch->output,
+                                                              launch->user ? launch->user : NOTHING,
+                                                              launch->listener >= 0 ? "1" : "0",
+                                                              cpus};
     uv_stdio_container_t stdio[INHERITED_FD + 1] = {
         [STDERR_FILENO] = {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO}, /* until it has its output */
         [INHERITED_FD] = {.flags = UV_INHERIT_FD, .data.fd = launch->listener}};
@@ -147,26 +139,21 @@ void process_start(struct process *process, uv_loop_t *loop, const struct launch
                                     .flags = UV_PROCESS_DETACHED, /* setsid(2) */
                                     .stdio = stdio,
                                     .stdio_count = INHERITED_FD + (launch->listener >= 0)};
-    char **given = arguments + 2, **next = given + VARIABLES;
+    char **next = arguments + 2 + VARIABLES;
+    const json_t *text;
+    size_t i;
 
-#ifdef __linux__
-    strcpy(path, "/proc/self/exe"); /* the file itself may be gone: a new build has its name */
-#else
+#ifndef __linux__
     if (uv_exepath(path, &(size_t){sizeof path}) < 0)
         *path = '\0';
 #endif
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
-    list_cpus(cpus, sizeof cpus, launch->cpus);
-    given[PARENT] = parent;
-    given[FOLDER] = (char *)(uintptr_t)launch->folder;
-    given[OUTPUT] = (char *)(uintptr_t)launch->output;
-    given[USER] = launch->user ? (char *)(uintptr_t)launch->user : (char[]){NOTHING};
-    given[LISTENS] = launch->listener >= 0 ? (char[]){"1"} : (char[]){"0"};
-    given[CPUS] = cpus;
-    for (size_t i = 0; launch->variables && i < 2; i++)
+    for (int at = 0, used = 0; launch->cpus && at < launch->cpus->count; at++)
+        used += snprintf(cpus + used, sizeof cpus - (size_t)used, "%d,", launch->cpus->cpus[at]);
+    for (i = 0; launch->variables && i < 2; i++)
         *next++ = launch->variables[i];
-    for (char *const *argument = launch->arguments; *argument; argument++)
-        *next++ = *argument;
+    json_array_foreach(launch->arguments, i, text)
+        *next++ = (char *)(uintptr_t)json_string_value(text);
     process->handle.data = process;
     process->child = (struct child){0};
     process->error = uv_spawn(loop, &process->handle, &options);

@@ -8,7 +8,7 @@
 #include "base/program.h"
 #include "placement/place.h"
 
-#include <pwd.h>
+#include <jansson.h>
 #include <uv.h>
 
 #define PROCESS_ARGUMENTS_MAX 64
@@ -17,13 +17,13 @@
 #define PROCESS_BECOME_LEAST 8 /* arguments with it: six texts and a program */
 
 struct launch {
-    char *arguments[PROCESS_ARGUMENTS_MAX + 1]; /* of execve(2); the first is the path of the program */
-    const char *folder;                         /* working directory */
-    const char *output;                         /* name of a new file there, for its output */
-    int listener;                               /* becomes descriptor 3 of the program; -1: none */
-    const struct place_list *cpus;              /* NULL: those of this process */
-    const char *user;                           /* NULL: that of this process */
-    char *const *variables;                     /* two more than PATH and LISTEN_FDS; NULL: none */
+    const json_t *arguments;       /* texts; the first is the path of the program */
+    char *folder;                  /* working directory */
+    char *output;                  /* name of a new file there, for its output */
+    int listener;                  /* becomes descriptor 3 of the program; -1: none */
+    const struct place_list *cpus; /* NULL: those of this process */
+    char *user;                    /* NULL: that of this process */
+    char *const *variables;        /* two more than PATH and LISTEN_FDS; NULL: none */
 };
 
 struct process {

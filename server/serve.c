@@ -8,25 +8,17 @@
  * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
  */
 #include "base/bytes.h"
-#include "base/cleanup.h"
 #include "base/threads.h"
-#include "base/units.h"
 #include "connection/memory.h"
-#include "connection/protocol.h"
-#include "connection/strategy.h"
-#include "engine/engine.h"
 #include "listener.h"
 #include "net/sockets.h"
-#include "server.h"
 #include "support/support.h"
 #include "team/team.h"
-#include "transport/transport.h"
 #include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,46 +61,44 @@ struct client {
 static int prepare(struct client *client, int fd)
 {
     struct service *service = client->service;
-    struct connection *connection = &client->connection;
+    const struct plan *plan = &service->plan;
     struct problem *problem = &client->problem;
-    int result = thread_shared_open(&client->shared, &service->plan, END_SERVER, 1);
+    int result = thread_shared_open(&client->shared, plan, END_SERVER, 1);
 
     if (result == 0)
-        result = connection_open(connection, &client->shared);
-    if (result == 0 && service->plan.encrypts)
+        result = connection_open(&client->connection, &client->shared);
+    if (result == 0 && plan->encrypts)
         result = security_open_context(&client->shared, END_CLIENT, &service->terms);
     if (result < 0)
         return problem_failure(problem, "cannot prepare a connection: %s", strerror(-result));
-    if (transport_prepare(&service->plan, END_SERVER, fd, problem) < 0)
+    if (transport_prepare(plan, END_SERVER, fd, problem) < 0)
         return -1;
     sockets_set_blocking(fd, !service->engine->nonblocking);
-    return establish_handshake(connection, problem);
+    return establish_handshake(&client->connection, problem);
 }
 
 /* Answers until the client ends. */
 static void answer(struct client *client)
 {
     const struct engine *engine = client->service->engine;
-    int result;
+    uv_mutex_t *mutex = &client->service->mutex;
 
-    uv_mutex_lock(
-        &client->service->mutex); /* open() may get descriptors and rings that an ended thread released */
-    result = engine->open(&client->job);
+    uv_mutex_lock(mutex); /* open() may get descriptors and rings that an ended thread released */
+    int result = engine->open(&client->job);
     client->can_wake = result == 0;
-    uv_mutex_unlock(&client->service->mutex);
-    if (result == 0) {
-        thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
-        result = engine_run(&client->job);
-        if (result == 0)
-            result = engine_finish(&client->job);
-    } else {
+    uv_mutex_unlock(mutex);
+    if (result < 0) {
         problem_failure(&client->problem, "cannot serve a client by engine=%s: %s", engine->variant.name,
                         strerror(-result));
+    } else {
+        thread_shared_begin_phase(&client->shared, UINT64_MAX, false);
+        if ((result = engine_run(&client->job)) == 0)
+            result = engine_finish(&client->job);
     }
-    uv_mutex_lock(&client->service->mutex);
+    uv_mutex_lock(mutex);
     client->can_wake = false;
     engine->close(&client->job);
-    uv_mutex_unlock(&client->service->mutex);
+    uv_mutex_unlock(mutex);
     if (result == -EBADMSG)
         client->problem = client->shared.problem;
 }
@@ -116,7 +106,6 @@ static void answer(struct client *client)
 static void client_main(void *argument)
 {
     struct client *client = argument;
-
     if (prepare(client, client->connection.calls.fd) == 0)
         answer(client);
     atomic_store(&client->done, true);
@@ -129,27 +118,16 @@ static void client_main(void *argument)
 static void report_problem(struct service *service, const struct problem *problem)
 {
     uint64_t now_ms = uv_now(&service->listener.loop);
-
     if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->next_line_ms)
         return;
     fprintf(stderr, "uncork-server: %s\n", problem->text);
     service->next_line_ms = now_ms + LINE_EVERY_MS;
 }
 
-static void free_client(struct client *client)
-{
-    if (client->connection.calls.fd >= 0)
-        close(client->connection.calls.fd);
-    connection_close(&client->connection);
-    thread_shared_close(&client->shared);
-    free(client);
-}
-
 /* Joins the threads that are done. After the last one of a stopped server, the loop ends too. */
 static void on_ended(uv_async_t *ended)
 {
     struct service *service = ended->data;
-
     for (struct client **at = &service->clients, *client; (client = *at);) {
         if (!atomic_load(&client->done)) {
             at = &client->next;
@@ -158,30 +136,33 @@ static void on_ended(uv_async_t *ended)
         *at = client->next;
         uv_thread_join(&client->thread);
         report_problem(service, &client->problem);
-        free_client(client);
+        if (client->connection.calls.fd >= 0)
+            close(client->connection.calls.fd);
+        connection_close(&client->connection);
+        thread_shared_close(&client->shared);
+        free(client);
         listener_set_occupied(&service->listener, --service->count > 0);
     }
     if (service->listener.is_stopped && !service->clients)
         uv_close((uv_handle_t *)ended, NULL);
 }
 
-/* Starts the thread of a client. 0; or -1 with a failure, and the descriptor is still open. */
+/* Starts the thread of a client. 0, or -1 with a failure: the descriptor is still open. */
 static int start_client(struct service *service, int fd, struct problem *problem)
 {
-    struct client *client = service->count < service->clients_max ? calloc(1, sizeof *client) : NULL;
-    int result;
-
+    if (service->count >= service->clients_max)
+        return problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
+                               service->count);
+    struct client *client = calloc(1, sizeof *client);
     if (!client)
-        return service->count < service->clients_max
-                   ? problem_failure(problem, "rejected a client: no memory")
-                   : problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
-                                     service->count);
+        return problem_failure(problem, "rejected a client: no memory");
     client->service = service;
     client->shared.content = &service->content;
     client->connection.calls.fd = fd;
     client->job =
         (struct engine_job){.connections = &client->connection, .count = 1, .shared = &client->shared};
-    if ((result = uv_thread_create(&client->thread, client_main, client)) < 0) {
+    int result = uv_thread_create(&client->thread, client_main, client);
+    if (result < 0) {
         free(client);
         return thread_failure(problem, result, "a thread for a client");
     }
@@ -210,7 +191,6 @@ static void on_accepted(void *owner, int fd)
 static void on_stopped(void *owner)
 {
     struct service *service = owner;
-
     uv_mutex_lock(&service->mutex);
     for (struct client *client = service->clients; client; client = client->next) {
         atomic_store(&client->shared.cancelled, true);
@@ -240,14 +220,6 @@ static int reject_word(const char *text, struct problem *problem)
     return problem_usage(problem, "'%s' is no word for --serve; it takes %s", text, known);
 }
 
-static int check_words(const struct service *service, const struct options *options, struct problem *problem)
-{
-    bool is_short = service->plan.reply.longest_span > service->content.period;
-
-    return exclusions_check(STAGE_serve, &service->plan, END_SERVER,
-                            (options->keys ? FACT_PSK : 0) | (is_short ? FACT_SHORT_CONTENT : 0), problem);
-}
-
 static int parse_words(struct service *service, const struct options *options, struct problem *problem)
 {
     bool is_unix = options->address.storage.ss_family == AF_UNIX, has_op = false, has_write = false;
@@ -257,7 +229,6 @@ static int parse_words(struct service *service, const struct options *options, s
 
     for (size_t i = 0; i < options->word_count; i++) {
         struct typed_word typed;
-
         if (word_split(&typed, options->words[i], problem) < 0)
             return -1;
         if (!typed.word->for_serve || (typed.prefix != END_COUNT && typed.prefix != END_SERVER))
@@ -284,7 +255,6 @@ static int parse_words(struct service *service, const struct options *options, s
 static int take_key(struct service *service, const struct psk_list *keys, struct problem *problem)
 {
     const struct psk *key = keys->entries;
-
     if (keys->count != 1 || key->key_size != SECURITY_KEY_SIZE)
         return problem_usage(
             problem, "--serve needs one key of %u bytes, as psktool makes it; FILE has %zu of %zu bytes",
@@ -299,33 +269,33 @@ static int take_key(struct service *service, const struct psk_list *keys, struct
 static int open_content(struct service *service, uint64_t size, struct problem *problem)
 {
     bool as_file = plan_strategy(&service->plan, END_SERVER)->strategy->from_file;
-    int result = source_open(&service->content,
-                             (struct source_kind){.cold = size, .patterned = true, .as_file = as_file});
+    struct source_kind kind = {.cold = size, .patterned = true, .as_file = as_file};
 
+    if (source_open(&service->content, kind) < 0)
+        return problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size);
     service->content.period = size;
-    return result < 0 ? problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size) : 0;
+    return 0;
 }
 
 void serve_run(const struct options *options, struct problem *problem)
 {
     struct service service = {
         .listener = {.options = options, .events = &listener_events, .owner = &service}};
-    int fd;
+    uint64_t size = options->size ? options->size : CONTENT_PRESET;
 
     if (parse_words(&service, options, problem) < 0)
         return;
+    unsigned facts =
+        (options->keys ? FACT_PSK : 0) | (service.plan.reply.longest_span > size ? FACT_SHORT_CONTENT : 0);
     service.engine = service.plan.ends[END_SERVER].engine;
-    service.content.period = options->size ? options->size : CONTENT_PRESET;
     service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
-    if (check_words(&service, options, problem) == 0 &&
+    uv_mutex_init(&service.mutex);
+    if (exclusions_check(STAGE_serve, &service.plan, END_SERVER, facts, problem) == 0 &&
         (!options->keys || take_key(&service, options->keys, problem) == 0) &&
         support_check(&service.plan, END_SERVER, false, problem) == 0 &&
-        open_content(&service, service.content.period, problem) == 0 &&
-        (fd = transport_socket(&service.plan, END_SERVER, &options->address, problem)) >= 0) {
-        uv_mutex_init(&service.mutex);
-        listener_serve(&service.listener, fd, problem);
-        uv_mutex_destroy(&service.mutex);
-    }
+        open_content(&service, size, problem) == 0)
+        listener_serve(&service.listener, &service.plan, problem);
+    uv_mutex_destroy(&service.mutex);
     source_close(&service.content);
     secret_wipe(&service.terms, sizeof service.terms);
     plan_free(&service.plan);

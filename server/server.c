@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "server.h"
-
 #include "client_session.h"
 #include "listener.h"
 #include "support/support.h"
@@ -15,7 +13,6 @@
 
 struct server {
     struct listener listener;
-    const struct options *options;
     struct client_session *newest; /* first of a list */
     size_t count;
     struct client_session *running; /* other sessions wait until it has ended; NULL: none */
@@ -23,23 +20,22 @@ struct server {
         uint64_t count;        /* since the last report of a session */
         uint64_t unlogged;     /* since the last line on standard error */
         uint64_t next_line_ms; /* loop time before which no other line is printed */
-    } rejected;                /* clients that ended or timed out before they were known */
+    } rejected;
 };
 
-/* Counts a client that closed or timed out before it was known. Prints the reason, at most once a
- * second. A client of a Unix socket has no address: prints the address of the server. */
-static void on_rejected(struct client_session *client, const char *why)
+/* Prints the reason, at most once a second. A client of a Unix socket has no address: prints the
+ * address of the server. */
+void server_session_rejected(struct server *server, const struct client_session *client, const char *why)
 {
-    struct server *server = client->owner;
     uint64_t now_ms = uv_now(&server->listener.loop);
+    bool has_address = client->peer.storage.ss_family != AF_UNIX;
     char text[ADDRESS_MAX], others[64] = "";
 
     server->rejected.count++;
     server->rejected.unlogged++;
     if (now_ms < server->rejected.next_line_ms)
         return;
-    address_format(text,
-                   client->peer.storage.ss_family == AF_UNIX ? &server->listener.address : &client->peer);
+    address_format(text, has_address ? &client->peer : &server->listener.address);
     if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
@@ -48,10 +44,8 @@ static void on_rejected(struct client_session *client, const char *why)
     server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
 }
 
-static void on_planned(struct client_session *client)
+void server_session_planned(struct server *server, struct client_session *client)
 {
-    struct server *server = client->owner;
-
     if (server->running) {
         channel_send(&client->channel, CONTROL_WAIT, NULL);
         return;
@@ -60,10 +54,9 @@ static void on_planned(struct client_session *client)
     client_session_begin(client);
 }
 
-/* Removes the session from the list. If it was running, starts the oldest session that waits. */
-static void on_closed(struct client_session *client)
+/* If the session was running, starts the oldest one that waits. */
+void server_session_closed(struct server *server, struct client_session *client)
 {
-    struct server *server = client->owner;
     struct client_session **at = &server->newest, *waiting = NULL;
     bool was_running = server->running == client;
 
@@ -82,8 +75,6 @@ static void on_closed(struct client_session *client)
         client_session_begin(waiting);
 }
 
-static const struct client_session_events session_events = {on_planned, on_rejected, on_closed};
-
 static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
@@ -94,9 +85,8 @@ static void on_accepted(void *owner, int fd)
         close(fd);
         return;
     }
-    client->options = server->options;
-    client->events = &session_events;
-    client->owner = server;
+    client->options = server->listener.options;
+    client->server = server;
     client->rejected = &server->rejected.count;
     client->next = server->newest;
     server->newest = client;
@@ -112,19 +102,17 @@ static void on_accepted(void *owner, int fd)
 static void on_stopped(void *owner)
 {
     struct server *server = owner;
+    bool is_proxy = server->listener.options->proxy;
 
     for (struct client_session *client = server->newest; client; client = client->next)
-        client_session_end(client,
-                           server->options->proxy ? "the proxy was stopped" : "the server was stopped");
+        client_session_end(client, is_proxy ? "the proxy was stopped" : "the server was stopped");
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
 
 void server_run(const struct options *options, struct problem *problem)
 {
-    struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server},
-                            .options = options};
-
+    struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server}};
     probe_counters();
-    listener_serve(&server.listener, -1, problem);
+    listener_serve(&server.listener, NULL, problem);
 }

@@ -1,140 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "subject.h"
+#include "client_session.h"
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 #include "base/files.h"
-#include "base/program.h"
 #include "measure/facts.h"
 #include "net/sockets.h"
-#include "words/definition.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#define SUBJECT_USER "nobody" /* of a subject that root starts */
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
 
-/* ---- its override ---- */
+/* ---- its version and its package, each the line of a child ---- */
 
-static int open_override(struct subject *subject, struct problem *problem)
-{
-    if (!strcmp(subject->plan->override, OVERRIDE_OFF))
-        return 0;
-    return override_start(&subject->override, subject->plan->override, subject->program,
-                          subject->is_other_user, problem);
-}
-
-/* Checks that the override reached the program and took effect, while connections are open. */
-static int prove_override(const struct subject *subject, struct problem *problem)
-{
-    if (!subject->override.shared)
-        return 0;
-    return reach_check_process(subject->process.child.pid, problem) < 0
-               ? -1
-               : override_proof(subject->override.shared, problem);
-}
-
-/* ---- steps ---- */
-
-static void begin_step(struct subject *subject, enum subject_step step);
-
-static void part_closed(struct subject *subject)
-{
-    if (--subject->open_parts > 0)
-        return;
-    folder_remove(subject->folder);
-    json_decref(subject->arguments);
-    json_decref(subject->values);
-    override_close(&subject->override);
-    subject->events->closed(subject->owner);
-}
-
-static void fail(struct subject *subject)
-{
-    subject->events->failed(subject->owner, &subject->problem);
-}
-
-/* ---- its program ---- */
-
-static int find_program(struct subject *subject, struct problem *problem)
-{
-    const char *name = control_text(subject->values, "program"), *own = subject->plan->subject.name;
-
-    if (!strcmp(name, "uncork-server") && /* this program */
-        uv_exepath(subject->program, &(size_t){sizeof subject->program}) == 0)
-        return 0;
-    /* not in PATH: for many users it lacks sbin, where servers are */
-    if (program_find(name, PROCESS_PATH, subject->program, sizeof subject->program) == 0)
-        return 0;
-    return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", own, name, own);
-}
-
-static int find(struct subject *subject)
-{
-    const struct plan *plan = subject->plan;
-    struct problem *problem = &subject->problem;
-    const struct passwd *user = NULL;
-
-    subject->is_other_user = geteuid() == 0;
-    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
-        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
-                                        ", but this machine has no such user");
-    subject->owner_of_files = user ? user->pw_uid : geteuid();
-    subject->definition = definition_find(subject->definitions, false, plan, problem);
-    if (!subject->definition ||
-        !(subject->values = definition_values(subject->definition, plan->subject.name, plan, problem)) ||
-        find_program(subject, problem) < 0 || open_override(subject, problem) < 0 ||
-        plan_cpus(plan, plan_second_end(plan), subject->remote, &subject->cpus, problem) < 0 ||
-        folder_make(subject->folder, "subject", subject->owner_of_files, problem) < 0)
-        return -1;
-    json_object_set_new(subject->values, "protocol",
-                        json_string(definition_protocol(subject->definitions, plan)));
-    subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
-    if (digest_of_file(subject->program, subject->digest) < 0)
-        *subject->digest = '\0';
-    return 0;
-}
-
-/* ---- steps in a thread ---- */
-
-static void work(uv_work_t *request)
-{
-    struct subject *subject = request->data;
-
-    if (subject->step == SUBJECT_FIND)
-        find(subject);
-    else
-        subject_prepare(subject, &subject->problem);
-}
-
-static void on_worked(uv_work_t *request, int status)
-{
-    struct subject *subject = request->data;
-
-    (void)status;
-    if (subject->is_closing) {
-        part_closed(subject);
-        return;
-    }
-    subject->open_parts--;
-    if (subject->problem.kind != PROBLEM_NONE)
-        fail(subject);
-    else
-        begin_step(subject, subject->step + 1);
-}
-
-/* ---- its version and its package ---- */
-
-/* The answers of the last programs: dpkg 1.21 needs 0.1 s to find a package. */
+/* The last programs: dpkg 1.21 needs 0.1 s to find a package. */
 static struct known {
-    char program[PATH_MAX];
+    struct subject_program program;
     struct stat file;
-    char version[SUBJECT_LINE_MAX], package[SUBJECT_LINE_MAX];
 } known[KNOWN_MAX];
 static size_t known_count;
 
@@ -142,65 +26,66 @@ static bool recall(struct subject *subject)
 {
     struct stat file;
 
-    for (size_t i = 0; i < KNOWN_MAX && stat(subject->program, &file) == 0; i++)
-        if (!strcmp(known[i].program, subject->program) && known[i].file.st_ino == file.st_ino &&
+    for (size_t i = 0; i < KNOWN_MAX && stat(subject->program.path, &file) == 0; i++)
+        if (!strcmp(known[i].program.path, subject->program.path) && known[i].file.st_ino == file.st_ino &&
             known[i].file.st_size == file.st_size && known[i].file.st_mtime == file.st_mtime) {
-            strcpy(subject->version, known[i].version);
-            strcpy(subject->package, known[i].package);
+            subject->program = known[i].program;
             return true;
         }
     return false;
 }
 
+/* Not without a version: one that came too late may come in time when it is asked again. */
 static void remember(const struct subject *subject)
 {
-    struct known *new = &known[known_count++ % KNOWN_MAX];
-
-    *new = (struct known){0};
-    if (!*subject->version || stat(subject->program, &new->file) < 0)
-        return; /* a version that came too late may come in time when it is asked again */
-    strcpy(new->program, subject->program);
-    strcpy(new->version, subject->version);
-    strcpy(new->package, subject->package);
+    struct known new = {.program = subject->program};
+    if (*new.program.version && stat(new.program.path, &new.file) == 0)
+        known[known_count++ % KNOWN_MAX] = new;
 }
 
-static void start_process(struct subject *subject, struct launch *launch)
+static void start_process(struct client_session *client, struct launch *launch)
 {
+    struct subject *subject = &client->subject;
     launch->folder = subject->folder;
     launch->user = subject->is_other_user ? SUBJECT_USER : NULL;
-    subject->open_parts++;
-    process_start(&subject->process, subject->loop, launch);
+    client->open_parts++;
+    process_start(&subject->process, client->session.timer.loop, launch);
 }
 
 static void on_line_late(uv_timer_t *timer)
 {
-    process_kill(&((struct subject *)timer->data)->process);
+    process_kill(&((struct client_session *)timer->data)->subject.process);
 }
 
-static void ask_version(struct subject *subject)
+/* Starts a child that prints a line into the file `output`; steals `arguments`. */
+static void ask(struct client_session *client, enum subject_step step, char *output, json_t *arguments)
 {
-    char *option = (char *)(uintptr_t)control_text(subject->definition, "version");
-    struct launch launch = {.arguments = {subject->program, option}, .output = "version", .listener = -1};
+    CLEANUP_JSON json_t *stolen = arguments;
+    struct launch launch = {.arguments = stolen, .output = output, .listener = -1};
 
-    uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
-    start_process(subject, &launch);
+    client->subject.step = step;
+    uv_timer_start(&client->subject.timer, on_line_late, LINE_WITHIN_MS, 0);
+    start_process(client, &launch);
+}
+
+static void ask_version(struct client_session *client)
+{
+    const char *option = control_text(client->subject.definition, "version");
+    ask(client, SUBJECT_VERSION, "version", json_pack("[s, s]", client->subject.program.path, option));
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
-static void ask_package(struct subject *subject)
+static void ask_package(struct client_session *client)
 {
-    static char shell[] = "/bin/sh", option[] = "-c",
-                script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
-                           "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
-                           "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
-    struct launch launch = {
-        .arguments = {shell, option, script, subject->program}, .output = "package", .listener = -1};
+    static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
+                                 "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
+                                 "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
-    uv_timer_start(&subject->timer, on_line_late, LINE_WITHIN_MS, 0);
-    start_process(subject, &launch);
+    ask(client, SUBJECT_PACKAGE, "package",
+        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
 }
 
-static void read_line(struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
+static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
 {
     char path[FOLDER_MAX + 16];
 
@@ -210,187 +95,207 @@ static void read_line(struct subject *subject, const char *name, char line[SUBJE
 
 static void read_version(struct subject *subject)
 {
-    size_t name;
-
-    read_line(subject, "version", subject->version);
-    name = strcspn(subject->version, " ");
-    while (name && subject->version[name - 1] != '/') /* some programs print their path */
+    char *line = subject->program.version;
+    read_line(subject, "version", line);
+    size_t name = strcspn(line, " ");
+    while (name && line[name - 1] != '/') /* some programs print their path */
         name--;
-    memmove(subject->version, subject->version + name, strlen(subject->version + name) + 1);
+    memmove(line, line + name, strlen(line + name) + 1);
 }
 
 /* ---- the program itself ---- */
 
-static void on_process_ended(void *owner)
+/* The subject accepts connections. */
+static void on_ready(struct client_session *client)
 {
-    struct subject *subject = owner;
-
-    uv_timer_stop(&subject->timer);
-    if (subject->is_closing) {
-        part_closed(subject);
-        return;
-    }
-    subject->open_parts--;
-    if (subject->step == SUBJECT_VERSION) {
-        read_version(subject);
-        begin_step(subject, SUBJECT_PACKAGE);
-    } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, "package", subject->package);
-        remember(subject);
-        begin_step(subject, SUBJECT_PREPARE);
-    } else {
-        subject_explain_exit(subject, &subject->problem);
-        fail(subject);
-    }
+    session_enter(&client->session, SESSION_RUNNING);
+    if (client->end == END_SERVER)
+        data_listener_send_ready(client);
+    channel_send(&client->channel, CONTROL_JOINED, NULL);
 }
 
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
-    struct subject *subject = owner;
-
+    struct client_session *client = owner;
     (void)problem; /* a persistent connector does not fail */
     close(fd);
-    connector_close(&subject->connector);
-    subject->events->ready(subject->owner);
-}
-
-static void on_connector_closed(void *owner)
-{
-    part_closed(owner);
+    connector_close(&client->subject.connector);
+    on_ready(client);
 }
 
 /* A server that can accept on a blocking socket inherits the socket of the data listener. This
  * process then closes its own descriptor. So the socket ends with the subject, and no client waits
  * for it. */
-static void launch(struct subject *subject)
+static void launch(struct client_session *client)
 {
-    struct data_listener *data = subject->data;
-    struct launch launch = {.output = "log",
+    struct subject *subject = &client->subject;
+    struct data_listener *data = &client->data;
+    struct launch launch = {.arguments = subject->arguments,
+                            .output = "log",
                             .listener = subject->inherits ? data->fd : -1,
                             .cpus = &subject->cpus,
                             .variables = subject->override.shared ? subject->override.environment : NULL};
-    const json_t *text;
-    size_t i;
 
-    json_array_foreach(subject->arguments, i, text)
-        launch.arguments[i] = (char *)(uintptr_t)json_string_value(text);
-    if (subject->inherits)
+    subject->step = SUBJECT_RUN;
+    if (subject->inherits) {
         sockets_set_blocking(data->fd, true);
-    else
-        data_listener_close(data); /* late: until here no other process gets its port */
-    start_process(subject, &launch);
+    } else {
+        data_listener_close(client); /* late: until here no other process gets its port */
+        data->address = subject->address;
+    }
+    start_process(client, &launch);
+    session_enter(&client->session, SESSION_LISTENING);
     if (subject->inherits) {
         close(data->fd);
         data->fd = -1;
-    }
-    subject->events->launched(subject->owner);
-    if (subject->inherits) {
-        subject->events->ready(subject->owner);
+        on_ready(client);
         return;
     }
-    subject->open_parts++;
-    connector_open(&subject->connector, subject->loop);
+    client->open_parts++;
+    connector_open(&subject->connector, client->session.timer.loop);
     connector_begin(&subject->connector, &data->address, ATTEMPT_MS, true);
 }
 
-static void begin_step(struct subject *subject, enum subject_step step)
+static void on_process_ended(void *owner)
 {
-    subject->step = step;
-    switch (step) {
-    case SUBJECT_VERSION:
-        if (recall(subject))
-            begin_step(subject, SUBJECT_PREPARE);
-        else
-            ask_version(subject);
-        break;
-    case SUBJECT_PACKAGE:
-        ask_package(subject);
-        break;
-    case SUBJECT_RUN:
-        launch(subject);
-        break;
-    default: /* SUBJECT_FIND, SUBJECT_PREPARE */
-        if (step == SUBJECT_PREPARE && !subject->inherits && *address_path(&subject->data->address))
-            data_listener_close(subject->data); /* the program gets a path in its own folder */
-        subject->open_parts++;
-        uv_queue_work(subject->loop, &subject->work, work, on_worked);
-    }
+    struct client_session *client = owner;
+    struct subject *subject = &client->subject;
+    struct problem problem = {0};
+    bool is_closing = client->is_closing;
+
+    uv_timer_stop(&subject->timer);
+    client_session_part_closed(client);
+    if (is_closing)
+        return;
+    if (subject->step == SUBJECT_VERSION) {
+        read_version(subject);
+        ask_package(client);
+    } else if (subject->step == SUBJECT_PACKAGE) {
+        read_line(subject, "package", subject->program.package);
+        remember(subject);
+        launch(client);
+    } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
+        subject_explain_exit(client, &problem);
+        client_session_fail(client, &problem);
+    } /* else its connections break, and the client reports a failure */
 }
 
-void subject_start(struct subject *subject, uv_loop_t *loop)
+static void work(uv_work_t *request)
 {
-    subject->loop = loop;
-    subject->process = (struct process){.ended = on_process_ended, .owner = subject};
+    struct client_session *client = request->data;
+    subject_prepare(client, &client->problem);
+}
+
+static void on_worked(uv_work_t *request, int status)
+{
+    struct client_session *client = request->data;
+    bool is_closing = client->is_closing;
+
+    (void)status;
+    client_session_part_closed(client);
+    if (is_closing)
+        return;
+    if (client->problem.kind != PROBLEM_NONE)
+        client_session_fail(client, &client->problem);
+    else if (recall(&client->subject))
+        launch(client);
+    else
+        ask_version(client);
+}
+
+void subject_start(struct client_session *client, const struct address *sink)
+{
+    struct subject *subject = &client->subject;
+    uv_loop_t *loop = client->session.timer.loop;
+
+    subject->step = SUBJECT_PREPARE;
+    if (sink)
+        subject->sink = *sink;
+    subject->process = (struct process){.ended = on_process_ended, .owner = client};
     subject->connector =
-        (struct connector){.done = on_connected, .closed = on_connector_closed, .owner = subject};
+        (struct connector){.done = on_connected, .closed = client_session_part_closed, .owner = client};
     uv_timer_init(loop, &subject->timer);
-    subject->timer.data = subject->work.data = subject;
-    subject->open_parts = 1;
-    begin_step(subject, SUBJECT_FIND);
+    subject->timer.data = subject->work.data = client;
+    client->open_parts += 2;
+    session_enter(&client->session, SESSION_STARTING);
+    uv_queue_work(loop, &subject->work, work, on_worked);
 }
 
-/* ---- figures ---- */
-
-static json_t *make_report(const struct subject *subject)
+/* Checks that the override reached the program and took effect, while connections are open. */
+static int prove_override(const struct subject *subject, struct problem *problem)
 {
-    uint64_t used_ns = process_cpu_ns(&subject->process) - subject->cpu_before_ns;
+    if (!subject->override.shared)
+        return 0;
+    if (reach_check_process(subject->process.child.pid, problem) < 0)
+        return -1;
+    return override_proof(subject->override.shared, problem);
+}
 
-    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:o*, s:O, s:s, s:o*, s:o*}", "name",
-                     subject->plan->subject.name, "host", facts_host_id(), "program", subject->program,
-                     "version", subject->version, "package", *subject->package ? subject->package : NULL,
-                     "sha256", *subject->digest ? json_string(subject->digest) : NULL, "arguments",
-                     subject->arguments, "user", subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
+static json_t *make_report(const struct client_session *client, uint64_t used_ns)
+{
+    const struct subject *subject = &client->subject;
+    const struct subject_program *program = &subject->program;
+    struct shared *shared = subject->override.shared;
+
+    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
+                     client->plan.subject.name, "host", facts_host_id(), "program", program->path, "version",
+                     program->version, "package", *program->package ? program->package : NULL, "sha256",
+                     *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
+                     subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
                      used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     subject->override.shared ? report_make(subject->override.shared, NULL, 0, "") : NULL);
+                     shared ? report_make(shared, NULL, 0, "") : NULL);
 }
 
-int subject_mark(struct subject *subject, struct problem *problem)
+int subject_mark(struct client_session *client, struct problem *problem)
 {
-    CLEANUP_JSON json_t *report = NULL;
+    struct subject *subject = &client->subject;
+    uint64_t cpu_ns = process_cpu_ns(&subject->process);
 
+    if (subject_has_ended(subject))
+        return subject_explain_exit(client, problem);
     if (!subject->measures) {
         subject->measures = true;
-        subject->cpu_before_ns = process_cpu_ns(&subject->process);
-        channel_send(subject->channel, CONTROL_MARKED, NULL);
+        subject->cpu_before_ns = cpu_ns;
+        channel_send(&client->channel, CONTROL_MARKED, NULL);
         return 0;
     }
-    report = make_report(subject);
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(subject->channel, CONTROL_REPORT, json_incref(report));
-    return 1;
+    channel_send_long(&client->channel, CONTROL_REPORT, make_report(client, cpu_ns - subject->cpu_before_ns));
+    session_enter(&client->session, SESSION_REPORTING);
+    return 0;
 }
 
 /* ---- the end ---- */
 
-void subject_explain_exit(const struct subject *subject, struct problem *problem)
+int subject_explain_exit(const struct client_session *client, struct problem *problem)
 {
+    const struct subject *subject = &client->subject;
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
 
-    if (subject->process.error < 0) {
-        problem_failure(problem, "cannot start a process for %s: %s", subject->program,
-                        uv_strerror(subject->process.error));
-        return;
-    }
+    if (subject->process.error < 0)
+        return problem_failure(problem, "cannot start a process for %s: %s", subject->program.path,
+                               uv_strerror(subject->process.error));
     child_describe(&subject->process.child, how);
     snprintf(path, sizeof path, "%s/log", subject->folder);
     scan_tail(path, tail, sizeof tail);
-    problem_failure(problem, "the subject %s %s; its log ends: %s", subject->plan->subject.name, how,
-                    *tail ? tail : "(empty)");
+    return problem_failure(problem, "the subject %s %s; its log ends: %s", client->plan.subject.name, how,
+                           *tail ? tail : "(empty)");
 }
 
-static void on_timer_closed(uv_handle_t *timer)
+void subject_close(struct client_session *client)
 {
-    part_closed(timer->data);
-}
-
-void subject_close(struct subject *subject)
-{
-    if (subject->is_closing)
-        return;
-    subject->is_closing = true;
+    struct subject *subject = &client->subject;
     process_kill(&subject->process);
     if (subject->connector.open_parts)
         connector_close(&subject->connector);
-    uv_close((uv_handle_t *)&subject->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&subject->timer, client_session_handle_closed);
+}
+
+void subject_free(struct subject *subject)
+{
+    folder_remove(subject->folder);
+    json_decref(subject->arguments);
+    json_decref(subject->values);
+    override_close(&subject->override);
 }

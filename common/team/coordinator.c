@@ -2,12 +2,10 @@
 #include "team/coordinator.h"
 
 #include "base/cleanup.h"
-#include "connection/workload.h"
 
 static enum end driver_named_in(const struct plan *plan, const json_t *body)
 {
     enum end end = end_parse(json_string_value(json_object_get(body, "end")));
-
     return end < END_COUNT && plan_has_end(plan, end) && plan->ends[end].drives ? end : END_COUNT;
 }
 
@@ -70,24 +68,16 @@ int coordinator_message(struct coordinator *coordinator, enum control_type type,
 
 /* ---- the hub ---- */
 
-/* The end that runs a subject, or END_COUNT if none does. That end counts no bytes, so the hub asks
- * it to read its figures. */
-static enum end subject_end(const struct plan *plan)
-{
-    return plan_has_subject(plan) ? plan_second_end(plan) : END_COUNT;
-}
-
 /* The ends that must be ready for this release of `driver`; none if the end is no driver of the
  * plan. A subject that relays only reads its start figures: it needs no announced byte. */
-static unsigned receivers_of(const struct plan *plan, enum release release, int driver)
+static unsigned receivers_of(const struct plan *plan, enum release release, enum end driver)
 {
     unsigned ends = 0;
-
-    if (!plan_has_end(plan, (enum end)driver) || !plan->ends[driver].drives)
+    if (!plan_has_end(plan, driver) || !plan->ends[driver].drives)
         return 0;
-    for (int end = 0; end < END_COUNT; end++)
-        if (end != driver && plan_has_end(plan, (enum end)end) && plan->ends[end].follows &&
-            (release == RELEASE_GO || end != END_PROXY || subject_end(plan) != END_PROXY))
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (end != driver && plan_has_end(plan, end) && plan->ends[end].follows &&
+            (release == RELEASE_GO || end != END_PROXY || !plan_is_subject(plan, END_PROXY)))
             ends |= 1u << end;
     return ends;
 }
@@ -106,8 +96,7 @@ static void tell(struct hub *hub, enum end end, enum control_type type, json_t *
 static void note_joined(struct hub *hub, enum end end)
 {
     unsigned others = 0;
-
-    for (int other = 0; other < END_COUNT; other++)
+    for (enum end other = 0; other < END_COUNT; other++)
         if (hub->channels[other])
             others |= 1u << other;
     hub->joined |= 1u << end;
@@ -116,7 +105,7 @@ static void note_joined(struct hub *hub, enum end end)
 }
 
 /* `end` is ready for the release of `driver`. */
-static void note_ready(struct hub *hub, enum release release, int driver, enum end end)
+static void note_ready(struct hub *hub, enum release release, enum end driver, enum end end)
 {
     unsigned receivers = receivers_of(hub->own->team->plan, release, driver),
              *ready = &hub->ready[release][driver];
@@ -125,9 +114,9 @@ static void note_ready(struct hub *hub, enum release release, int driver, enum e
     if (!(receivers & 1u << end) || (*ready & receivers) != receivers)
         return;
     if (release == RELEASE_LAST)
-        tell(hub, (enum end)driver, CONTROL_DRAINING, body_of_end((enum end)driver));
+        tell(hub, driver, CONTROL_DRAINING, body_of_end(driver));
     else
-        tell(hub, (enum end)driver, CONTROL_MARKED, NULL);
+        tell(hub, driver, CONTROL_MARKED, NULL);
 }
 
 /* `end` has its start figures. A subject that relays reads its own when all other ends have theirs,
@@ -138,11 +127,11 @@ static void note_marked(struct hub *hub, enum end end)
     unsigned others = 0;
 
     hub->marked |= 1u << end;
-    for (int driver = 0; driver < END_COUNT; driver++)
+    for (enum end driver = 0; driver < END_COUNT; driver++)
         others |= receivers_of(plan, RELEASE_LAST, driver);
-    if (subject_end(plan) == END_PROXY && hub->marked == others)
+    if (plan_is_subject(plan, END_PROXY) && hub->marked == others)
         tell(hub, END_PROXY, CONTROL_MARKED, NULL);
-    for (int driver = 0; driver < END_COUNT; driver++)
+    for (enum end driver = 0; driver < END_COUNT; driver++)
         note_ready(hub, RELEASE_GO, driver, end);
 }
 
@@ -150,34 +139,29 @@ static void note_marked(struct hub *hub, enum end end)
 static int forward_drain(struct hub *hub, enum end from, const json_t *body)
 {
     const struct team *team = hub->own->team;
-
     if (driver_named_in(team->plan, body) != from)
         return -1;
-    for (int end = 0; end < END_COUNT; end++)
-        if (end != (int)from && end != (int)team->end)
-            tell(hub, (enum end)end, CONTROL_DRAIN, json_deep_copy(body));
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (end != from && end != team->end)
+            tell(hub, end, CONTROL_DRAIN, json_deep_copy(body));
     return from == team->end ? 0 : coordinator_message(hub->own, CONTROL_DRAIN, body);
 }
 
 int hub_message(struct hub *hub, enum end from, enum control_type type, const json_t *body)
 {
-    enum end driver;
-
-    switch (type) {
-    case CONTROL_JOINED:
-        note_joined(hub, from);
-        return 0;
-    case CONTROL_DRAIN:
+    if (type == CONTROL_DRAIN)
         return forward_drain(hub, from, body);
-    case CONTROL_DRAINING:
-        if ((driver = driver_named_in(hub->own->team->plan, body)) == END_COUNT)
-            return -1;
-        note_ready(hub, RELEASE_LAST, (int)driver, from);
-        return 0;
-    default: /* CONTROL_MARKED */
+    if (type == CONTROL_JOINED) {
+        note_joined(hub, from);
+    } else if (type == CONTROL_MARKED) {
         note_marked(hub, from);
-        return 0;
+    } else { /* CONTROL_DRAINING */
+        enum end driver = driver_named_in(hub->own->team->plan, body);
+        if (driver == END_COUNT)
+            return -1;
+        note_ready(hub, RELEASE_LAST, driver, from);
     }
+    return 0;
 }
 
 /* Asks a subject to read its figures after these phases. note_marked() asks one that relays for its
@@ -185,10 +169,11 @@ int hub_message(struct hub *hub, enum end from, enum control_type type, const js
 static void ask_subject(struct hub *hub, enum phase passed)
 {
     const struct team *team = hub->own->team;
-    enum end end = subject_end(team->plan);
+    enum end end = plan_second_end(team->plan);
     bool begins = end == END_SERVER && passed == (team->plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
+    bool ends = passed == PHASE_REPORT && !team->cancelled;
 
-    if (end != END_COUNT && (begins || (passed == PHASE_REPORT && !team->cancelled)))
+    if (plan_has_subject(team->plan) && (begins || ends))
         tell(hub, end, CONTROL_MARKED, NULL);
 }
 
@@ -197,7 +182,6 @@ static void ask_subject(struct hub *hub, enum phase passed)
 void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
-
     if (!coordinator->hub && !coordinator->channel) /* there is no other end */
         return;
     if (phase == PHASE_START) {

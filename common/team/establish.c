@@ -3,18 +3,17 @@
 #include "team/team.h"
 
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "connection/protocol.h"
-#include "connection/workload.h"
 #include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <poll.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_MS 3000 /* time for the sink to answer a proxy */
+#define ACCEPTED_WITHIN_S 3 /* time for the sink to answer a proxy */
 
 /* ---- connect, hello ---- */
 
@@ -28,11 +27,9 @@ static int send_hello(const struct team *team, const struct connection *connecti
     return 0;
 }
 
-static void set_receive_timeout(int fd, int ms)
+static void set_receive_timeout(int fd, int seconds)
 {
-    struct timeval within = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = seconds}, sizeof(struct timeval));
 }
 
 /* A proxy forwards no byte before the sink has accepted the connection: hello.h. */
@@ -41,7 +38,6 @@ static int ask_sink(const struct team *team, const struct connection *connection
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
     int fd = connection->calls.fd;
     char sink[ADDRESS_MAX];
-    ssize_t size;
 
     address_format(sink, &team->target);
     if (sink_hello_make(request, team->token, connection->number) < 0)
@@ -49,8 +45,8 @@ static int ask_sink(const struct team *team, const struct connection *connection
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
         return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
-    set_receive_timeout(fd, ACCEPTED_WITHIN_MS);
-    size = recv(fd, answer, sizeof answer, MSG_WAITALL);
+    set_receive_timeout(fd, ACCEPTED_WITHIN_S);
+    ssize_t size = recv(fd, answer, sizeof answer, MSG_WAITALL);
     set_receive_timeout(fd, 0);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
@@ -78,30 +74,28 @@ static int connect_to(const struct address *target, struct worker *worker, struc
 static int connect_to_any(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
-    size_t at = atomic_load(&team->chosen);
-    struct problem reason = {0};
-
-    while (connect_to(team->candidates ? &team->candidates[at] : &team->target, worker, connection, &reason) <
-           0) {
+    for (size_t at = atomic_load(&team->chosen);; at++) {
+        const struct address *target = team->candidates ? &team->candidates[at] : &team->target;
+        struct problem reason = {0};
+        if (connect_to(target, worker, connection, &reason) == 0) {
+            *problem = (struct problem){0};
+            atomic_store(&team->chosen, at);
+            return 0;
+        }
         if (problem->kind == PROBLEM_NONE)
             *problem = reason;
         else
             problem_add(problem, reason.text);
-        if (++at >= team->candidate_count || atomic_load(&worker->shared.cancelled))
+        if (at + 1 >= team->candidate_count || atomic_load(&worker->shared.cancelled))
             return -1;
-        reason = (struct problem){0};
         if (connection->calls.fd >= 0)
             team_drop(team, connection);
     }
-    *problem = (struct problem){0};
-    atomic_store(&team->chosen, at);
-    return 0;
 }
 
 static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
 {
     struct team *team = worker->team;
-
     worker->phase = "connect";
     lifecycle_advance(&connection->state, EVENT_CONNECT);
     if (connect_to_any(worker, connection, problem) < 0)
@@ -118,7 +112,6 @@ static int connect_one(struct worker *worker, struct connection *connection, str
 static int choose_target(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-
     if (team->candidate_count < 2 || team->end != END_CLIENT)
         return 0;
     if (connect_to_any(worker, &worker->connections[0], problem) < 0)
@@ -134,17 +127,14 @@ static int check_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     struct address address = *team_target(team);
-    int fd, result;
 
     if (!address.size && address_of_socket(&address, team->listener) < 0)
         return problem_failure(problem, "the address of the listener is not known");
-    fd = transport_socket(team->plan, team->end, &address, problem);
-    if (fd < 0)
+    CLEANUP_CLOSE int fd = transport_socket(team->plan, team->end, &address, problem);
+    if (fd < 0 || transport_prepare(team->plan, team->end, fd, problem) < 0)
         return -1;
-    result = transport_prepare(team->plan, team->end, fd, problem);
     worker->options = options_report(team->plan, team->end, fd);
-    close(fd);
-    return result;
+    return 0;
 }
 
 /* The client connects to its neighbour, a proxy to the server. All other connections already have
@@ -163,7 +153,6 @@ int establish_connect(struct worker *worker, struct problem *problem)
         return choose_target(worker, problem) < 0 ? -1 : check_options(worker, problem);
     for (size_t i = 0; has_sockets && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         if (connects_to(team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
             return -1;
         if (transport_prepare(team->plan, team->end, connection->calls.fd, problem) < 0 ||
@@ -184,10 +173,9 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
                                    .cipher = team->plan->cipher,
                                    .handshake =
                                        team->by_certificate ? HANDSHAKE_CERTIFICATE : team->plan->handshake};
-    int result;
 
     memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    result = security_open_context(&worker->shared, peer, &terms);
+    int result = security_open_context(&worker->shared, peer, &terms);
     secret_wipe(&terms, sizeof terms);
     return result < 0 ? problem_failure(problem, "cannot set up security=%s: %s",
                                         team->plan->ends[team->end].security->variant.name, strerror(-result))
@@ -198,12 +186,10 @@ static int agree(struct worker *worker, enum end peer, struct problem *problem)
 static int make_handshake(struct connection *connection, struct problem *problem)
 {
     int result = security_begin(connection);
-
     connection->calls.flags = MSG_DONTWAIT;
     while (connection->state == STATE_HANDSHAKING &&
            (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
         struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
-
         if (result < 0)
             poll(&ready, 1, -1);
         result = engine_handshake(connection);
@@ -239,18 +225,14 @@ int establish_handshake(struct connection *connection, struct problem *problem)
 int establish_handshakes(struct worker *worker, struct problem *problem)
 {
     const struct plan *plan = worker->team->plan;
-
     if (plan->encrypts)
         worker->phase = "handshake";
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         if (plan->encrypts && !worker->shared.contexts[connection->peer] &&
             agree(worker, connection->peer, problem) < 0)
             return -1;
-        if (connection->reconnects)
-            continue;
-        if (establish_handshake(connection, problem) < 0)
+        if (!connection->reconnects && establish_handshake(connection, problem) < 0)
             return -1;
     }
     return 0;

@@ -5,15 +5,17 @@
 
 #include "base/bytes.h"
 #include "base/digest.h"
-#include "connection/reading.h"
-#include "connection/strategy.h"
-#include "connection/workload.h"
 #include "measure/facts.h"
-#include "transport/transport.h"
 
 static void put_number(json_t *object, const char *key, uint64_t value)
 {
     json_object_set_new(object, key, json_integer((json_int_t)value));
+}
+
+static void put_if(bool is_known, json_t *object, const char *key, uint64_t value)
+{
+    if (is_known)
+        put_number(object, key, value);
 }
 
 static bool is_counted(const struct worker *worker, enum call_path path)
@@ -24,62 +26,55 @@ static bool is_counted(const struct worker *worker, enum call_path path)
 static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
 {
     json_t *calls = json_object();
-
-    for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
-        if (counts->made[kind] && is_counted(worker, call_infos[kind].path))
-            put_number(calls, call_infos[kind].name,
-                       counts->made[kind] +
-                           (uint64_t)json_integer_value(json_object_get(calls, call_infos[kind].name)));
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
+        const char *name = call_infos[kind].name; /* several kinds may have it */
+        uint64_t others = (uint64_t)json_integer_value(json_object_get(calls, name));
+        put_if(counts->made[kind] && is_counted(worker, call_infos[kind].path), calls, name,
+               counts->made[kind] + others);
+    }
     return calls;
 }
 
 /* Handshakes are reported only if the workload reconnects. Else all are before the interval. */
 static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
 {
-    if (worker->connections->security->counts_records) {
-        put_number(thread, "records_sent", calls->records_sent);
-        put_number(thread, "records_received", calls->records_received);
-        put_number(thread, "tls_bytes_sent", calls->tls_bytes_sent);
-        put_number(thread, "tls_bytes_received", calls->tls_bytes_received);
-    }
-    if (!worker->connections->reconnects)
-        return;
-    put_number(thread, "handshakes", calls->handshakes);
-    put_number(thread, "resumed", calls->resumed);
-    if (worker->connections->drives)
+    const struct connection *connection = worker->connections;
+    bool sees_records = connection->security->counts_records, reconnects = connection->reconnects;
+
+    put_if(sees_records, thread, "records_sent", calls->records_sent);
+    put_if(sees_records, thread, "records_received", calls->records_received);
+    put_if(sees_records, thread, "tls_bytes_sent", calls->tls_bytes_sent);
+    put_if(sees_records, thread, "tls_bytes_received", calls->tls_bytes_received);
+    put_if(reconnects, thread, "handshakes", calls->handshakes);
+    put_if(reconnects, thread, "resumed", calls->resumed);
+    if (reconnects && connection->drives)
         json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
 }
 
 /* Calls that libuv makes cannot be counted: their keys are absent. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
-    static const char *const sums[] = {
-        [CALL_WRITES] = "write_calls", [CALL_READS] = "read_calls", [CALL_WAITS] = "wait_calls"};
+    const struct connection *connection = worker->connections;
     struct call_counts calls = calls_add(&worker->after.calls, &worker->before.calls, -1);
+    bool writes = is_counted(worker, CALL_WRITES), reads = is_counted(worker, CALL_READS);
+    bool has_ring = worker->team->engine->gives & CAPABLE_RING;
+    bool maps = connection->reading && connection->reading->maps;
 
     json_object_set_new(thread, "calls", report_calls(worker, &calls));
     if (worker->team->plan->encrypts)
         put_tls(thread, worker, &calls);
-    for (enum call_path path = CALL_WRITES; path <= CALL_WAITS; path++)
-        if (is_counted(worker, path))
-            put_number(thread, sums[path], calls_count_path(&calls, path));
-    if (worker->connections->reconnects)
-        put_number(thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
-    if (is_counted(worker, CALL_WRITES) && is_counted(worker, CALL_READS))
-        put_number(thread, "would_block", calls.would_block);
-    if (worker->team->engine->gives & CAPABLE_RING) {
-        put_number(thread, "enters", calls.made[CALL_ENTER_SENDING] + calls.made[CALL_ENTER_WAITING]);
-        put_number(thread, "requests", calls.requests);
-        put_number(thread, "completions", calls.completions);
-    }
-    if (calls.lent) {
-        put_number(thread, "lent", calls.lent);
-        put_number(thread, "copied", calls.copied);
-    }
-    if (worker->connections->reading && worker->connections->reading->maps) {
-        put_number(thread, "mapped_bytes", calls.mapped_bytes);
-        put_number(thread, "copied_bytes", calls.copied_bytes);
-    }
+    put_if(writes, thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
+    put_if(reads, thread, "read_calls", calls_count_path(&calls, CALL_READS));
+    put_if(is_counted(worker, CALL_WAITS), thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
+    put_if(connection->reconnects, thread, "connect_calls", calls_count_path(&calls, CALL_CONNECTS));
+    put_if(writes && reads, thread, "would_block", calls.would_block);
+    put_if(has_ring, thread, "enters", calls.made[CALL_ENTER_SENDING] + calls.made[CALL_ENTER_WAITING]);
+    put_if(has_ring, thread, "requests", calls.requests);
+    put_if(has_ring, thread, "completions", calls.completions);
+    put_if(calls.lent, thread, "lent", calls.lent);
+    put_if(calls.lent, thread, "copied", calls.copied);
+    put_if(maps, thread, "mapped_bytes", calls.mapped_bytes);
+    put_if(maps, thread, "copied_bytes", calls.copied_bytes);
 }
 
 /* The SHA-256 of the bytes of a connection, as by sha256sum(1). Several connections: the XOR of
@@ -104,38 +99,34 @@ static void put_work(json_t *thread, const struct worker *worker)
 {
     const struct figures *before = &worker->before, *after = &worker->after;
     const struct connection *connection = worker->connections;
+    bool sends = connection->outgoing, receives = connection->incoming, relays = connection->twin;
 
-    if (connection->twin) {
-        put_number(thread, "chunks_sent", after->fragments - before->fragments);
-        put_number(thread, "groups_sent", after->groups - before->groups);
-    }
-    if (connection->outgoing && !connection->twin)
-        put_number(thread, "messages_sent", after->messages_sent - before->messages_sent);
-    if (connection->outgoing)
-        put_number(thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
-    if (connection->incoming && !connection->twin)
-        put_number(thread, "messages_received", after->messages_received - before->messages_received);
-    if (connection->incoming)
-        put_number(thread, "bytes_received", after->bytes_received - before->bytes_received);
+    put_if(relays, thread, "chunks_sent", after->fragments - before->fragments);
+    put_if(relays, thread, "groups_sent", after->groups - before->groups);
+    put_if(sends && !relays, thread, "messages_sent", after->messages_sent - before->messages_sent);
+    put_if(sends, thread, "bytes_sent", after->bytes_sent - before->bytes_sent);
+    put_if(receives && !relays, thread, "messages_received",
+           after->messages_received - before->messages_received);
+    put_if(receives, thread, "bytes_received", after->bytes_received - before->bytes_received);
     put_checksum(thread, worker);
 }
 
 /* Absent if no time passed between the two readings of the clock. */
 static void put_interval(json_t *thread, const struct worker *worker)
 {
-    if (worker->ended_ns <= worker->begun_ns)
+    uint64_t begun_ns = worker->begun_ns, ended_ns = worker->ended_ns, origin_ns = worker->team->origin_ns;
+
+    if (ended_ns <= begun_ns)
         return;
-    put_number(thread, "begun_ns", worker->begun_ns - worker->team->origin_ns);
-    put_number(thread, "ended_ns", worker->ended_ns - worker->team->origin_ns);
-    put_number(thread, "elapsed_ns", worker->ended_ns - worker->begun_ns);
-    if (worker->first_bytes)
-        put_number(thread, "first_bytes", worker->first_bytes);
+    put_number(thread, "begun_ns", begun_ns - origin_ns);
+    put_number(thread, "ended_ns", ended_ns - origin_ns);
+    put_number(thread, "elapsed_ns", ended_ns - begun_ns);
+    put_if(worker->first_bytes, thread, "first_bytes", worker->first_bytes);
 }
 
 static void put_latency(json_t *thread, const struct worker *worker)
 {
     const struct thread_shared *shared = &worker->shared;
-
     if (!worker->connections->role->times)
         return;
     json_object_set_new(thread, "latency", histogram_to_json(&shared->latency));
@@ -151,7 +142,6 @@ static void put_latency(json_t *thread, const struct worker *worker)
 static json_t *report_options(const struct worker *worker)
 {
     const struct security_negotiated *negotiated = &worker->shared.negotiated;
-
     if (worker->options && negotiated->version) {
         json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
         json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
@@ -161,45 +151,42 @@ static json_t *report_options(const struct worker *worker)
 }
 
 /* Where and how the thread ran: its CPU at the start and the end of the interval, its class. */
-static void put_placement(json_t *object, const struct team_thread *thread,
-                          const struct thread_reading *before, const struct thread_reading *after)
+static void put_placement(json_t *object, const struct team_thread *thread)
 {
+    const struct thread_reading *after = &thread->after;
+    int first = thread->before.cpu_number, pinned_to = thread->pinned_to;
     char class[SCHEDULING_TEXT_MAX];
-    json_t *cpus;
 
     if (after->scheduling_known) {
         scheduling_format(class, &after->scheduling);
         json_object_set_new(object, "sched", json_string(class));
     }
-    if (before->cpu_number < 0)
-        return;
-    cpus = json_pack("{s:i, s:i}", "start", before->cpu_number, "end", after->cpu_number);
-    if (thread->pinned_to >= 0)
-        json_object_set_new(cpus, "asked", json_pack("[i]", thread->pinned_to));
-    json_object_set_new(object, "cpus", cpus);
+    if (first >= 0)
+        json_object_set_new(object, "cpus",
+                            json_pack("{s:i, s:i, s:o*}", "start", first, "end", after->cpu_number, "asked",
+                                      pinned_to >= 0 ? json_pack("[i]", pinned_to) : NULL));
 }
 
 /* The CPU time includes the sender thread. */
 static void put_cpu(json_t *thread, const struct worker *worker)
 {
-    const struct thread_reading *before = &worker->sender.before, *after = &worker->sender.after;
-    struct cpu_reading first = worker->before.own.cpu, last = worker->after.own.cpu;
-    json_t *sender = worker->job.handover ? json_object() : NULL;
+    const struct team_thread *sender = &worker->sender.own;
+    struct cpu_reading first = worker->own.before.cpu, last = worker->own.after.cpu;
+    json_t *report = worker->job.handover ? json_object() : NULL;
 
-    if (sender) {
-        first = cpu_sum(&first, &before->cpu);
-        last = cpu_sum(&last, &after->cpu);
-        json_object_set_new(sender, "cpu", cpu_to_json(&before->cpu, &after->cpu));
-        put_placement(sender, &worker->sender.own, before, after);
+    if (report) {
+        first = cpu_sum(&first, &sender->before.cpu);
+        last = cpu_sum(&last, &sender->after.cpu);
+        json_object_set_new(report, "cpu", cpu_to_json(&sender->before.cpu, &sender->after.cpu));
+        put_placement(report, sender);
     }
     json_object_set_new(thread, "cpu", cpu_to_json(&first, &last));
-    json_object_set_new(thread, "sender", sender);
+    json_object_set_new(thread, "sender", report);
 }
 
 static json_t *report_thread(const struct worker *worker)
 {
     json_t *thread = json_object();
-
     put_number(thread, "connections", worker->count / worker->team->per_number);
     put_work(thread, worker);
     put_interval(thread, worker);
@@ -212,7 +199,7 @@ static json_t *report_thread(const struct worker *worker)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
     json_object_set_new(thread, "options", report_options(worker));
-    put_placement(thread, &worker->own, &worker->before.own, &worker->after.own);
+    put_placement(thread, &worker->own);
     json_object_set_new(thread, "own_descriptors", json_boolean(worker->owns_descriptors));
     json_object_set_new(thread, "samples", samples_to_json(&worker->shared.samples));
     return thread;
@@ -221,7 +208,6 @@ static json_t *report_thread(const struct worker *worker)
 static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 {
     const struct shape *shape = plan_outgoing(plan, end);
-
     if (!shape)
         return;
     json_object_set_new(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
@@ -235,23 +221,21 @@ static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
 json_t *team_report(const struct team *team)
 {
     const struct end_plan *own = &team->plan->ends[team->end];
-    json_t *report = json_object(), *threads = json_array();
+    const struct security *security = own->security;
+    bool knows_memory = team->resident_before && team->resident_after;
+    json_t *report =
+        json_pack("{s:s, s:b, s:s, s:s, s:s*}", "host", facts_host_id(), "drives",
+                  team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
+                  security->variant.name, "library", security->library ? security->library() : NULL);
 
-    json_object_set_new(report, "host", json_string(facts_host_id()));
-    json_object_set_new(report, "drives", json_boolean(team->part != PART_FOLLOWER));
-    json_object_set_new(report, "engine", json_string(team->engine->variant.name));
-    json_object_set_new(report, "security", json_string(own->security->variant.name));
-    if (own->security->library)
-        json_object_set_new(report, "library", json_string(own->security->library()));
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         json_object_set_new(report, "read", json_string(own->reading->variant.name));
-    if (team->resident_before && team->resident_after) {
-        put_number(report, "resident_before_bytes", team->resident_before);
-        put_number(report, "resident_bytes", team->resident_after);
-    }
+    put_if(knows_memory, report, "resident_before_bytes", team->resident_before);
+    put_if(knows_memory, report, "resident_bytes", team->resident_after);
     json_object_set_new(report, "process", cpu_process_to_json());
     json_object_set_new(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
+    json_t *threads = json_array();
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
     json_object_set_new(report, "threads", threads);
@@ -261,7 +245,6 @@ json_t *team_report(const struct team *team)
 uint64_t team_strangers(const struct team *team)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < team->worker_count; i++)
         sum += team->workers[i].dial.strangers;
     return sum;

@@ -51,21 +51,18 @@ bool session_may_enter(enum session_state from, enum session_state to)
 bool session_accepts(const struct session *session, enum control_type type)
 {
     bool is_client = session->is_client;
-
     return (table[session->state].accepts[is_client] | ALWAYS(is_client)) & 1u << type;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct session *session = timer->data;
-
     session->timed_out(session->owner);
 }
 
 static void begin(struct session *session, enum session_state state)
 {
     uint64_t limit_ms = session_limit_ms(state, session->is_client, session->plan);
-
     session->state = state;
     uv_timer_stop(&session->timer);
     if (limit_ms)
@@ -82,7 +79,6 @@ void session_open(struct session *session, uv_loop_t *loop, enum session_state s
 void session_enter(struct session *session, enum session_state state)
 {
     bool may = session_may_enter(session->state, state);
-
     assert(may);
     begin(session, may ? state : SESSION_CLOSING);
     if (!may)
@@ -92,7 +88,6 @@ void session_enter(struct session *session, enum session_state state)
 static void on_closed(uv_handle_t *timer)
 {
     const struct session *session = timer->data;
-
     session->closed(session->owner);
 }
 

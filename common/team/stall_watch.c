@@ -17,14 +17,13 @@
 #define SLOWEST_BYTES_PER_MS 100000
 #define HANDSHAKE_WITHIN_MS 4000
 #define HANDSHAKE_EACH_MS 5 /* more for each connection of the run: this may be the last one */
-#define PAUSES_MS                                                                                            \
-    30000 /* divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long */
+/* Divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long. */
+#define PAUSES_MS 30000
 
 /* Bytes moved so far. */
 static uint64_t moved(const struct team *team)
 {
     uint64_t sum = 0;
-
     for (size_t i = 0; i < team->connection_count; i++)
         sum += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
     return sum;
@@ -34,7 +33,6 @@ static uint64_t moved(const struct team *team)
 static uint64_t unsent(struct team *team)
 {
     uint64_t sum = 0;
-
     uv_mutex_lock(&team->mutex); /* descriptors may come and go */
     for (size_t i = 0; i < team->connection_count; i++)
         sum += sockets_unsent(team_connection(team, i)->calls.fd);
@@ -50,15 +48,14 @@ static uint64_t stall_timeout_ms(const struct team *team)
     const struct plan *plan = team->plan;
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
 
-    for (int end = 0; end < END_COUNT; end++)
-        if (plan_has_end(plan, (enum end)end))
-            bytes += plan_memory_bytes(plan, (enum end)end, engine_threads(plan, (enum end)end));
+    for (enum end end = 0; end < END_COUNT; end++)
+        if (plan_has_end(plan, end))
+            bytes += plan_memory_bytes(plan, end, engine_threads(plan, end));
     return STALLED_MS + bytes / SLOWEST_BYTES_PER_MS + (plan->rate ? PAUSES_MS / plan->rate : 0) +
            plan->window * plan->spin_ns / NS_PER_MS;
 }
 
-/* Returns 0, or -1 with a failure; so does check_progress(). */
-static int check_handshakes(const struct team *team, struct problem *problem)
+static void check_handshakes(const struct team *team, struct problem *problem)
 {
     uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
     uint64_t now = clock_now_ns();
@@ -66,46 +63,38 @@ static int check_handshakes(const struct team *team, struct problem *problem)
     for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
         const struct connection *connection = team_connection(team, i);
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
-
         if (since && since + within_ms * NS_PER_MS < now)
-            return problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
-                                   end_names[connection->peer], end_names[team->end],
-                                   (int)(within_ms / 1000));
+            problem_failure(problem, "the %s did not finish its handshake with the %s within %d s",
+                            end_names[connection->peer], end_names[team->end], (int)(within_ms / 1000));
     }
-    return 0;
-}
-
-static int check_progress(struct team *team, struct problem *problem)
-{
-    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
-    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
-    bool moves = sum != team->moved_before || left != team->unsent_before;
-
-    if (moves)
-        team->moved_ms = now;
-    else if (now - team->moved_ms > stall_timeout_ms(team))
-        return problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
-                               (int)((now - team->moved_ms) / 1000));
-    team->moved_before = sum;
-    team->unsent_before = left;
-    return 0;
 }
 
 /* The server ends a run that takes too long; a peer that is no server of uncork may not. */
-static int check_limit(const struct team *team, struct problem *problem)
+static void check_limit(const struct team *team, struct problem *problem)
 {
     uint64_t ms = plan_limit_ms(team->plan);
+    if (plan_has_peer(team->plan) && uv_now(team->watch.loop) - team->started_ms > ms)
+        problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
+}
 
-    if (!plan_has_peer(team->plan) || uv_now(team->watch.loop) - team->started_ms <= ms)
-        return 0;
-    return problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
+static void check_progress(struct team *team, struct problem *problem)
+{
+    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
+    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
+
+    if (sum != team->moved_before || left != team->unsent_before)
+        team->moved_ms = now;
+    else if (now - team->moved_ms > stall_timeout_ms(team))
+        problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
+                        (int)((now - team->moved_ms) / 1000));
+    team->moved_before = sum;
+    team->unsent_before = left;
 }
 
 /* How long the watch has not run, in seconds; 0 unless the other ends have given up meanwhile. */
 static int suspended_s(const struct team *team)
 {
     uint64_t ms = (clock_read_ns(CLOCK_WITH_SLEEP) - team->watched_ns) / NS_PER_MS;
-
     return ms > CHANNEL_SILENCE_MS ? (int)(ms / 1000) : 0;
 }
 
@@ -115,10 +104,8 @@ static int suspended_s(const struct team *team)
  * Returns whether the team was cancelled. */
 static bool interrupt_cancelled(struct team *team)
 {
-    bool cancelled;
-
     uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
+    bool cancelled = team->cancelled;
     uv_mutex_unlock(&team->mutex);
     for (size_t i = 0; cancelled && i < team->started_count; i++)
         pthread_kill(team->workers[i].own.handle, SIGURG);
@@ -132,17 +119,20 @@ static void on_watch(uv_timer_t *watch)
 
     if (interrupt_cancelled(team))
         return;
+    const char *phase = team_phase(team);
     if (suspended_s(team)) { /* stall_watch_stop() adds that */
         problem_failure(&problem, "the run was interrupted");
-        team_cancel(team, team_phase(team), &problem);
-        return;
+    } else {
+        team->watched_ns = clock_read_ns(CLOCK_WITH_SLEEP);
+        check_handshakes(team, &problem);
+        if (problem.kind != PROBLEM_NONE)
+            phase = "handshake";
+        check_limit(team, &problem);
+        if (team->passed > PHASE_START)
+            check_progress(team, &problem);
     }
-    team->watched_ns = clock_read_ns(CLOCK_WITH_SLEEP);
-    if (check_handshakes(team, &problem) < 0)
-        team_cancel(team, "handshake", &problem);
-    else if (check_limit(team, &problem) < 0 ||
-             (team->passed > PHASE_START && check_progress(team, &problem) < 0))
-        team_cancel(team, team_phase(team), &problem);
+    if (problem.kind != PROBLEM_NONE)
+        team_cancel(team, phase, &problem);
 }
 
 static void on_interrupt(int number)

@@ -4,16 +4,12 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/threads.h"
-#include "connection/thread_shared.h"
-#include "connection/workload.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- its connections ---- */
 
 /* The first connection number of a thread. Threads differ by at most one in their numbers of
  * connections. */
@@ -28,6 +24,12 @@ struct connection *team_connection(const struct team *team, size_t index)
     size_t worker = ((number + 1) * team->worker_count - 1) / team->plan->connections;
 
     return &team->workers[worker].connections[index - first_number(team, worker) * team->per_number];
+}
+
+/* The connection with this number; at a proxy, that of the client. */
+static struct connection *first_of(const struct team *team, size_t number)
+{
+    return team_connection(team, number * team->per_number);
 }
 
 /* ---- phases ---- */
@@ -108,10 +110,8 @@ static void on_wake(uv_poll_t *wake, int status, int events)
 int team_adopt(void *owner, struct connection *connection, int fd)
 {
     struct team *team = owner;
-    bool cancelled;
-
     uv_mutex_lock(&team->mutex);
-    cancelled = team->cancelled;
+    bool cancelled = team->cancelled;
     if (!cancelled)
         connection->calls.fd = fd;
     uv_mutex_unlock(&team->mutex);
@@ -123,7 +123,6 @@ int team_adopt(void *owner, struct connection *connection, int fd)
 void team_drop(void *owner, struct connection *connection)
 {
     struct team *team = owner;
-
     uv_mutex_lock(&team->mutex);
     close(connection->calls.fd);
     connection->calls.fd = -1;
@@ -134,7 +133,6 @@ void team_drop(void *owner, struct connection *connection)
 static int allocate_connections(struct worker *worker, size_t count)
 {
     size_t size = count * sizeof *worker->connections;
-
     size = (size + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT * WORKER_ALIGNMENT;
     worker->connections = aligned_alloc(WORKER_ALIGNMENT, size);
     worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
@@ -149,7 +147,6 @@ static int allocate_connections(struct worker *worker, size_t count)
 static int open_worker(struct worker *worker, struct team *team, size_t index)
 {
     size_t first = first_number(team, index), next = first_number(team, index + 1);
-
     worker->team = team;
     worker->own.meter = worker->sender.own.meter = CPU_METER_CLOSED;
     worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
@@ -163,7 +160,6 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
                                       .dial = team->plan->workload->reconnects ? &worker->dial : NULL};
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         connection->number = first + i / team->per_number;
         connection->calls.fd = -1;
         if (team->per_number > 1) { /* pairs */
@@ -174,29 +170,30 @@ static int open_worker(struct worker *worker, struct team *team, size_t index)
     return 0;
 }
 
+static void close_pipe(const struct team *team)
+{
+    close(team->wake_pipe[0]);
+    close(team->wake_pipe[1]);
+}
+
 static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem)
 {
     int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
-
-    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0) {
-        close(team->wake_pipe[0]);
-        close(team->wake_pipe[1]);
-    }
-    if (result == 0) {
-        team->wake.data = team;
-        team->open_handles++;
-        result = uv_poll_start(&team->wake, UV_READABLE, on_wake);
-    }
-    return result == 0
-               ? 0
-               : problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0)
+        close_pipe(team);
+    if (result < 0)
+        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    team->wake.data = team;
+    team->open_handles++;
+    uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    return 0;
 }
 
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
     size_t per_number = plan_role(plan, end)->relay_buffers ? 2 : 1;
-    size_t connections = plan->connections * per_number, threads = engine_threads(plan, end), made = 0;
+    size_t connections = plan->connections * per_number, threads = engine_threads(plan, end);
 
     *team = (struct team){.plan = plan,
                           .end = end,
@@ -218,25 +215,27 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
-    while (made < team->worker_count && open_worker(&team->workers[made], team, made) == 0)
-        made++;
-    if (made < threads)
-        return problem_failure(problem, "out of memory for %zu connections", connections);
+    for (size_t i = 0; i < threads; i++)
+        if (!team->workers || open_worker(&team->workers[i], team, i) < 0)
+            return problem_failure(problem, "out of memory for %zu connections", connections);
     team->connection_count = connections;
     return 0;
 }
 
+bool team_has_descriptor(const struct team *team, size_t index)
+{
+    return first_of(team, index)->calls.fd >= 0;
+}
+
 void team_set_descriptor(struct team *team, size_t index, int fd)
 {
-    team_connection(team, index * team->per_number)->calls.fd = fd;
+    first_of(team, index)->calls.fd = fd;
 }
 
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
     stall_watch_start(team);
-    for (size_t i = 0; i < team->worker_count; i++)
-        team->workers[i].dial.listener = team->listener;
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->own.handle, worker_main, worker);
@@ -286,7 +285,6 @@ void team_release(struct team *team, enum release release)
 static int unlock_and_check(struct team *team, struct problem *problem)
 {
     bool cancelled = team->cancelled;
-
     uv_mutex_unlock(&team->mutex);
     return cancelled ? problem_failure(problem, "the run was ended") : 0;
 }
@@ -301,10 +299,8 @@ int team_await(struct team *team, enum release release, struct problem *problem)
 
 int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem)
 {
-    size_t expected;
-
     uv_mutex_lock(&team->mutex);
-    expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
+    size_t expected = (team->at_barrier / team->worker_count + 1) * team->worker_count;
     if (++team->at_barrier == expected) {
         cpu_read_machine(machine);
         uv_cond_broadcast(&team->released);
@@ -316,17 +312,16 @@ int team_barrier(struct team *team, struct cpu_reading *machine, struct problem 
 
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
-    const struct connection *connection = team_connection(team, index * team->per_number);
+    const struct connection *connection = first_of(team, index);
+    const struct role *role = connection->role;
 
-    return connection->queue.flushed_bytes + (connection->role->bytes_of
-                                                  ? connection->role->bytes_of(connection, more)
-                                                  : more * connection->outgoing->bytes);
+    return connection->queue.flushed_bytes +
+           (role->bytes_of ? role->bytes_of(connection, more) : more * connection->outgoing->bytes);
 }
 
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
 {
-    struct connection *connection = team_connection(team, index * team->per_number);
-
+    struct connection *connection = first_of(team, index);
     if (connection->twin && connection->peer != driver)
         connection = connection->twin;
     atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
@@ -381,13 +376,10 @@ const struct problem *team_problem(const struct team *team, const char **phase)
 static void on_closed(uv_handle_t *handle)
 {
     struct team *team = handle->data;
-
     if (--team->open_handles > 0)
         return;
-    if (team->wake.data) {
-        close(team->wake_pipe[0]);
-        close(team->wake_pipe[1]);
-    }
+    if (team->wake.data)
+        close_pipe(team);
     uv_cond_destroy(&team->released);
     uv_mutex_destroy(&team->mutex);
     team->events->closed(team->owner);
@@ -398,18 +390,14 @@ static void release(struct team *team)
 {
     for (size_t i = 0; i < team->started_count; i++)
         uv_thread_join(&team->workers[i].own.handle);
-    for (size_t i = 0; i < team->worker_count; i++) /* no thread runs now */
-        team->engine->close(&team->workers[i].job);
-    for (size_t i = 0; i < team->connection_count; i++) { /* before its thread_shared */
-        struct connection *connection = team_connection(team, i);
-
-        if (connection->calls.fd >= 0)
-            close(connection->calls.fd);
-        connection_close(connection);
-    }
     for (size_t i = 0; i < team->worker_count; i++) {
         struct worker *worker = &team->workers[i];
-
+        team->engine->close(&worker->job);
+        for (size_t j = 0; j < worker->count; j++) {
+            if (worker->connections[j].calls.fd >= 0)
+                close(worker->connections[j].calls.fd);
+            connection_close(&worker->connections[j]);
+        }
         free(worker->connections);
         free(worker->before.tcp);
         free(worker->after.tcp);
@@ -427,10 +415,8 @@ static void release(struct team *team)
 /* Joins threads only when all have reported their end, so control never waits for one. */
 static void release_if_ended(struct team *team)
 {
-    bool has_ended;
-
     uv_mutex_lock(&team->mutex);
-    has_ended = team->reports[PHASE_REPORT] == team->started_count;
+    bool has_ended = team->reports[PHASE_REPORT] == team->started_count;
     uv_mutex_unlock(&team->mutex);
     if (team->is_closing && has_ended && !uv_is_closing((uv_handle_t *)&team->watch))
         release(team);
@@ -439,7 +425,6 @@ static void release_if_ended(struct team *team)
 void team_close(struct team *team)
 {
     static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
-
     if (team->is_closing)
         return;
     team->is_closing = true; /* the watch goes on: it interrupts threads that wait */

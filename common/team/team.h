@@ -13,9 +13,9 @@
 #include "connection/connection.h"
 #include "connection/security.h"
 #include "engine/engine.h"
+#include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
-#include "team/thread.h"
 
 #include <uv.h>
 
@@ -48,17 +48,64 @@ struct phase_info {
 
 extern const struct phase_info phases[PHASE_COUNT];
 
-/* Figures of a thread at the start or the end of its measured interval. */
+/* ---- a thread: its CPU, its scheduling, its cost. Only the thread itself can read them. ---- */
+
+struct thread_reading {
+    struct cpu_reading cpu;
+    int cpu_number; /* CPU it runs on; -1: unknown */
+    bool scheduling_known;
+    struct scheduling scheduling;
+};
+
+struct team_thread {
+    uv_thread_t handle;
+    bool started;
+    int pinned_to; /* CPU; -1: not pinned */
+    struct cpu_meter meter;
+    struct thread_reading before, after; /* of the measured interval */
+};
+
+/* Called by the thread: pins it to its CPU, sets its scheduling class. Returns 0, or -1 with an
+ * unsupported problem. */
+int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
+
+/* Called by the thread: reads where and how it runs. Call it outside of the interval, because it
+ * makes system calls. */
+void thread_read_state(struct thread_reading *reading);
+
+/* The second thread of a worker with handoff=thread: sends the requests that the data thread makes
+ * (engine/handover.h). The worker starts the sender before its first phase, orders it to read its
+ * figures, and ends it before its own end. So no other thread knows of the sender. A cancelled run
+ * needs no extra code: shutdown(2) of the descriptors also wakes the sender. */
+struct sender {
+    struct team_thread own; /* its readings are complete after HANDOVER_END_TIME */
+    struct handover handover;
+    struct problem problem; /* why thread_set_up() failed */
+};
+
+/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_set_up().
+ * Returns 0, or -1 with a problem; call sender_end() in both cases. */
+int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
+
+/* Orders the sender to read its own figures, and waits until it has: HANDOVER_BEGIN_TIME or
+ * HANDOVER_END_TIME. The sender must be idle. Its account includes one sleep and one wake-up more
+ * than its requests: for HANDOVER_END_TIME. */
+void sender_execute(struct sender *sender, enum handover_order order);
+
+/* Waits for the last request and ends the thread. Does nothing if it was never started. */
+void sender_end(struct sender *sender);
+
+/* ---- the threads of an end ---- */
+
+/* Counts of a thread at the start or the end of its measured interval. */
 struct figures {
-    struct thread_reading own;
     struct call_counts calls;
     uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
     uint64_t groups, fragments; /* sent on by a proxy */
     struct tcp_reading *tcp;    /* by connection */
 };
 
-/* Alignment of memory that only one thread writes to. Processors fetch lines of 64 bytes in
- * pairs. */
+/* Of memory that only one thread writes to: processors fetch lines of 64 bytes in pairs. */
 #define WORKER_ALIGNMENT 128
 
 struct worker {
@@ -127,15 +174,15 @@ struct team {
     uv_timer_t watch; /* of stall_watch.c */
     int open_handles;
     bool is_closing;
-    uint64_t moved_before, unsent_before, moved_ms, started_ms;
+    uint64_t moved_before, unsent_before, moved_ms, started_ms; /* by the loop */
     uint64_t watched_ns; /* when the watch last ran: clock_read_ns(CLOCK_WITH_SLEEP) */
     int passed;          /* all threads have reported the phases below this one, and control knows it */
     const struct team_events *events;
     void *owner;
 };
 
-/* Allocates connections and workers. `remote`: the other end is on another machine. Returns 0, or
- * -1 with a problem; call team_close() in both cases. The plan must outlive the team. */
+/* Allocates connections and workers. `remote`: the other end is on another machine. 0, or -1 with a
+ * problem; call team_close() in both cases. The plan must outlive the team. */
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem);
 
@@ -145,10 +192,11 @@ static inline bool team_is_open(const struct team *team)
     return team->events != NULL;
 }
 
-/* Server or proxy: sets the descriptor of connection `index`. The team then owns it. */
+/* Server or proxy: the descriptor of connection `index`. The team owns it once it is set. */
+bool team_has_descriptor(const struct team *team, size_t index);
 void team_set_descriptor(struct team *team, size_t index, int fd);
 
-/* Starts the threads. Returns 0, or -1 with a failure. */
+/* Starts the threads. 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
 
 /* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
@@ -158,16 +206,13 @@ void team_release(struct team *team, enum release release);
  * will have sent after `more` messages. */
 uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more);
 
-/* For a follower, before the driver sends its last message: sets the byte at which connection
- * `index` ends its warm-up. `driver` is the end that sends on the connection. In a workload that
- * reconnects, a later call sets the byte at which the connection ends its work. */
+/* For a follower, before `driver` sends its last message: sets the byte at which connection `index`
+ * ends its warm-up. In a workload that reconnects, a later call sets the byte at which it ends its
+ * work. After all connections, team_stops_set() wakes the threads. */
 void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
-
-/* For a follower, after team_set_stop() for all connections: wakes the threads. */
 void team_stops_set(struct team *team);
 
-/* Called by control: shuts all sockets down and wakes all threads, so that they end soon. Keeps the
- * first problem. */
+/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem. */
 void team_cancel(struct team *team, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
@@ -179,8 +224,7 @@ const struct problem *team_problem(const struct team *team, const char **phase);
 /* After PHASE_REPORT without a failure: the part of this end in the record. New reference. */
 json_t *team_report(const struct team *team);
 
-/* After PHASE_REPORT: the number of connections that the threads closed because of a wrong
- * token. */
+/* After PHASE_REPORT: connections that the threads closed because of a wrong token. */
 uint64_t team_strangers(const struct team *team);
 
 /* Cancels. When all threads have reported their end, joins them, closes every descriptor and calls
@@ -189,8 +233,7 @@ void team_close(struct team *team);
 
 /* ---- inside the team ---- */
 
-/* Connection `index`, below connection_count. Connections with the same number follow each
- * other. */
+/* Connection `index` of connection_count. Those with the same number follow each other. */
 struct connection *team_connection(const struct team *team, size_t index);
 
 /* The watch of the team, on its loop, up to PHASE_REPORT. stall_watch_stop() adds to the problem of
@@ -203,15 +246,15 @@ void stall_watch_stop(struct team *team);
 void worker_main(void *worker);
 
 /* Connects the sockets that this end must connect, and sends the token on them. Sets and checks the
- * options of all sockets. 0, or -1 with a problem. */
+ * options of all sockets. 0, or -1 with a problem, as the other two. */
 int establish_connect(struct worker *worker, struct problem *problem);
 
 /* Opens the TLS contexts of the thread. Then makes the handshakes of the connections that have
- * descriptors, in the order of their numbers, as the other end does. 0, or -1 with a problem. */
+ * descriptors, in the order of their numbers, as the other end does. */
 int establish_handshakes(struct worker *worker, struct problem *problem);
 
-/* The same for one connection whose context is open: the dialogue of its protocol, with the TLS
- * handshake between its two parts. */
+/* One connection whose context is open: the dialogue of its protocol, with the TLS handshake between
+ * its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
 
 /* As team_cancel(), which control completes: the thread need not have the sockets of the others. */
@@ -220,13 +263,11 @@ void team_fail(struct team *team, const char *phase, const struct problem *probl
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);
 
-/* Waits for a release, and until all threads have reported PHASE_START. Returns -1 with a failure
- * if the team was cancelled. */
+/* Waits for a release, and until all threads have reported PHASE_START. Returns as team_barrier(). */
 int team_await(struct team *team, enum release release, struct problem *problem);
 
-/* A barrier for all threads, so that no thread reads figures while another one works. The last
- * thread reads the CPU times of the machine. Returns -1 with a failure if the team was
- * cancelled. */
+/* A barrier for all threads, so that no thread reads figures while another one works. The last one
+ * reads the CPU times of the machine. 0, or -1 with a failure: the team was cancelled. */
 int team_barrier(struct team *team, struct cpu_reading *machine, struct problem *problem);
 
 /* Stores a new descriptor. If the team was cancelled, closes it and returns -ECANCELED. team_drop()

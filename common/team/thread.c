@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "team/thread.h"
+#include "team/team.h"
 
 #include "base/threads.h"
 #include "placement/cores.h"
@@ -9,10 +9,7 @@
 
 int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
 {
-    int result = 0;
-
-    if (thread->pinned_to >= 0)
-        result = cores_pin_thread(thread->pinned_to);
+    int result = thread->pinned_to >= 0 ? cores_pin_thread(thread->pinned_to) : 0;
     if (result < 0)
         return problem_unsupported(
             problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
@@ -36,30 +33,27 @@ static void sender_main(void *argument)
     struct handover *handover = &sender->handover;
     const struct connection *connection = handover->connection;
     const struct end_plan *own = &connection->plan->ends[connection->end];
-    enum handover_order order;
 
     handover->result = thread_set_up(&sender->own, own, &sender->problem);
     cpu_meter_open(&sender->own.meter, own->perf);
     uv_sem_post(&handover->done);
-    while ((order = handover_serve(handover)) != HANDOVER_END) {
+    for (enum handover_order order; (order = handover_serve(handover)) != HANDOVER_END;) {
         if (order == HANDOVER_END_TIME)
-            cpu_meter_end(&sender->own.meter, &sender->after.cpu);
-        thread_read_state(order == HANDOVER_END_TIME ? &sender->after : &sender->before);
+            cpu_meter_end(&sender->own.meter, &sender->own.after.cpu);
+        thread_read_state(order == HANDOVER_END_TIME ? &sender->own.after : &sender->own.before);
         uv_sem_post(&handover->done);
         if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
-            cpu_meter_begin(&sender->own.meter, &sender->before.cpu);
+            cpu_meter_begin(&sender->own.meter, &sender->own.before.cpu);
     }
     cpu_meter_close(&sender->own.meter);
 }
 
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)
 {
-    int result;
-
     handover_open(&sender->handover, connection);
     sender->own.pinned_to = cpu;
     sender->handover.is_pending = true; /* until it is set up */
-    result = uv_thread_create(&sender->own.handle, sender_main, sender);
+    int result = uv_thread_create(&sender->own.handle, sender_main, sender);
     if (result < 0)
         return thread_failure(problem, result, "a sender thread");
     sender->own.started = true;

@@ -4,9 +4,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "connection/workload.h"
 #include "engine/event_loop.h"
-#include "transport/transport.h"
 
 #include <assert.h>
 #include <string.h>
@@ -21,7 +19,6 @@ static void read_counts(const struct worker *worker, struct figures *figures)
     figures->calls = worker->shared.waits;
     for (size_t i = 0; i < worker->count; i++) {
         const struct connection *connection = &worker->connections[i];
-
         figures->messages_sent += connection->queue.flushed_messages;
         figures->bytes_sent += connection->queue.flushed_bytes;
         figures->messages_received += connection->arrivals.messages;
@@ -36,24 +33,20 @@ static void read_counts(const struct worker *worker, struct figures *figures)
  * it is the sending connection. */
 static const struct connection *next_with_tcp(const struct worker *worker, size_t *at)
 {
-    const struct connection *connection = NULL;
-
-    while (!connection && worker->team->plan->transport->is_tcp && *at < worker->count) {
-        connection = &worker->connections[(*at)++];
-        if (connection->twin && !connection->drives)
-            connection = NULL;
+    while (worker->team->plan->transport->is_tcp && *at < worker->count) {
+        const struct connection *connection = &worker->connections[(*at)++];
+        if (!connection->twin || connection->drives)
+            return connection;
     }
-    return connection;
+    return NULL;
 }
 
 /* Reads the TCP figures of each connection. Reads none if the transport has no segments. */
 static void read_tcp(struct worker *worker, struct figures *figures)
 {
-    const struct connection *connection;
     size_t at = 0;
-
     worker->tcp_count = 0;
-    while ((connection = next_with_tcp(worker, &at)))
+    for (const struct connection *connection; (connection = next_with_tcp(worker, &at));)
         tcp_info_read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
 }
 
@@ -62,7 +55,6 @@ static void read_tcp(struct worker *worker, struct figures *figures)
 static void subtract_close_notify(struct worker *worker)
 {
     static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
-
     for (size_t i = 0; i < worker->tcp_count; i++)
         for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
             if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
@@ -139,7 +131,6 @@ static void own_descriptors(struct worker *worker)
 static void close_descriptors(struct worker *worker)
 {
     int kept[] = {worker->team->wake_pipe[1]};
-
     cpu_meter_close(&worker->own.meter);
     if (worker->owns_descriptors)
         descriptors_own(kept, 1);
@@ -148,13 +139,12 @@ static void close_descriptors(struct worker *worker)
 static int start(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    int result;
-
+    worker->dial.listener = team->listener;
     if (thread_set_up(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
         establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
         establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
         return -1;
-    result = team->engine->open(&worker->job);
+    int result = team->engine->open(&worker->job);
     if (result < 0)
         return setup_failure(worker, result, problem);
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
@@ -164,8 +154,6 @@ static int start(struct worker *worker, struct problem *problem)
     cpu_meter_open(&worker->own.meter, team->plan->ends[team->end].perf);
     return 0;
 }
-
-/* ---- the engine runs ---- */
 
 /* Turns a result of the engine into a problem. */
 static int check_engine(struct worker *worker, int result, struct problem *problem)
@@ -210,7 +198,6 @@ static int run_before_interval(struct worker *worker, uint64_t messages, uint64_
         return -1;
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         if (until_stop)
             atomic_store(&connection->stop, 0);
         if (connection_has_ended(connection))
@@ -222,7 +209,6 @@ static int run_before_interval(struct worker *worker, uint64_t messages, uint64_
 static int warm_up(struct worker *worker, struct problem *problem)
 {
     const struct team *team = worker->team;
-
     if (team->part == PART_FOLLOWER)
         return run_before_interval(worker, 0, UINT64_MAX, true, problem);
     if (run_before_interval(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
@@ -243,38 +229,27 @@ static int drain(struct worker *worker, struct problem *problem)
 
 /* ---- the measured interval ---- */
 
-/*
- * The CPU account of a thread begins with the last call before the engine runs. It ends with the
- * first call after. Everything else that the record needs is read outside:
- *
- *   mark ▷ all meet, /proc/stat ▷ CPU ▷ clock ▷ engine ▷ CPU
- *        ▷ half-close ▷ all meet, /proc/stat ▷ last figures
- *
- * The clock is read inside the account: it begins after the CPU and ends at the last reply or
- * arrival. So the account contains the work of all the measured time. The driver of a stream also
- * waits for the half-close of its peer, which is in its time and not in its account.
- */
+/* The CPU account of a thread begins with the last call before the engine runs, and ends with the
+ * first call after: docs/design/interval.md. */
 static void end_account(struct worker *worker)
 {
-    cpu_meter_end(&worker->own.meter, &worker->after.own.cpu);
+    cpu_meter_end(&worker->own.meter, &worker->own.after.cpu);
     read_counts(worker, &worker->after);
 }
 
 static int mark(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-
     read_tcp(worker, &worker->before);
     memcpy(worker->after.tcp, worker->before.tcp, worker->count * sizeof *worker->before.tcp);
     read_counts(worker, &worker->before);
     thread_shared_restart(&worker->shared);
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-
         connection->arrivals.first_ns = connection->arrivals.last_ns = connection->arrivals.first_bytes = 0;
         prepare(connection, plan_messages_of(team->plan, connection->number), connection->reconnects);
     }
-    thread_read_state(&worker->before.own);
+    thread_read_state(&worker->own.before);
     if (worker->job.handover)
         sender_execute(&worker->sender, HANDOVER_BEGIN_TIME);
     return team_barrier(team, &team->machine_before, problem);
@@ -285,10 +260,9 @@ static int run(struct worker *worker, struct problem *problem)
     const struct team *team = worker->team;
     const struct plan *plan = team->plan;
     bool timed = team->part != PART_FOLLOWER && !plan->messages && !plan->bytes;
-    int result;
 
-    cpu_meter_begin(&worker->own.meter, &worker->before.own.cpu);
-    result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
+    cpu_meter_begin(&worker->own.meter, &worker->own.before.cpu);
+    int result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
     if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be working */
         end_account(worker);
     return result;
@@ -307,7 +281,6 @@ static void set_interval(struct worker *worker, uint64_t finished_ns)
     worker->ended_ns = drives && !role->clocks ? finished_ns : 0;
     for (size_t i = 0; role->clocks && i < worker->count; i++) {
         const struct arrivals *arrivals = &worker->connections[i].arrivals;
-
         if (arrivals->first_ns && arrivals->first_ns < worker->begun_ns)
             worker->begun_ns = arrivals->first_ns;
         if (arrivals->last_ns > worker->ended_ns)
@@ -331,14 +304,13 @@ static void read_options(struct worker *worker)
 static void read_last_figures(struct worker *worker)
 {
     const struct role *role = worker->connections->role;
-
     read_options(worker);
     for (size_t i = 0; worker->shared.paced && role->missed && i < worker->count; i++)
         worker->missed += role->missed(&worker->connections[i]);
     read_tcp(worker, &worker->after);
     if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan))
         subtract_close_notify(worker);
-    thread_read_state(&worker->after.own);
+    thread_read_state(&worker->own.after);
     if (worker->job.handover)
         sender_execute(&worker->sender, HANDOVER_END_TIME);
 }
@@ -381,7 +353,6 @@ static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *pr
 static bool skips_phase(const struct team *team, int phase)
 {
     const struct plan *plan = team->plan;
-
     if (phases[phase].waits_for[team->part] == RELEASE_NEVER)
         return true;
     if (phase == PHASE_WARM_UP)
@@ -392,10 +363,8 @@ static bool skips_phase(const struct team *team, int phase)
 static int run_phases(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-
     for (int phase = 0; phase < PHASE_REPORT; phase++) {
         enum release release = phases[phase].waits_for[team->part];
-
         if (skips_phase(team, phase))
             continue;
         if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)

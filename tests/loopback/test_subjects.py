@@ -345,12 +345,12 @@ def test_the_output_of_a_program_is_a_new_file_and_no_device_changes_its_owner(
     """root gives the output to the user of the program."""
     before = os.stat("/dev/null")
     (tmp_path / "link").symlink_to("/dev/null")
-    no_program = (str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "-", "no/slash")
+    no_program = (str(SERVER), "--start-child", "1", "/tmp", "x", "-", "0", "", "no/slash")
     assert subprocess.run(no_program, capture_output=True).returncode == 126
     for output in ("/dev/null", "link"):
         done = subprocess.run(
             [str(SERVER), "--start-child", str(os.getpid()), str(tmp_path), output,
-             "nobody" if os.getuid() == 0 else "-", "0", "-", "/bin/true"],
+             "nobody" if os.getuid() == 0 else "-", "0", "", "/bin/true"],
             capture_output=True, text=True)
         assert done.returncode == 126
         assert done.stderr == "cannot make the file for the output: File exists\n"

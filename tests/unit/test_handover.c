@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
-#include "team/thread.h"
+#include "team/team.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
