@@ -151,6 +151,7 @@ int dialogue_send(struct connection *connection, const void *data, size_t size);
 int dialogue_receive(struct connection *connection, void *data, size_t size);
 
 /* Sends a request that stores the pattern at the server, and receives its reply. The pattern fills
- * `bytes` bytes of the content from byte `offset` on. Returns the same, or -ENOMEM. */
+ * `bytes` bytes of the content from byte `offset` on. Returns the same, or -ENOMEM
+ * without a problem. */
 int dialogue_store(struct connection *connection, const struct operation_kind *kind, uint64_t offset,
                    uint64_t bytes);

@@ -184,6 +184,7 @@ static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, u
     }
     ring->sends += kind == RING_SEND;
     ring->counts->requests++;
+    errno = EAGAIN; /* if the kernel has taken nothing */
     return io_uring_get_sqe(&ring->uring);
 }
 
@@ -275,6 +276,8 @@ int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen
     return 0;
 }
 
+/* On a registered file the request also has its flag, which only Linux 5.19 or later ignores in a
+ * cancel. Older kernels have no receive that is cancelled there. */
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1);

@@ -9,8 +9,8 @@
  * strategy_push(). */
 int group_send(struct connection *connection);
 
-/* send_group(): sends the group at the head by one sendmsg(). A group of more than IOV_MAX
- * fragments takes several, joined by MSG_MORE. Returns as group_send(). */
+/* send_group(): sends the group at the head, which must not be empty, by one sendmsg(). A group of
+ * more than IOV_MAX fragments takes several, joined by MSG_MORE. Returns as group_send(). */
 int group_send_vector(struct connection *connection);
 
 /* For a strategy whose state is a bool: whether the cork is on. group_cork() switches it on if no
