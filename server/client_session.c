@@ -241,7 +241,6 @@ static void check(uv_work_t *work)
 static void on_checked(uv_work_t *work, int status)
 {
     struct client_session *client = work->data;
-    (void)status;
     if (client->session.state == SESSION_CHECKING)
         begin_checked(client);
     client_session_part_closed(client);

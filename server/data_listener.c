@@ -78,7 +78,6 @@ static bool on_hello(void *owner, const uint8_t *hello, int fd)
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events;
     hello_acceptor_accept(&((struct client_session *)poll->data)->data.hellos, ACCEPTS_PER_EVENT);
 }
 

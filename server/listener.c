@@ -29,7 +29,6 @@ static void stop(void *owner)
 
 static void on_signal(uv_signal_t *signal, int number)
 {
-    (void)number;
     stop(signal->data);
 }
 
@@ -54,7 +53,6 @@ void listener_set_occupied(struct listener *listener, bool is_occupied)
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
-    (void)status, (void)events;
     for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
         listener->events->accepted(listener->owner, fd);
 }

@@ -80,7 +80,6 @@ static int keep_unsent(struct client *client, const char *rest, size_t size)
 static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
-    (void)ready;
     if (client->unsent_size) {
         if ((sent = send_bytes(client, client->unsent, client->unsent_size)) < 0)
             return 0;
@@ -102,7 +101,6 @@ static int echo_serve(struct client *client, int ready)
 static int discard_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES;
-    (void)ready;
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++)
         if ((size = receive(client)) < 0)
             return 0;
@@ -190,7 +188,6 @@ static void on_accepted(void *owner, int fd)
 /* The listener has closed its own poll handle. The remaining ones are connections. */
 static void close_client(uv_handle_t *handle, void *argument)
 {
-    (void)argument;
     if (handle->type == UV_POLL && !uv_is_closing(handle))
         uv_close(handle, on_closed);
 }

@@ -179,7 +179,6 @@ uint64_t process_cpu_ns(const struct process *process)
         clock_gettime(clock, &used) < 0)
         return 0;
 #else
-    (void)process;
 #endif
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }

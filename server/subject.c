@@ -191,7 +191,6 @@ static void on_worked(uv_work_t *request, int status)
     struct client_session *client = request->data;
     bool is_closing = client->is_closing;
 
-    (void)status;
     client_session_part_closed(client);
     if (is_closing)
         return;

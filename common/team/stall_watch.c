@@ -137,7 +137,6 @@ static void on_watch(uv_timer_t *watch)
 
 static void on_interrupt(int number)
 {
-    (void)number;
 }
 
 void stall_watch_start(struct team *team)

@@ -80,7 +80,6 @@ static void on_wake(uv_poll_t *wake, int status, int events)
     size_t reports[PHASE_COUNT];
     char bytes[PHASE_COUNT];
 
-    (void)status, (void)events;
     while (read(team->wake_pipe[0], bytes, sizeof bytes) > 0)
         ;
     uv_mutex_lock(&team->mutex);
