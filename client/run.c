@@ -32,7 +32,6 @@ static void close_run(struct run *run)
 /* Tells all ends why the run fails. */
 static void tell_all(struct run *run)
 {
-    run->has_told = true;
     for (int end = 0; end < END_COUNT; end++)
         if (run->links[end].is_open)
             channel_send_problem(&run->links[end].channel, run->result.phase, &run->result.problem);
@@ -47,16 +46,35 @@ static void note_problem(struct run *run, const char *phase, const struct proble
     snprintf(run->result.phase, sizeof run->result.phase, "%s", phase);
 }
 
+/* Whether another end may still say why the run failed. */
+static bool may_explain(const struct run *run)
+{
+    for (int end = 0; end < END_COUNT; end++)
+        if (run->links[end].is_open && !run->links[end].has_ended)
+            return true;
+    return false;
+}
+
 /* Another end has failed or left, or a step of this end. If the team works, it ends first: then
- * fail_in_run() follows. Its own reason comes first, as after a suspension. */
+ * fail_in_run() follows. The first problem stays, as after a suspension; if it is a symptom, the
+ * reason of another end is added, but no second symptom. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_working = run->session.state == SESSION_RUNNING && team_is_open(&run->team);
+    const struct problem *own = is_working ? team_problem(&run->team, &(const char *){NULL}) : NULL;
+    const struct problem *first = run->result.problem.kind != PROBLEM_NONE ? &run->result.problem : own;
 
-    if (run->session.state == SESSION_EXPLAINING)
-        problem_add(&run->result.problem, problem->text);
-    if (is_working && run->team.by_control)
+    if (own) {
+        if (first->is_symptom && !problem->is_symptom)
+            problem_of_kind(&run->reason, problem->kind, "%s", problem->text);
         return;
+    }
+    if (run->session.state == SESSION_EXPLAINING) {
+        if (problem->is_symptom && may_explain(run))
+            return;
+        if (!problem->is_symptom)
+            problem_add(&run->result.problem, problem->text);
+    }
     note_problem(run, phase, problem);
     if (is_working)
         team_cancel(&run->team, phase, problem);
@@ -64,18 +82,24 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
         close_run(run);
 }
 
-/* The team or the command has failed. Another end may know why: it failed first, and its message is
- * on its way. A server gets the failure of this end at once. One with a subject then looks for a
- * reason; any other closes its channel. A proxy gets it last, because it may itself have broken the
- * connection for a reason that it has not reported yet. */
+/* The team or the command has failed. If that is a symptom, another end may know why: its message
+ * is on its way. With a proxy or a subject the client waits in any case. A server gets the failure
+ * of this end at once: one with a subject then looks for a reason. A proxy gets it last, because it
+ * may itself have broken the connection for a reason that it has not reported yet. */
 static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_first = run->result.problem.kind == PROBLEM_NONE;
+    bool has_proxy = plan_has_proxy(run->plan), has_subject = plan_has_subject(run->plan);
+    bool has_reason = run->reason.kind != PROBLEM_NONE;
 
     note_problem(run, phase, problem);
-    if (!is_first || !plan_has_proxy(run->plan) || plan_has_subject(run->plan))
+    if (has_reason)
+        problem_add(&run->result.problem, run->reason.text);
+    bool lacks_reason = run->result.problem.is_symptom || (is_first && (has_proxy || has_subject));
+    bool waits = lacks_reason && !has_reason && may_explain(run);
+    if (!waits || !has_proxy || has_subject)
         tell_all(run);
-    if (is_first && run->plan->has_server)
+    if (waits)
         session_enter(&run->session, SESSION_EXPLAINING);
     else
         close_run(run);
@@ -209,12 +233,7 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
 
 void run_link_failed(struct link *link, const struct problem *problem)
 {
-    struct run *run = link->run;
-
-    if (run->session.state == SESSION_EXPLAINING && run->has_told)
-        close_run(run); /* an end that was told closes its channel, which explains nothing */
-    else
-        fail(run, work_phase(run), problem);
+    fail(link->run, work_phase(link->run), problem);
 }
 
 /* ---- the beginning ---- */

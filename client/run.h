@@ -45,6 +45,7 @@ struct link {
     const struct psk_list *keys;
     int open_parts; /* connector, channel */
     bool is_open;   /* messages may be sent */
+    bool has_ended; /* its channel; no message follows */
     bool is_asked;  /* CONTROL_PLAN was sent, and CONTROL_READY has not come */
     json_t *answer; /* its report or facts */
 };
@@ -56,9 +57,9 @@ struct run {
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     bool wants_facts;             /* in place of a run */
     bool awaits_relay;            /* a subject relays: JOINED says that it accepts connections */
-    bool has_told;                /* all ends know why it fails */
     bool is_closing;
-    int open_parts; /* timer, links, check, work */
+    struct problem reason; /* of another end, for a symptom that this end has not reported yet */
+    int open_parts;        /* timer, links, check, work */
     struct run_result result;
 
     /* The work. For a foreign peer, work_check() sets `target` and `remote`. */

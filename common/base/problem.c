@@ -6,10 +6,9 @@
 #include <string.h>
 
 static const char *const kind_names[] = {
-    [PROBLEM_NONE] = "ok",
-    [PROBLEM_USAGE] = "usage",
-    [PROBLEM_FAILURE] = "failed",
-    [PROBLEM_UNSUPPORTED] = "unsupported",
+    [PROBLEM_NONE] = "ok",         [PROBLEM_USAGE] = "usage",
+    [PROBLEM_FAILURE] = "failed",  [PROBLEM_UNSUPPORTED] = "unsupported",
+    [PROBLEM_SYMPTOM] = "symptom",
 };
 
 /* The text may contain what the user typed, truncated at any byte. It must stay one line of
@@ -20,7 +19,8 @@ int problem_of_kind(struct problem *problem, enum problem_kind kind, const char 
 
     if (problem->kind != PROBLEM_NONE)
         return -1;
-    problem->kind = kind;
+    problem->is_symptom = kind == PROBLEM_SYMPTOM;
+    problem->kind = problem->is_symptom ? PROBLEM_FAILURE : kind;
     va_start(arguments, format);
     vsnprintf(problem->text, sizeof problem->text, format, arguments);
     va_end(arguments);

@@ -5,16 +5,20 @@
  * function also takes a `struct problem`. The one that knows most details describes it, once. */
 #pragma once
 
+#include <stdbool.h>
+
 enum problem_kind {
     PROBLEM_NONE,
     PROBLEM_USAGE,       /* the words are wrong: exit status 2 */
     PROBLEM_FAILURE,     /* the attempt failed: exit status 1 */
     PROBLEM_UNSUPPORTED, /* this machine cannot do it: recorded, a matrix goes on */
+    PROBLEM_SYMPTOM,     /* sets a failure: a peer ended or broke a connection, and may know why */
 };
 
 struct problem {
     enum problem_kind kind;
-    char text[600]; /* printable ASCII; "?" stands for anything else */
+    bool is_symptom; /* a failure of which another end may know the reason */
+    char text[600];  /* printable ASCII; "?" stands for anything else */
 };
 
 /* Sets the problem and returns -1. A problem that is set already stays: it is the first cause. */
@@ -22,12 +26,13 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
                                                           const char *format, ...);
 #define problem_usage(problem, ...) problem_of_kind(problem, PROBLEM_USAGE, __VA_ARGS__)
 #define problem_failure(problem, ...) problem_of_kind(problem, PROBLEM_FAILURE, __VA_ARGS__)
+#define problem_symptom(problem, ...) problem_of_kind(problem, PROBLEM_SYMPTOM, __VA_ARGS__)
 #define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
 
 /* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);
 
-/* The name of a kind in messages and in `status`: "usage", "failed", "unsupported", "ok". */
+/* The name of a kind in `status`, "usage", "failed", "unsupported" or "ok"; "symptom" in messages. */
 const char *problem_kind_name(enum problem_kind kind);
 
 /* The kind of that name; PROBLEM_NONE for any other name. */

@@ -260,9 +260,10 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
 
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem)
 {
+    enum problem_kind kind = problem->is_symptom ? PROBLEM_SYMPTOM : problem->kind;
     channel_send(channel, phase ? CONTROL_FAILED : CONTROL_REFUSED,
-                 json_pack("{s:s, s:s*, s:s}", "kind", problem_kind_name(problem->kind), "phase", phase,
-                           "text", problem->text));
+                 json_pack("{s:s, s:s*, s:s}", "kind", problem_kind_name(kind), "phase", phase, "text",
+                           problem->text));
 }
 
 int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem)

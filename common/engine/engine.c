@@ -33,9 +33,10 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
-    problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s",
-                    end_names[connection->end], doing, plan_name_of(connection->plan, connection->peer),
-                    strerror(-result));
+    problem_of_kind(&connection->shared->problem,
+                    result == -EPIPE || result == -ECONNRESET ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
+                    "the %s could not %s the %s: %s", end_names[connection->end], doing,
+                    plan_name_of(connection->plan, connection->peer), strerror(-result));
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }
@@ -88,7 +89,7 @@ int engine_on_no_data(struct connection *connection, ssize_t size)
     const char *peer = plan_name_of(connection->plan, connection->peer);
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     if (size == 0)
-        problem_failure(problem, "the %s closed its connection %s", peer,
+        problem_symptom(problem, "the %s closed its connection %s", peer,
                         follows ? "in the middle of a message" : "before the work was done");
     else
         problem_failure(problem, "the %s sent %zd bytes that were not due", peer, size);

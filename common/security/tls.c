@@ -101,8 +101,8 @@ int tls_fail(const struct connection *connection, const char *doing, const char 
     const char *end = strstr(why, ". "); /* the full stop of a first sentence, not that of "TLS 1.3" */
     size_t length = end ? (size_t)(end - why) : strlen(why);
     length -= length && why[length - 1] == '.';
-    problem_failure(&connection->shared->problem, "the %s could not %s the %s: %s: %.*s",
-                    end_names[connection->end], doing, end_names[connection->peer],
-                    connection->security->variant.name, (int)length, why);
+    problem_of_kind(&connection->shared->problem, wire->ended ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
+                    "the %s could not %s the %s: %s: %.*s", end_names[connection->end], doing,
+                    end_names[connection->peer], connection->security->variant.name, (int)length, why);
     return -EPROTO;
 }

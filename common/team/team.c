@@ -352,7 +352,6 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
 void team_cancel(struct team *team, const char *phase, const struct problem *problem)
 {
     uv_mutex_lock(&team->mutex);
-    team->by_control |= !team->cancelled;
     cancel_locked(team, phase, problem);
     shut_down(team);
     uv_mutex_unlock(&team->mutex);
@@ -366,10 +365,13 @@ void team_fail(struct team *team, const char *phase, const struct problem *probl
     uv_mutex_unlock(&team->mutex);
 }
 
-const struct problem *team_problem(const struct team *team, const char **phase)
+const struct problem *team_problem(struct team *team, const char **phase)
 {
+    uv_mutex_lock(&team->mutex);
+    bool cancelled = team->cancelled;
+    uv_mutex_unlock(&team->mutex);
     *phase = team->failed_phase;
-    return team->cancelled ? &team->problem : NULL;
+    return cancelled ? &team->problem : NULL;
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -423,7 +425,7 @@ static void release_if_ended(struct team *team)
 
 void team_close(struct team *team)
 {
-    static const struct problem closed = {PROBLEM_FAILURE, "the run was ended"};
+    static const struct problem closed = {.kind = PROBLEM_FAILURE, .text = "the run was ended"};
     if (team->is_closing)
         return;
     team->is_closing = true; /* the watch goes on: it interrupts threads that wait */

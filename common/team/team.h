@@ -165,8 +165,8 @@ struct team {
     enum release release;
     size_t reports[PHASE_COUNT]; /* number of threads that have ended the phase */
     size_t at_barrier;           /* calls of team_barrier() */
-    bool cancelled, by_control;  /* by_control: the watch or the owner has cancelled it, not a thread */
-    struct problem problem;      /* the first one */
+    bool cancelled;
+    struct problem problem; /* the first one */
     char failed_phase[32];
 
     uv_poll_t wake;
@@ -218,8 +218,8 @@ void team_cancel(struct team *team, const char *phase, const struct problem *pro
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
 const char *team_phase(const struct team *team);
 
-/* After PHASE_REPORT: the problem and its phase, or NULL if the team did not fail. */
-const struct problem *team_problem(const struct team *team, const char **phase);
+/* The first problem and its phase, complete after PHASE_REPORT. NULL if the team has not failed. */
+const struct problem *team_problem(struct team *team, const char **phase);
 
 /* After PHASE_REPORT without a failure: the part of this end in the record. New reference. */
 json_t *team_report(const struct team *team);

@@ -201,7 +201,7 @@ static int run_before_interval(struct worker *worker, uint64_t messages, uint64_
         if (until_stop)
             atomic_store(&connection->stop, 0);
         if (connection_has_ended(connection))
-            return problem_failure(problem, "the %s closed its connection", end_names[connection->peer]);
+            return problem_symptom(problem, "the %s closed its connection", end_names[connection->peer]);
     }
     return 0;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program of uncork. While the file STALL_WHEN exists, the function STALL takes
  * ten seconds; a numeric address needs no lookup, so it takes no time. The name `twofold` has two
- * addresses. */
+ * addresses. After FAIL_AFTER calls each recv(2) fails. */
 #include <ctype.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <netdb.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -42,8 +44,14 @@ int getrlimit(__rlimit_resource_t resource, struct rlimit *limit)
 
 ssize_t recv(int fd, void *buffer, size_t size, int flags)
 {
+    static atomic_long calls;
+    const char *after = getenv("FAIL_AFTER");
     ssize_t (*next)(int, void *, size_t, int);
 
+    if (after && ++calls > atol(after)) {
+        errno = EIO;
+        return -1;
+    }
     *(void **)&next = stalled("recv");
     return next(fd, buffer, size, flags);
 }
