@@ -12,7 +12,7 @@
 #define SERVE_WORDS_MAX 32
 
 struct options {
-    json_t *subjects; /* definitions by name (subject.h); NULL: the server starts no programs */
+    json_t *subjects; /* definitions by name (words/definition.h); NULL: the server starts no programs */
     const char *listen;
     struct address address;             /* of `listen` */
     const struct variant *plain;        /* the service for foreign clients; NULL: none */

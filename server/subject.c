@@ -71,7 +71,7 @@ static void ask(struct client_session *client, enum subject_step step, char *out
 static void ask_version(struct client_session *client)
 {
     const char *option = control_text(client->subject.definition, "version");
-    ask(client, SUBJECT_VERSION, "version", json_pack("[s, s]", client->subject.program.path, option));
+    ask(client, SUBJECT_VERSION, ".version", json_pack("[s, s]", client->subject.program.path, option));
 }
 
 /* Like "nginx 1.22.1-9"; empty: no package has the program. */
@@ -81,7 +81,7 @@ static void ask_package(struct client_session *client)
                                  "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
                                  "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
-    ask(client, SUBJECT_PACKAGE, "package",
+    ask(client, SUBJECT_PACKAGE, ".package",
         json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
 }
 
@@ -96,7 +96,7 @@ static void read_line(const struct subject *subject, const char *name, char line
 static void read_version(struct subject *subject)
 {
     char *line = subject->program.version;
-    read_line(subject, "version", line);
+    read_line(subject, ".version", line);
     size_t name = strcspn(line, " ");
     while (name && line[name - 1] != '/') /* some programs print their path */
         name--;
@@ -131,7 +131,7 @@ static void launch(struct client_session *client)
     struct subject *subject = &client->subject;
     struct data_listener *data = &client->data;
     struct launch launch = {.arguments = subject->arguments,
-                            .output = "log",
+                            .output = ".log",
                             .listener = subject->inherits ? data->fd : -1,
                             .cpus = &subject->cpus,
                             .variables = subject->override.shared ? subject->override.environment : NULL};
@@ -171,7 +171,7 @@ static void on_process_ended(void *owner)
         read_version(subject);
         ask_package(client);
     } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, "package", subject->program.package);
+        read_line(subject, ".package", subject->program.package);
         remember(subject);
         launch(client);
     } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
@@ -276,7 +276,7 @@ int subject_explain_exit(const struct client_session *client, struct problem *pr
         return problem_failure(problem, "cannot start a process for %s: %s", subject->program.path,
                                uv_strerror(subject->process.error));
     child_describe(&subject->process.child, how);
-    snprintf(path, sizeof path, "%s/log", subject->folder);
+    snprintf(path, sizeof path, "%s/.log", subject->folder);
     scan_tail(path, tail, sizeof tail);
     return problem_failure(problem, "the subject %s %s; its log ends: %s", client->plan.subject.name, how,
                            *tail ? tail : "(empty)");

@@ -19,8 +19,8 @@ enum session_state {
 struct session {
     enum session_state state;
     bool is_client;
-    const struct plan *plan; /* NULL: not known yet */
-    uv_timer_t timer;        /* the time limit of the state */
+    const struct plan *plan;
+    uv_timer_t timer; /* the time limit of the state */
     void (*timed_out)(void *owner);
     void (*closed)(void *owner); /* after session_close() */
     void *owner;
