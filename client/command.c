@@ -198,7 +198,6 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     struct problem problem = {0};
     int status;
 
-    (void)events;
     if (result < 0 || recv(command->channel_fd, &status, sizeof status, MSG_DONTWAIT) != sizeof status)
         problem_failure(&problem, "the supervisor of %s has ended", command->load.name);
     else
@@ -230,7 +229,6 @@ static void on_prepared(uv_work_t *preparation, int status)
 {
     struct command *command = preparation->data;
 
-    (void)status;
     if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
         supervisor_start(command, &command->problem) == 0) {
         uv_poll_init(command->timer.loop, &command->answers, command->channel_fd);

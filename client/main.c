@@ -38,7 +38,6 @@ static const char help[] =
 
 static int write_json(FILE *file, void *record, struct problem *problem)
 {
-    (void)problem;
     return json_dumpf(record, file, JSON_COMPACT);
 }
 

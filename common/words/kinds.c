@@ -39,7 +39,6 @@ static json_t *variant_format(const struct word *word, union field field)
 {
     const struct variant *variant;
 
-    (void)word;
     memcpy(&variant, field.variant, sizeof variant);
     return json_string(variant->name);
 }
@@ -165,7 +164,6 @@ static json_t *strategy_format(const struct word *word, union field field)
     const struct strategy_choice *choice = field.strategy;
     char size[UNITS_TEXT_MAX] = "";
 
-    (void)word;
     if (choice->parameter != PARAMETER_NONE)
         units_format(&units_size, size, choice->parameter);
     return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
@@ -179,15 +177,12 @@ static json_t *strategy_format(const struct word *word, union field field)
     static int kind##_parse(const struct word *word, const char *text, union field field,                    \
                             struct problem *problem)                                                         \
     {                                                                                                        \
-        (void)word;                                                                                          \
         return function(field.kind, text, problem);                                                          \
     }
 #define FORMATTED_BY(kind, function)                                                                         \
     static json_t *kind##_format(const struct word *word, union field field)                                 \
     {                                                                                                        \
         CLEANUP_FREE char *text = function(field.kind);                                                      \
-                                                                                                             \
-        (void)word;                                                                                          \
         return json_string(text);                                                                            \
     }
 PARSED_BY(message, shape_parse)
@@ -202,7 +197,6 @@ static json_t *sched_format(const struct word *word, union field field)
 {
     char text[SCHEDULING_TEXT_MAX];
 
-    (void)word;
     scheduling_format(text, field.sched);
     return json_string(text);
 }
@@ -340,7 +334,6 @@ static int target_parse(const struct word *word, const char *text, union field f
 
 static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
-    (void)field;
     if (*text)
         return 0;
     return problem_usage(problem, "%s= is empty; write words like %s=\"write=nodelay\"", word->key,

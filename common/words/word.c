@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 
 #include <stdio.h>
@@ -26,7 +25,6 @@ static union {
 #define WORD(key, kind, at, ...)                                                                             \
     static union field key##_field(struct plan *plan, struct end_plan *own)                                  \
     {                                                                                                        \
-        (void)plan, (void)own;                                                                               \
         return field_of_##kind(at);                                                                          \
     }
 #define END_WORD WORD
