@@ -8,7 +8,6 @@
 #include "placement/scheduling.h"
 #include "run.h"
 #include "support/support.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>

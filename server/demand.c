@@ -10,7 +10,6 @@
 #include "engine/engine.h"
 #include "measure/facts.h"
 #include "transport/transport.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 #include <inttypes.h>

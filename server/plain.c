@@ -7,7 +7,7 @@
 #include "plan/plan.h"
 #include "server.h"
 #include "transport/transport.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <errno.h>
 #include <stdlib.h>

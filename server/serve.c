@@ -21,7 +21,6 @@
 #include "support/support.h"
 #include "team/team.h"
 #include "transport/transport.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>

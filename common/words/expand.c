@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/parse.h"
+#include "words/word.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "words/word.h"
 
 #include <stdio.h>
 #include <inttypes.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/parse.h"
+#include "words/word.h"
 
 #include "base/axis.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
 #include "engine/engine.h"
-#include "words/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
