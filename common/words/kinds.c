@@ -262,17 +262,6 @@ static json_t *text_format(const struct word *word, union field field)
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
-/* In a list, an item without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
-static char *sysctl_complete(const char *previous, const char *item)
-{
-    size_t name = strcspn(previous, ":");
-    char *completed;
-
-    if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
-        return strdup(item);
-    return asprintf(&completed, "%.*s:%s", (int)name, previous, item) < 0 ? check_nonnull(NULL) : completed;
-}
-
 /* Whether the path exists is checked where it is used. A blank would end the word in a line of
  * words, and a comma the item in a list. */
 _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");

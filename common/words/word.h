@@ -54,9 +54,6 @@ struct word_kind {
     int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
     /* The canonical spelling of the field. New reference. NULL: the kind has none. */
     json_t *(*format)(const struct word *word, union field field);
-    /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
-     * NULL: items omit nothing. */
-    char *(*complete)(const char *previous, const char *item);
     const struct axis *axis;      /* kinds whose values are variants */
     const struct units *units;    /* kinds of numbers */
     const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
