@@ -239,15 +239,14 @@ void command_report(const struct command *command, json_t *parts)
     const struct load *load = &command->load;
     char digest[DIGEST_TEXT_MAX];
     bool digested = digest_of_file(load->program, digest) == 0;
-    json_t *report = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*}", "name", load->name, "host",
-                               facts_host_id(), "program", load->program, "version",
+    json_t *report = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*, s:o*}", "name", load->name,
+                               "host", facts_host_id(), "program", load->program, "version",
                                *command->version ? command->version : NULL, "sha256",
                                digested ? digest : NULL, "arguments", load->arguments, "moves_bytes",
                                (json_int_t)load->moves, "moved_bytes", (json_int_t)command->moved, "override",
-                               load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL);
+                               load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL,
+                               "requests", command->done ? json_integer((json_int_t)command->done) : NULL);
 
-    if (command->done)
-        json_object_set_new(report, "requests", json_integer((json_int_t)command->done));
     json_object_set_new(parts, "load", report);
     json_object_set(parts, "hyperfine", command->times);
 }
