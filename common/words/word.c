@@ -62,13 +62,6 @@ const struct word *word_find(const char *key, struct problem *problem)
     return NULL;
 }
 
-bool word_is_of_lab(const char *key)
-{
-    const struct word *word = word_find(key, &(struct problem){0});
-
-    return word && word->used[0].condition == CONDITION_lab;
-}
-
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
     struct plan *values = (struct plan *)(uintptr_t)plan;

@@ -107,9 +107,6 @@ enum word_index {
 
 extern const struct word word_list[WORD_COUNT], word_parameter;
 
-/* Whether the word of this key is used only in a lab (lab=on). */
-bool word_is_of_lab(const char *key);
-
 /* The word of this key (without prefix), or NULL with a usage problem that names the nearest
  * word. */
 const struct word *word_find(const char *key, struct problem *problem);
@@ -204,7 +201,3 @@ struct target {
 };
 
 extern const struct axis target_axis;
-
-/* Checks the spelling of a target; does not check that the host or image exists. 0, or -1 with a
- * usage problem. */
-int target_check(const char *text, struct problem *problem);
