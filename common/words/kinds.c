@@ -47,11 +47,9 @@ static int choice_parse(const struct word *word, const char *text, union field f
 {
     struct nearest nearest = {.word = text};
 
-    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice) {
-        if (!strcmp(word->choices[*field.choice], text))
+    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice)
+        if (nearest_offer(&nearest, word->choices[*field.choice]))
             return 0;
-        nearest_offer(&nearest, word->choices[*field.choice]);
-    }
     return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
                          nearest.found);
 }

@@ -50,11 +50,9 @@ const struct word *word_find(const char *key, struct problem *problem)
 {
     struct nearest nearest = {.word = key};
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        if (!strcmp(word_list[i].key, key))
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (nearest_offer(&nearest, word_list[i].key))
             return &word_list[i];
-        nearest_offer(&nearest, word_list[i].key);
-    }
     if (!strcmp(key, "arm"))
         problem_usage(problem, "arm= chooses an arm of a scenario: uncork run SCENARIO arm=NAME");
     else
