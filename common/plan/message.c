@@ -124,15 +124,14 @@ char *shape_format(const struct shape *shape)
     for (uint32_t i = 0, bytes = 0; i < shape->span_count; i++) {
         const struct shape_span *span = &shape->spans[i];
         bool ends_group = span->marks & FRAGMENT_ENDS_GROUP;
-        char spelled[UNITS_TEXT_MAX];
 
         bytes += span->bytes;
         if (!ends_group && span[1].size == span->size)
             continue;
         if (bytes > span->size)
             fprintf(out, "%" PRIu32 "x", bytes / span->size);
-        units_format(&units_size, spelled, span->size);
-        fprintf(out, "%s%s", spelled, !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "");
+        const char *between = !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "";
+        fprintf(out, "%s%s", units_text(&units_size, span->size), between);
         bytes = 0;
     }
     fclose(out);
@@ -211,12 +210,10 @@ char *operations_format(const struct operations *operations)
 
     for (uint32_t i = 0; i < operations->count; i++) {
         const struct operation *operation = &operations->list[i];
-        char bytes[UNITS_TEXT_MAX];
 
-        units_format(&units_size, bytes, operation->bytes);
         fprintf(out, "%s%s", i ? "+" : "", operation->name);
         if (operation->bytes)
-            fprintf(out, ":%s", bytes);
+            fprintf(out, ":%s", units_text(&units_size, operation->bytes));
         if (operation->weight > 1)
             fprintf(out, "*%" PRIu32, operation->weight);
     }

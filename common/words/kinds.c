@@ -84,7 +84,6 @@ static int number_parse(const struct word *word, const char *text, union field f
 {
     const struct word_kind *kind = word->kind;
     size_t prefix = strlen(kind->prefix);
-    char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
 
     *field.number = 0;
     if (is_for_zero(word, text))
@@ -99,19 +98,15 @@ static int number_parse(const struct word *word, const char *text, union field f
                              kind->name, kind->example);
     if (result == 0 && *field.number >= word->minimum && *field.number <= word->maximum)
         return 0;
-    units_format(kind->units, minimum, word->minimum);
-    units_format(kind->units, maximum, word->maximum);
-    return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
+    return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text,
+                         units_text(kind->units, word->minimum), units_text(kind->units, word->maximum));
 }
 
 static json_t *number_format(const struct word *word, union field field)
 {
-    char text[UNITS_TEXT_MAX];
-
     if (!*field.number && word->word_for_zero)
         return json_string(word->word_for_zero);
-    units_format(word->kind->units, text, *field.number);
-    return json_sprintf("%s%s", word->kind->prefix, text);
+    return json_sprintf("%s%s", word->kind->prefix, units_text(word->kind->units, *field.number));
 }
 
 /* ---- a strategy, with a layer and a size after colons ---- */
@@ -136,7 +131,6 @@ static int strategy_parse(const struct word *word, const char *text, union field
     struct strategy_choice *choice = field.strategy;
     size_t length = strcspn(text, ":");
     CLEANUP_FREE char *name = strndup(text, length);
-    char limit[UNITS_TEXT_MAX];
 
     if (!name)
         return problem_failure(problem, "no memory for %s=", word->key);
@@ -151,21 +145,20 @@ static int strategy_parse(const struct word *word, const char *text, union field
         return 0;
     if (!strategy->parameter)
         return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
-    units_format(&units_size, limit, most);
     return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
-                         word->key, name, parameter, limit, name, strategy->parameter_max ? "512" : "64K",
+                         word->key, name, parameter, units_text(&units_size, most), name,
+                         strategy->parameter_max ? "512" : "64K",
                          strategy->corks ? ", or a layer: record, segment" : "");
 }
 
 static json_t *strategy_format(const struct word *word, union field field)
 {
     const struct strategy_choice *choice = field.strategy;
-    char size[UNITS_TEXT_MAX] = "";
+    bool has_size = choice->parameter != PARAMETER_NONE;
 
-    if (choice->parameter != PARAMETER_NONE)
-        units_format(&units_size, size, choice->parameter);
     return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
-                        cork_layer_names[choice->layer], *size ? ":" : "", size);
+                        cork_layer_names[choice->layer], has_size ? ":" : "",
+                        has_size ? units_text(&units_size, choice->parameter) : "");
 }
 
 /* ---- values with a grammar of their own ---- */
