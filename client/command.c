@@ -12,43 +12,15 @@
 #include <math.h>
 #include <sys/socket.h>
 
-#define TIMES "times.json"
-#define VERSION_WITHIN_S 5
 #define CHECK_EVERY_MS 20 /* between two checks of the processes of a rehearsal */
 #define TAIL_MAX 301
 
 /* ---- preparation ---- */
 
-static void make_jobs(struct command *command)
-{
-    const struct load *load = &command->load;
-    struct job *jobs = command->jobs;
-    size_t i, size;
-    FILE *line = open_memstream(&command->timed_line, &size);
-    const json_t *text;
-
-    jobs[STEP_REHEARSE] = (struct job){.output = "log", .environment = load->override.environment};
-    json_array_foreach(load->arguments, i, text) {
-        CLEANUP_FREE char *word = load_quote(json_string_value(text));
-
-        jobs[STEP_REHEARSE].arguments[i] = json_string_value(text);
-        fprintf(line, "%s ", word);
-    }
-    fclose(line);
-    if (load->version_option)
-        jobs[STEP_VERSION] = (struct job){{load->program, load->version_option}, "version", NULL};
-    jobs[STEP_TIMER] = (struct job){{load->timer, "--version"}, "timer", NULL};
-    jobs[STEP_TIME] = (struct job){{load->timer, "-N", "-r", "1", "-w", "0", "--style", "none", "--output",
-                                    "inherit", "--export-json", "./" TIMES, command->timed_line},
-                                   "timed",
-                                   load->overridden ? load->override.environment : NULL};
-}
-
 static void prepare(uv_work_t *preparation)
 {
     struct command *command = preparation->data;
-    if (load_prepare(&command->load, &command->problem) == 0)
-        make_jobs(command);
+    load_prepare(&command->load, &command->problem);
 }
 
 /* ---- the end of a run of the load ---- */
@@ -86,7 +58,7 @@ static int check_moved(struct command *command, struct problem *problem)
 static int read_times(struct command *command, struct problem *problem)
 {
     char path[LOAD_PATH_MAX];
-    CLEANUP_JSON json_t *root = json_load_file(load_path(&command->load, TIMES, path), 0, NULL);
+    CLEANUP_JSON json_t *root = json_load_file(load_path(&command->load, LOAD_TIMES, path), 0, NULL);
     double wall, user, system;
 
     if (json_unpack(root, "{s:[{s:[F], s:F, s:F}]}", "results", "times", &wall, "user", &user, "system",
@@ -102,7 +74,8 @@ static int read_times(struct command *command, struct problem *problem)
 static int read_count(struct command *command, struct problem *problem)
 {
     char path[LOAD_PATH_MAX];
-    CLEANUP_FILE FILE *file = fopen(load_path(&command->load, command->jobs[STEP_TIME].output, path), "re");
+    CLEANUP_FILE FILE *file =
+        fopen(load_path(&command->load, command->load.jobs[STEP_TIME].output, path), "re");
     CLEANUP_FREE char *line = NULL;
     size_t size = 0;
     regmatch_t found[2];
@@ -137,36 +110,26 @@ static int end_run(struct command *command, struct problem *problem)
 
 /* ---- the steps ---- */
 
-static const char *name_of_step(const struct command *command)
-{
-    return command->step == STEP_TIMER ? LOAD_TIMER : command->load.name;
-}
-
-static uint64_t limit_of_step_s(const struct command *command)
-{
-    return command->step < STEP_REHEARSE ? VERSION_WITHIN_S : command->load.limit_s;
-}
-
 static void on_timer(uv_timer_t *timer)
 {
     struct command *command = timer->data;
+    const struct job *job = &command->load.jobs[command->step];
     struct problem problem = {0};
 
     if (clock_now_ns() < command->until_ns) {
         reach_check_all(command->load.override.shared, &command->limit);
         return;
     }
-    problem_failure(&problem, "%s did not end within %" PRIu64 " s and was killed", name_of_step(command),
-                    limit_of_step_s(command));
+    problem_failure(&problem, "%s did not end within %" PRIu64 " s and was killed", job->name, job->limit_s);
     fail(command, &problem);
 }
 
 static void take_step(struct command *command, enum step step)
 {
-    if (!command->jobs[step].arguments[0])
+    if (!command->load.jobs[step].arguments[0])
         step++;
     command->step = step;
-    uint64_t limit_ms = 1000 * limit_of_step_s(command);
+    uint64_t limit_ms = 1000 * command->load.jobs[step].limit_s;
     command->until_ns = clock_now_ns() + limit_ms * NS_PER_MS;
     uv_timer_start(&command->timer, on_timer, step == STEP_REHEARSE ? CHECK_EVERY_MS : limit_ms + 1,
                    CHECK_EVERY_MS);
@@ -177,13 +140,14 @@ static void take_step(struct command *command, enum step step)
 /* The program of a step has ended. */
 static int end_step(struct command *command, int status, struct problem *problem)
 {
+    const struct job *job = &command->load.jobs[command->step];
     char how[CHILD_TEXT_MAX], path[LOAD_PATH_MAX], tail[TAIL_MAX];
 
     uv_timer_stop(&command->timer);
     if (status != 0 && command->step > STEP_VERSION) {
         child_describe(&(struct child){.status = status}, how);
-        scan_tail(load_path(&command->load, command->jobs[command->step].output, path), tail, sizeof tail);
-        return problem_failure(problem, "%s %s; its output ends: %s", name_of_step(command), how,
+        scan_tail(load_path(&command->load, job->output, path), tail, sizeof tail);
+        return problem_failure(problem, "%s %s; its output ends: %s", job->name, how,
                                *tail ? tail : "(empty)");
     }
     if (command->step >= STEP_REHEARSE)
@@ -198,7 +162,6 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     struct problem problem = {0};
     int status;
 
-    (void)events;
     if (result < 0 || recv(command->channel_fd, &status, sizeof status, MSG_DONTWAIT) != sizeof status)
         problem_failure(&problem, "the supervisor of %s has ended", command->load.name);
     else
@@ -216,7 +179,6 @@ static void part_closed(struct command *command)
     supervisor_stop(command);
     load_free(&command->load);
     json_decref(command->times);
-    free(command->timed_line);
     run_part_closed(command->run);
     free(command);
 }
@@ -230,7 +192,6 @@ static void on_prepared(uv_work_t *preparation, int status)
 {
     struct command *command = preparation->data;
 
-    (void)status;
     if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
         supervisor_start(command, &command->problem) == 0) {
         uv_poll_init(command->timer.loop, &command->answers, command->channel_fd);
@@ -278,15 +239,14 @@ void command_report(const struct command *command, json_t *parts)
     const struct load *load = &command->load;
     char digest[DIGEST_TEXT_MAX];
     bool digested = digest_of_file(load->program, digest) == 0;
-    json_t *report = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*}", "name", load->name, "host",
-                               facts_host_id(), "program", load->program, "version",
+    json_t *report = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*, s:o*}", "name", load->name,
+                               "host", facts_host_id(), "program", load->program, "version",
                                *command->version ? command->version : NULL, "sha256",
                                digested ? digest : NULL, "arguments", load->arguments, "moves_bytes",
                                (json_int_t)load->moves, "moved_bytes", (json_int_t)command->moved, "override",
-                               load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL);
+                               load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL,
+                               "requests", command->done ? json_integer((json_int_t)command->done) : NULL);
 
-    if (command->done)
-        json_object_set_new(report, "requests", json_integer((json_int_t)command->done));
     json_object_set_new(parts, "load", report);
     json_object_set(parts, "hyperfine", command->times);
 }

@@ -28,28 +28,42 @@ void command_report(const struct command *command, json_t *parts);
  * run_part_closed(). */
 void command_close(struct command *command);
 
-/* ---- load.c: from a definition, or the text of command=, to a program and its files ---- */
+/* ---- load.c: from a definition, or the text of command=, to programs and their files ---- */
 
-#define LOAD_TIMER "hyperfine" /* the program that times it */
+#define LOAD_TIMER "hyperfine"  /* the program that times it */
+#define LOAD_TIMES "times.json" /* what it writes */
 #define LOAD_PATH_MAX (FOLDER_MAX + 16)
+#define JOB_ARGUMENTS_MAX 64
+
+/* The programs that run, one after the other. */
+enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
+
+struct job {
+    const char *name;                         /* in messages */
+    uint64_t limit_s;                         /* of its time */
+    const char *output;                       /* file in the folder, of standard output and error */
+    char *const *environment;                 /* two more variables; NULL: none */
+    const char *arguments[JOB_ARGUMENTS_MAX]; /* the first is the path of the program; NULL at the end */
+};
 
 struct load {
     const struct run *run; /* set by the owner, as is the name */
     const char *name;
 
     char folder[FOLDER_MAX], program[PATH_MAX], timer[PATH_MAX];
-    json_t *definitions;        /* has the texts of the arguments */
-    json_t *arguments;          /* the first is the program */
-    const char *version_option; /* prints its version; NULL: none does */
-    uint64_t limit_s, moves;    /* time limit; bytes that it must move */
-    regex_t counts;             /* finds in its output, as its group, how many requests it made */
+    json_t *definitions;         /* has the texts of the arguments */
+    json_t *arguments;           /* the first is the program */
+    char *timed_line;            /* the load as an argument of hyperfine */
+    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
+    uint64_t moves;              /* bytes that it must move */
+    regex_t counts;              /* finds in its output, as its group, how many requests it made */
     bool has_counts;
     struct override override;
     bool overridden; /* the timed run is under the library too */
 };
 
-/* Finds the program and the timer, makes its folder and writes its files. Blocks while it writes
- * content. 0, or -1 with a problem; call load_free() in both cases. */
+/* Finds the program and the timer, makes its folder, writes its files and makes its jobs. Blocks
+ * while it writes content. 0, or -1 with a problem; call load_free() in both cases. */
 int load_prepare(struct load *load, struct problem *problem);
 
 /* Does not remove the folder. */
@@ -57,20 +71,6 @@ void load_free(struct load *load);
 
 /* The path of a file in the folder, in `path`. */
 const char *load_path(const struct load *load, const char *name, char path[LOAD_PATH_MAX]);
-
-/* Quotes a text as one word of sh(1). New memory. */
-char *load_quote(const char *text);
-
-#define JOB_ARGUMENTS_MAX 64
-
-struct job {
-    const char *arguments[JOB_ARGUMENTS_MAX]; /* the first is the path of the program; NULL at the end */
-    const char *output;                       /* file in the folder, of standard output and error */
-    char *const *environment;                 /* two more variables; NULL: none */
-};
-
-/* The programs that run, one after the other. */
-enum step { STEP_VERSION, STEP_TIMER, STEP_REHEARSE, STEP_TIME, STEP_COUNT };
 
 struct command {
     struct run *run;
@@ -88,10 +88,8 @@ struct command {
     struct load load;
     char version[160], timer_version[32];
     json_t *times;
-    char *timed_line;            /* the load as an argument of hyperfine */
-    struct job jobs[STEP_COUNT]; /* a job without a program is skipped */
-    uint64_t moved, done;        /* bytes in the rehearsal; requests in the timed run */
-    struct problem limit;        /* what the library cannot see of the load */
+    uint64_t moved, done; /* bytes in the rehearsal; requests in the timed run */
+    struct problem limit; /* what the library cannot see of the load */
 };
 
 /* ---- supervisor.c: a process that starts programs for this process and outlives it ----

@@ -122,11 +122,9 @@ static void print_clamps(const char *end, const json_t *report)
     json_object_foreach(clamped, word, clamp) {
         uint64_t asked_bytes = record_number(clamp, "asked_bytes");
         uint64_t given_bytes = record_number(clamp, "given_bytes");
-        char asked[UNITS_TEXT_MAX], given[UNITS_TEXT_MAX];
 
-        units_format(&units_size, asked, asked_bytes);
-        units_format(&units_size, given, given_bytes);
-        printf("  %s=%s: the %s was given %s, ", word, asked, end, given);
+        printf("  %s=%s: the %s was given %s, ", word, units_text(&units_size, asked_bytes), end,
+               units_text(&units_size, given_bytes));
         if (json_object_get(clamp, "sysctl"))
             printf("the most that sysctl %s allows\n", record_text(clamp, "sysctl"));
         else

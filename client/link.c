@@ -3,7 +3,7 @@
 #include "measure/facts.h"
 #include "run.h"
 #include "transport/transport.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <string.h>
 

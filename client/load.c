@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define LIMIT_S 600 /* time limit of a load without limit_s */
+#define VERSION_WITHIN_S 5
 #define CONTENT_CHUNK (UINT64_C(1) << 20)
 
 /* ---- the values that it gets ---- */
@@ -48,7 +49,8 @@ const char *load_path(const struct load *load, const char *name, char path[LOAD_
     return path;
 }
 
-char *load_quote(const char *text)
+/* Quotes a text as one word of sh(1). New memory. */
+static char *quote(const char *text)
 {
     char *result = NULL;
     size_t size;
@@ -76,7 +78,7 @@ static json_t *define_command(const struct plan *plan, json_t *values)
     }
     *end = '\0';
     json_object_foreach(values, key, value) {
-        CLEANUP_FREE char *safe = load_quote(json_string_value(value));
+        CLEANUP_FREE char *safe = quote(json_string_value(value));
         json_string_set(value, safe);
     }
     return json_pack("{s:s, s:[s,s], s:o}", "program", "sh", "arguments", "-c", text, "moves",
@@ -165,6 +167,36 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
                                *hint ? " " : "", hint);
 }
 
+static void make_jobs(struct load *load, const json_t *definition)
+{
+    const char *version = json_string_value(json_object_get(definition, "version"));
+    uint64_t limit_s = record_number(definition, "limit_s");
+    struct job *jobs = load->jobs;
+    size_t i, size;
+    FILE *line = open_memstream(&load->timed_line, &size);
+    const json_t *text;
+
+    limit_s = limit_s ? limit_s : LIMIT_S;
+    jobs[STEP_REHEARSE] = (struct job){load->name, limit_s, "log", load->override.environment, {NULL}};
+    json_array_foreach(load->arguments, i, text) {
+        CLEANUP_FREE char *word = quote(json_string_value(text));
+
+        jobs[STEP_REHEARSE].arguments[i] = json_string_value(text);
+        fprintf(line, "%s ", word);
+    }
+    fclose(line);
+    if (version)
+        jobs[STEP_VERSION] =
+            (struct job){load->name, VERSION_WITHIN_S, "version", NULL, {load->program, version}};
+    jobs[STEP_TIMER] = (struct job){LOAD_TIMER, VERSION_WITHIN_S, "timer", NULL, {load->timer, "--version"}};
+    jobs[STEP_TIME] = (struct job){load->name,
+                                   limit_s,
+                                   "timed",
+                                   load->overridden ? load->override.environment : NULL,
+                                   {load->timer, "-N", "-r", "1", "-w", "0", "--style", "none", "--output",
+                                    "inherit", "--export-json", "./" LOAD_TIMES, load->timed_line}};
+}
+
 int load_prepare(struct load *load, struct problem *problem)
 {
     const char *file = load->run->client->options->locations[END_SERVER].subjects;
@@ -197,14 +229,12 @@ int load_prepare(struct load *load, struct problem *problem)
     if (json_array_size(load->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", load->name);
     json_array_insert_new(load->arguments, 0, json_string(load->program));
-    load->version_option = json_string_value(json_object_get(definition, "version"));
-    load->limit_s = record_number(definition, "limit_s");
-    if (!load->limit_s)
-        load->limit_s = LIMIT_S;
     if (parse_moves(load, record_text(definition, "moves"), values, problem) < 0 ||
-        compile_counts(load, record_text(definition, "counts"), problem) < 0)
+        compile_counts(load, record_text(definition, "counts"), problem) < 0 ||
+        find(LOAD_TIMER, load->timer, "", problem) < 0)
         return -1;
-    return find(LOAD_TIMER, load->timer, "", problem);
+    make_jobs(load, definition);
+    return 0;
 }
 
 void load_free(struct load *load)
@@ -212,6 +242,7 @@ void load_free(struct load *load)
     override_close(&load->override);
     json_decref(load->definitions);
     json_decref(load->arguments);
+    free(load->timed_line);
     if (load->has_counts)
         regfree(&load->counts);
 }

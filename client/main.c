@@ -8,7 +8,6 @@
 #include "placement/scheduling.h"
 #include "run.h"
 #include "support/support.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>
@@ -38,7 +37,6 @@ static const char help[] =
 
 static int write_json(FILE *file, void *record, struct problem *problem)
 {
-    (void)problem;
     return json_dumpf(record, file, JSON_COMPACT);
 }
 
@@ -118,7 +116,8 @@ static int reject_unused(const struct plan *plan, struct problem *problem)
     const char *key = json_string_value(json_array_get(unused, 0));
     if (!key)
         return 0;
-    if (word_is_of_lab(key))
+    const struct word *word = word_find(key, &(struct problem){0}); /* NULL: a key with a prefix */
+    if (word && word->used[0].condition == CONDITION_lab)
         return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one", key, key);
     return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
 }

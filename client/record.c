@@ -2,7 +2,7 @@
 #include "record.h"
 
 #include "base/version.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <inttypes.h>
 #include <string.h>

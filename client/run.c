@@ -243,7 +243,6 @@ static void on_checked(uv_work_t *request, int status)
     struct run *run = request->data;
     struct problem problem = run->check_problem;
 
-    (void)status;
     run_part_closed(run);
     if (run->session.state == SESSION_CLOSING)
         return;

@@ -104,7 +104,7 @@ static _Noreturn void supervise(struct command *command, int its_channel_fd)
         cores_restrict(&command->cpus);
     if (chdir(command->load.folder) == 0)
         while (status >= 0 && read(channel_fd, &number, 1) == 1) {
-            status = run_job(&command->jobs[number], channel_fd, &all_but_child);
+            status = run_job(&command->load.jobs[number], channel_fd, &all_but_child);
             if (status >= 0 && write(channel_fd, &status, sizeof status) < 0)
                 break;
         }

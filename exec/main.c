@@ -91,7 +91,6 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
 
 static int write_json(FILE *file, void *report, struct problem *problem)
 {
-    (void)problem;
     return json_dumpf(report, file, JSON_COMPACT) < 0 || fputc('\n', file) < 0 ? -1 : 0;
 }
 
@@ -210,7 +209,6 @@ int main(int count, char **arguments)
     struct watch watch = {0};
     int status = 0;
 
-    (void)count;
     standard_open();
     if (parse(&watch, arguments + 1, &problem) < 0)
         status = STATUS_USAGE;

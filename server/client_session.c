@@ -8,7 +8,7 @@
 #include "connection/memory.h"
 #include "measure/facts.h"
 #include "support/support.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * connections. */
 #include "listener.h"
 #include "transport/transport.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
 #include "net/sockets.h"
 #include "support/support.h"
 #include "team/team.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/axis.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -9,11 +8,9 @@ const struct variant *axis_find(const struct axis *axis, const char *name, struc
 {
     struct nearest nearest = {.word = name};
 
-    for (size_t i = 0; i < axis->count; i++) {
-        if (!strcmp(axis->variants[i]->name, name))
+    for (size_t i = 0; i < axis->count; i++)
+        if (nearest_offer(&nearest, axis->variants[i]->name))
             return axis->variants[i];
-        nearest_offer(&nearest, axis->variants[i]->name);
-    }
     problem_usage(problem, "no %s is called '%.40s'; the nearest is '%s'", axis->name, name, nearest.found);
     return NULL;
 }
@@ -54,12 +51,15 @@ static bool is_synonym(const char *word, const char *candidate)
     return false;
 }
 
-void nearest_offer(struct nearest *nearest, const char *candidate)
+bool nearest_offer(struct nearest *nearest, const char *candidate)
 {
-    size_t distance = is_synonym(nearest->word, candidate) ? 0 : edit_distance(nearest->word, candidate);
+    bool is_word = !strcmp(nearest->word, candidate);
+    bool is_near = is_word || is_synonym(nearest->word, candidate);
+    size_t distance = is_near ? 0 : edit_distance(nearest->word, candidate);
 
     if (!nearest->found || distance < nearest->distance) {
         nearest->found = candidate;
         nearest->distance = distance;
     }
+    return is_word;
 }

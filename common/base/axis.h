@@ -7,6 +7,7 @@
 
 #include "base/problem.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The first member of every variant's struct. */
@@ -33,5 +34,5 @@ struct nearest {
 };
 
 /* Considers `candidate` by its edit distance: insert, delete, replace, swap of neighbours (Damerau
- * 1964). A synonym (synonyms.def) has distance 0. */
-void nearest_offer(struct nearest *nearest, const char *candidate);
+ * 1964). A synonym (synonyms.def) has distance 0. True if it is the word itself. */
+bool nearest_offer(struct nearest *nearest, const char *candidate);

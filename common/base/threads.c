@@ -25,10 +25,9 @@ static uint64_t limit_of(int resource, uint64_t otherwise)
 int thread_failure(struct problem *problem, int error, const char *name)
 {
     uint64_t size = limit_of(RLIMIT_STACK, STACK_BYTES), space = limit_of(RLIMIT_AS, 0);
-    char text[UNITS_TEXT_MAX];
+    const char *text = units_text(&units_size, size);
     void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-    units_format(&units_size, text, size);
     if (stack != MAP_FAILED && munmap(stack, size) == 0)
         return problem_failure(
             problem, "cannot start %s: %s; ulimit -u or pids.max of the control group may be too low", name,

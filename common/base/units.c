@@ -66,14 +66,12 @@ int units_parse(const struct units *units, const char *text, uint64_t *value)
     return 0;
 }
 
-void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value)
+const char *units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value)
 {
     const struct unit *unit = units->units;
 
-    if (!value) {
-        strcpy(text, units->zero);
-        return;
-    }
+    if (!value)
+        return strcpy(text, units->zero);
     while (value % unit->factor && unit[1].name)
         unit++;
     uint64_t rest = value % unit->factor;
@@ -81,4 +79,5 @@ void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t
     for (uint64_t place = unit->factor / 10; rest; rest %= place, place /= 10)
         text[length++] = (char)('0' + rest / place);
     strcpy(text + length, unit->name);
+    return text;
 }

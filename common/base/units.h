@@ -28,5 +28,7 @@ int units_take_size(const char **text, uint64_t *bytes);
  * valid, 0.5ns and 0.5K are -EINVAL. Returns as above. */
 int units_parse(const struct units *units, const char *text, uint64_t *value);
 
-/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K". */
-void units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);
+/* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K". Returns
+ * `text`. units_text() has it in memory that the block of the caller owns. */
+const char *units_format(const struct units *units, char text[UNITS_TEXT_MAX], uint64_t value);
+#define units_text(units, value) units_format(units, (char[UNITS_TEXT_MAX]){0}, value)

@@ -309,13 +309,9 @@ static void print_heading(FILE *file, const json_t *kind)
     fprintf(file, ": %" PRId64 " connection%s", connections, connections == 1 ? "" : "s");
     if (nodelay)
         fprintf(file, ", %sTCP_NODELAY", json_is_true(nodelay) ? "" : "no ");
-    if (sndbuf_bytes) {
-        char sndbuf[UNITS_TEXT_MAX], rcvbuf[UNITS_TEXT_MAX];
-
-        units_format(&units_size, sndbuf, (uint64_t)sndbuf_bytes);
-        units_format(&units_size, rcvbuf, (uint64_t)count_of(kind, "rcvbuf_bytes"));
-        fprintf(file, ", SO_SNDBUF %s, SO_RCVBUF %s", sndbuf, rcvbuf);
-    }
+    if (sndbuf_bytes)
+        fprintf(file, ", SO_SNDBUF %s, SO_RCVBUF %s", units_text(&units_size, (uint64_t)sndbuf_bytes),
+                units_text(&units_size, (uint64_t)count_of(kind, "rcvbuf_bytes")));
     if (count_of(kind, "changed"))
         fprintf(file, ", %" PRId64 " changed", count_of(kind, "changed"));
     fputc('\n', file);

@@ -56,12 +56,12 @@ static const char *append_fragments(struct shape *shape, uint64_t count, uint64_
             return no_memory;
         span->marks |= span->bytes ? SPAN_OF_MANY : 0;
         span->bytes += (uint32_t)size;
+        shape->longest_span = MAX(shape->longest_span, span->bytes);
     }
     return NULL;
 }
 
-/* Parses a part at `*at`, and the end of its group. Moves `*at` behind them, or to what is wrong:
- * returns this, or NULL. */
+/* Parses a part at `*at`. Moves `*at` behind it, or to what is wrong: returns this, or NULL. */
 static const char *take_part(struct shape *shape, const char **at)
 {
     uint64_t count = 1, size = 0;
@@ -80,41 +80,26 @@ static const char *take_part(struct shape *shape, const char **at)
         return "a count or a size of zero";
     if ((wrong = append_fragments(shape, count, size)))
         return wrong;
-    if (**at && **at != '+' && **at != '/')
-        return "expected +, / or the end";
-    if (**at != '+')
-        shape->spans[shape->span_count - 1].marks |= FRAGMENT_ENDS_GROUP;
-    return NULL;
-}
-
-static void measure(struct shape *shape)
-{
-    uint64_t group_bytes = 0;
-
-    for (uint32_t i = 0; i < shape->span_count; i++) {
-        const struct shape_span *span = &shape->spans[i];
-
-        group_bytes += span->bytes;
-        shape->longest_span = MAX(shape->longest_span, span->bytes);
-        shape->longest_group = MAX(shape->longest_group, group_bytes);
-        if (span->marks & FRAGMENT_ENDS_GROUP) {
-            shape->groups++;
-            group_bytes = 0;
-        }
-    }
+    return **at && **at != '+' && **at != '/' ? "expected +, / or the end" : NULL;
 }
 
 int shape_parse(struct shape *shape, const char *text, struct problem *problem)
 {
     const char *at = text, *wrong;
+    uint64_t group_begin = 0; /* bytes before the group */
 
     shape_free(shape);
-    while (!(wrong = take_part(shape, &at)) && *at)
-        at++;
-    if (!wrong) {
-        shape->spans[shape->span_count - 1].marks |= FRAGMENT_ENDS_MESSAGE;
-        measure(shape);
-        return 0;
+    for (; !(wrong = take_part(shape, &at)); at++) {
+        uint32_t *marks = &shape->spans[shape->span_count - 1].marks;
+
+        if (*at == '+')
+            continue;
+        shape->groups++;
+        shape->longest_group = MAX(shape->longest_group, shape->bytes - group_begin);
+        group_begin = shape->bytes;
+        *marks |= FRAGMENT_ENDS_GROUP | (*at ? 0 : FRAGMENT_ENDS_MESSAGE);
+        if (!*at)
+            return 0;
     }
     if (wrong == no_memory)
         problem_failure(problem, "no memory for a message of %" PRIu32 " fragments", shape->count);
@@ -139,15 +124,14 @@ char *shape_format(const struct shape *shape)
     for (uint32_t i = 0, bytes = 0; i < shape->span_count; i++) {
         const struct shape_span *span = &shape->spans[i];
         bool ends_group = span->marks & FRAGMENT_ENDS_GROUP;
-        char spelled[UNITS_TEXT_MAX];
 
         bytes += span->bytes;
         if (!ends_group && span[1].size == span->size)
             continue;
         if (bytes > span->size)
             fprintf(out, "%" PRIu32 "x", bytes / span->size);
-        units_format(&units_size, spelled, span->size);
-        fprintf(out, "%s%s", spelled, !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "");
+        const char *between = !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "";
+        fprintf(out, "%s%s", units_text(&units_size, span->size), between);
         bytes = 0;
     }
     fclose(out);
@@ -226,12 +210,10 @@ char *operations_format(const struct operations *operations)
 
     for (uint32_t i = 0; i < operations->count; i++) {
         const struct operation *operation = &operations->list[i];
-        char bytes[UNITS_TEXT_MAX];
 
-        units_format(&units_size, bytes, operation->bytes);
         fprintf(out, "%s%s", i ? "+" : "", operation->name);
         if (operation->bytes)
-            fprintf(out, ":%s", bytes);
+            fprintf(out, ":%s", units_text(&units_size, operation->bytes));
         if (operation->weight > 1)
             fprintf(out, "*%" PRIu32, operation->weight);
     }

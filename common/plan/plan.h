@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of one run: the value of every word, and what follows from these values. plan_parse()
- * (words/parse.h) makes it. Readers of a plan need neither the grammar of words nor the structs of
+ * (words/word.h) makes it. Readers of a plan need neither the grammar of words nor the structs of
  * variants. */
 #pragma once
 

@@ -49,36 +49,29 @@ static int open_side(struct trial *trial, enum end end, int fd)
 
 /* ---- the steps of a trial ---- */
 
-static int step_handshake(struct connection *connection)
-{
-    return connection->security->handshake ? connection->security->handshake(connection) : 0;
-}
+/* Client and server take a step at the same time. */
+enum step { STEP_HANDSHAKE, STEP_TO_SERVER, STEP_TO_CLIENT, STEP_COUNT };
 
-static int step_send(struct connection *connection)
-{
-    return (int)connection->top->send(connection, "uncork", 6, 0);
-}
-
-static int step_receive(struct connection *connection)
+static int take_step(struct connection *connection, enum step step)
 {
     char text[6];
-    ssize_t size = connection->top->receive(connection, text, sizeof text, 0);
 
+    if (step == STEP_HANDSHAKE)
+        return connection->security->handshake ? connection->security->handshake(connection) : 0;
+    if ((step == STEP_TO_SERVER) == (connection->end == END_CLIENT))
+        return (int)connection->top->send(connection, "uncork", 6, 0);
+    ssize_t size = connection->top->receive(connection, text, sizeof text, 0);
     return size < 0 ? (int)size : size == 6 && !memcmp(text, "uncork", 6) ? 0 : -EBADMSG;
 }
-
-/* What client and server do at the same time. */
-static int (*const steps[][2])(struct connection *) = {
-    {step_handshake, step_handshake}, {step_send, step_receive}, {step_receive, step_send}};
 
 static bool must_wait(int result)
 {
     return result == -EAGAIN || result == -EINPROGRESS;
 }
 
-/* Repeats step `number` of client and server until both are done. 0, or the negative errno value of
- * a side that failed. */
-static int run_step(struct trial *trial, size_t number)
+/* Repeats the step of client and server until both are done. 0, or the negative errno value of a
+ * side that failed. */
+static int run_step(struct trial *trial, enum step step)
 {
     struct pollfd readable[] = {{.fd = trial->sides[0].connection.calls.fd, .events = POLLIN},
                                 {.fd = trial->sides[1].connection.calls.fd, .events = POLLIN}};
@@ -87,7 +80,7 @@ static int run_step(struct trial *trial, size_t number)
     for (int i = 0; i < STEPS_MAX; i++) {
         for (int side = 0; side < 2; side++) {
             if (must_wait(results[side]))
-                results[side] = steps[number][side](&trial->sides[side].connection);
+                results[side] = take_step(&trial->sides[side].connection, step);
             if (results[side] < 0 && !must_wait(results[side]))
                 return results[side];
         }
@@ -125,8 +118,8 @@ static int try_security(const struct plan *plan, const struct security *security
             setsockopt(fds[end], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
         result = result < 0 ? result : open_side(trial, end, fds[end]);
     }
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && result == 0; i++)
-        result = run_step(trial, i);
+    for (enum step step = 0; step < STEP_COUNT && result == 0; step++)
+        result = run_step(trial, step);
     if (result < 0)
         problem_unsupported(problem, "security=%s does not work with transport=%s here: %s%s",
                             security->variant.name, plan->transport->variant.name, why(trial, result),

@@ -8,7 +8,6 @@
 #include "engine/engine.h"
 #include "net/address.h"
 #include "placement/cores.h"
-#include "words/parse.h"
 
 #include <inttypes.h>
 #include <stdio.h>

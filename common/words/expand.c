@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/parse.h"
+#include "words/word.h"
 
 #include "base/cleanup.h"
 #include "base/units.h"
-#include "words/word.h"
 
 #include <stdio.h>
 #include <inttypes.h>
@@ -81,17 +80,20 @@ static int append_item(json_t *values, const struct word *word, const char *text
                          word->key);
 }
 
+/* An item of sysctl= without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text), *previous = strdup("");
+    CLEANUP_FREE char *copy = strdup(text);
+    const char *named = "";
     char *rest = copy, *item;
 
     while ((item = strsep(&rest, word->kind->lists ? "," : ""))) {
-        char *whole = word->kind->complete ? word->kind->complete(previous, item) : strdup(item);
-
-        free(previous);
-        previous = whole;
-        if (append_item(values, word, whole, problem) < 0)
+        bool has_name = word->kind != &kind_sysctl || !strchr(named, ':') || !strcmp(item, "none") ||
+                        !strncmp(item, "net.", 4);
+        named = has_name ? item : named;
+        int name = has_name ? 0 : (int)strcspn(named, ":") + 1;
+        CLEANUP_JSON json_t *whole = json_sprintf("%.*s%s", name, named, item);
+        if (append_item(values, word, json_string_value(whole), problem) < 0)
             return -1;
     }
     return 0;

@@ -39,7 +39,6 @@ static json_t *variant_format(const struct word *word, union field field)
 {
     const struct variant *variant;
 
-    (void)word;
     memcpy(&variant, field.variant, sizeof variant);
     return json_string(variant->name);
 }
@@ -48,11 +47,9 @@ static int choice_parse(const struct word *word, const char *text, union field f
 {
     struct nearest nearest = {.word = text};
 
-    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice) {
-        if (!strcmp(word->choices[*field.choice], text))
+    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice)
+        if (nearest_offer(&nearest, word->choices[*field.choice]))
             return 0;
-        nearest_offer(&nearest, word->choices[*field.choice]);
-    }
     return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
                          nearest.found);
 }
@@ -87,7 +84,6 @@ static int number_parse(const struct word *word, const char *text, union field f
 {
     const struct word_kind *kind = word->kind;
     size_t prefix = strlen(kind->prefix);
-    char minimum[UNITS_TEXT_MAX], maximum[UNITS_TEXT_MAX];
 
     *field.number = 0;
     if (is_for_zero(word, text))
@@ -102,19 +98,15 @@ static int number_parse(const struct word *word, const char *text, union field f
                              kind->name, kind->example);
     if (result == 0 && *field.number >= word->minimum && *field.number <= word->maximum)
         return 0;
-    units_format(kind->units, minimum, word->minimum);
-    units_format(kind->units, maximum, word->maximum);
-    return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text, minimum, maximum);
+    return problem_usage(problem, "%s=%.60s is out of range: %s to %s", word->key, text,
+                         units_text(kind->units, word->minimum), units_text(kind->units, word->maximum));
 }
 
 static json_t *number_format(const struct word *word, union field field)
 {
-    char text[UNITS_TEXT_MAX];
-
     if (!*field.number && word->word_for_zero)
         return json_string(word->word_for_zero);
-    units_format(word->kind->units, text, *field.number);
-    return json_sprintf("%s%s", word->kind->prefix, text);
+    return json_sprintf("%s%s", word->kind->prefix, units_text(word->kind->units, *field.number));
 }
 
 /* ---- a strategy, with a layer and a size after colons ---- */
@@ -139,7 +131,6 @@ static int strategy_parse(const struct word *word, const char *text, union field
     struct strategy_choice *choice = field.strategy;
     size_t length = strcspn(text, ":");
     CLEANUP_FREE char *name = strndup(text, length);
-    char limit[UNITS_TEXT_MAX];
 
     if (!name)
         return problem_failure(problem, "no memory for %s=", word->key);
@@ -154,22 +145,20 @@ static int strategy_parse(const struct word *word, const char *text, union field
         return 0;
     if (!strategy->parameter)
         return problem_usage(problem, "%s=%s:%.40s: %s takes no parameter", word->key, name, parameter, name);
-    units_format(&units_size, limit, most);
     return problem_usage(problem, "%s=%s:%.40s: a size from 1 to %s must follow the colon, like %s:%s%s",
-                         word->key, name, parameter, limit, name, strategy->parameter_max ? "512" : "64K",
+                         word->key, name, parameter, units_text(&units_size, most), name,
+                         strategy->parameter_max ? "512" : "64K",
                          strategy->corks ? ", or a layer: record, segment" : "");
 }
 
 static json_t *strategy_format(const struct word *word, union field field)
 {
     const struct strategy_choice *choice = field.strategy;
-    char size[UNITS_TEXT_MAX] = "";
+    bool has_size = choice->parameter != PARAMETER_NONE;
 
-    (void)word;
-    if (choice->parameter != PARAMETER_NONE)
-        units_format(&units_size, size, choice->parameter);
     return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
-                        cork_layer_names[choice->layer], *size ? ":" : "", size);
+                        cork_layer_names[choice->layer], has_size ? ":" : "",
+                        has_size ? units_text(&units_size, choice->parameter) : "");
 }
 
 /* ---- values with a grammar of their own ---- */
@@ -179,15 +168,12 @@ static json_t *strategy_format(const struct word *word, union field field)
     static int kind##_parse(const struct word *word, const char *text, union field field,                    \
                             struct problem *problem)                                                         \
     {                                                                                                        \
-        (void)word;                                                                                          \
         return function(field.kind, text, problem);                                                          \
     }
 #define FORMATTED_BY(kind, function)                                                                         \
     static json_t *kind##_format(const struct word *word, union field field)                                 \
     {                                                                                                        \
         CLEANUP_FREE char *text = function(field.kind);                                                      \
-                                                                                                             \
-        (void)word;                                                                                          \
         return json_string(text);                                                                            \
     }
 PARSED_BY(message, shape_parse)
@@ -202,7 +188,6 @@ static json_t *sched_format(const struct word *word, union field field)
 {
     char text[SCHEDULING_TEXT_MAX];
 
-    (void)word;
     scheduling_format(text, field.sched);
     return json_string(text);
 }
@@ -268,17 +253,6 @@ static json_t *text_format(const struct word *word, union field field)
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
-/* In a list, an item without a name has the name of the previous item: "net.ipv4.tcp_sack:0,1". */
-static char *sysctl_complete(const char *previous, const char *item)
-{
-    size_t name = strcspn(previous, ":");
-    char *completed;
-
-    if (!previous[name] || !strcmp(item, "none") || !strncmp(item, "net.", 4))
-        return strdup(item);
-    return asprintf(&completed, "%.*s:%s", (int)name, previous, item) < 0 ? check_nonnull(NULL) : completed;
-}
-
 /* Whether the path exists is checked where it is used. A blank would end the word in a line of
  * words, and a comma the item in a list. */
 _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");
@@ -301,10 +275,13 @@ static const struct variant *const targets[] = {
 
 const struct axis target_axis = {"target", targets, sizeof targets / sizeof *targets};
 
-int target_check(const char *text, struct problem *problem)
+/* Does not check that the host or image of a target exists. */
+static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     int parts = 0;
 
+    if (spelled_parse(word, text, field, problem) < 0)
+        return -1;
     for (const char *part = text; part; parts++) {
         char name[41];
 
@@ -333,14 +310,8 @@ int target_check(const char *text, struct problem *problem)
     return 0;
 }
 
-static int target_parse(const struct word *word, const char *text, union field field, struct problem *problem)
-{
-    return spelled_parse(word, text, field, problem) < 0 ? -1 : target_check(text, problem);
-}
-
 static int words_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
-    (void)field;
     if (*text)
         return 0;
     return problem_usage(problem, "%s= is empty; write words like %s=\"write=nodelay\"", word->key,

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "words/parse.h"
+#include "words/word.h"
 
 #include "base/axis.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
 #include "engine/engine.h"
-#include "words/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,11 +108,9 @@ static int name_operations(struct plan *plan, struct problem *problem)
         struct operation *operation = &plan->operations.list[i];
         struct nearest nearest = {.word = operation->name};
 
-        for (const struct operation_kind *kind = plan->protocol->kinds; kind->name; kind++) {
-            if (!strcmp(kind->name, operation->name))
+        for (const struct operation_kind *kind = plan->protocol->kinds; kind->name; kind++)
+            if (nearest_offer(&nearest, kind->name))
                 operation->kind = kind;
-            nearest_offer(&nearest, kind->name);
-        }
         if (!operation->kind)
             return problem_usage(problem, "op=%s: protocol=%s has no such request; the nearest is '%s'",
                                  operation->name, plan->protocol->variant.name, nearest.found);

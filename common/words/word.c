@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 
 #include <stdio.h>
@@ -26,7 +25,6 @@ static union {
 #define WORD(key, kind, at, ...)                                                                             \
     static union field key##_field(struct plan *plan, struct end_plan *own)                                  \
     {                                                                                                        \
-        (void)plan, (void)own;                                                                               \
         return field_of_##kind(at);                                                                          \
     }
 #define END_WORD WORD
@@ -52,23 +50,14 @@ const struct word *word_find(const char *key, struct problem *problem)
 {
     struct nearest nearest = {.word = key};
 
-    for (size_t i = 0; i < WORD_COUNT; i++) {
-        if (!strcmp(word_list[i].key, key))
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (nearest_offer(&nearest, word_list[i].key))
             return &word_list[i];
-        nearest_offer(&nearest, word_list[i].key);
-    }
     if (!strcmp(key, "arm"))
         problem_usage(problem, "arm= chooses an arm of a scenario: uncork run SCENARIO arm=NAME");
     else
         problem_usage(problem, "no word is called '%.40s'; the nearest is '%s'", key, nearest.found);
     return NULL;
-}
-
-bool word_is_of_lab(const char *key)
-{
-    const struct word *word = word_find(key, &(struct problem){0});
-
-    return word && word->used[0].condition == CONDITION_lab;
 }
 
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end)

@@ -54,9 +54,6 @@ struct word_kind {
     int (*parse)(const struct word *word, const char *text, union field field, struct problem *problem);
     /* The canonical spelling of the field. New reference. NULL: the kind has none. */
     json_t *(*format)(const struct word *word, union field field);
-    /* Returns an item of a list with the part that it omits, from the previous item, in new memory.
-     * NULL: items omit nothing. */
-    char *(*complete)(const char *previous, const char *item);
     const struct axis *axis;      /* kinds whose values are variants */
     const struct units *units;    /* kinds of numbers */
     const char *prefix, *example; /* of numbers: the prefix of all but that for zero; for messages */
@@ -109,9 +106,6 @@ enum word_index {
 #undef RUN_WORD
 
 extern const struct word word_list[WORD_COUNT], word_parameter;
-
-/* Whether the word of this key is used only in a lab (lab=on). */
-bool word_is_of_lab(const char *key);
 
 /* The word of this key (without prefix), or NULL with a usage problem that names the nearest
  * word. */
@@ -166,6 +160,34 @@ int exclusions_check(enum stage stage, const struct plan *plan, enum end end, un
 json_t *exclusions_list(void);
 json_t *premises_list(const struct premise premises[2]);
 
+/* ---- from words to a plan and back ---- */
+
+/* Parses `count` words "key=value" over the defaults: the client what users type, the server what
+ * arrives over the control channel. 0, or -1 with a usage problem. After success call plan_free(). */
+int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
+
+/* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
+ * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
+ * reference. */
+json_t *plan_words(const struct plan *plan);
+
+/* The given words that this run uses. New reference. Appends the keys of the other given words to
+ * `unused`. */
+json_t *plan_words_given(const struct plan *plan, json_t *unused);
+
+#define EXPAND_VALUES_MAX 10000
+
+/* Words with several values: lists "a,b,c" and ranges, which never exceed their end. The runner
+ * makes the cells of a matrix, the product of the values.
+ *
+ *     64..1M      doubles: 64, 128, ... 1M
+ *     64..1M:4    multiplies by 4
+ *     1..16:+1    adds 1
+ *
+ * [{"key": "message", "values": ["64", "128"]}, ...] in the given order, with the values in
+ * canonical spelling. New reference; NULL with a usage problem. */
+json_t *expand_words(const char *const *words, size_t count, struct problem *problem);
+
 /* ---- targets ---- */
 
 #define TARGET_LOCAL "local"
@@ -179,7 +201,3 @@ struct target {
 };
 
 extern const struct axis target_axis;
-
-/* Checks the spelling of a target; does not check that the host or image exists. 0, or -1 with a
- * usage problem. */
-int target_check(const char *text, struct problem *problem);

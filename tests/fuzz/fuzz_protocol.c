@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #define CONTENT_SIZE 4096u
 #define PIECE_MAX 512u /* chunk=512 */

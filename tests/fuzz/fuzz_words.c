@@ -4,7 +4,7 @@
 
 #include "base/cleanup.h"
 #include "plan/plan.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <stdio.h>
 

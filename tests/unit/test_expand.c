@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 /* The values of the first word, separated by blanks. */
 static char *values_of(const json_t *expanded)

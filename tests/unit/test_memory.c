@@ -6,7 +6,7 @@
 #include "connection/connection.h"
 #include "control/codec.h"
 #include "engine/engine.h"
-#include "words/parse.h"
+#include "words/word.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

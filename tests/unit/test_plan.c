@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
-#include "words/parse.h"
 #include "words/word.h"
 
 static struct plan plan; /* of the last parse() */

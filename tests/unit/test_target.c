@@ -3,6 +3,12 @@
 
 #include "unit.h"
 
+static int target_check(const char *text, struct problem *problem)
+{
+    char parsed[TARGET_TEXT_MAX];
+    return kind_target.parse(&word_list[WORD_target], text, (union field){.text = parsed}, problem);
+}
+
 static void refuse(const char *text, const char *says)
 {
     struct problem problem = {0};
@@ -27,7 +33,7 @@ TEST(a_target_is_for_all_ends_or_one_for_each)
 
 TEST(an_invalid_target_is_refused_with_a_valid_one)
 {
-    refuse("", "an end has no target");
+    refuse("", "write a target");
     refuse("gvisr", "the nearest is 'gvisor'");
     refuse("local:here", "local takes nothing after a colon");
     refuse("ssh", "write ssh:HOST[/ADDRESS]");

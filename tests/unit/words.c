@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "words/parse.h"
+#include "words/word.h"
 
 void unit_parse(struct plan *plan, const char *const *words)
 {
