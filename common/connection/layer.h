@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack on which strategies and readings stand. connection->bottom is the transport (a socket,
- * a stream of libuv, or a ring), which makes counted calls. connection->top is the filter on it
- * (TLS of a library or of the kernel); without one, it is the transport too.
+/* The stack on which strategies and readings stand. connection->top is the filter (TLS of a library
+ * or of the kernel); without one, it is the transport, which makes counted calls.
  *
- * A filter calls the same functions of the transport. A function that a layer lacks is NULL. The
- * capabilities of the layer say so, and no strategy or reading calls it then. Only a transport has
- * submit(): a filter that gives its capabilities leaves the bytes to the transport.
+ * A filter calls the functions of the socket, on which every transport stands. A function that a
+ * layer lacks is NULL. The capabilities of the layer say so, and no strategy or reading calls it
+ * then. Only a transport has connection->submit(): a filter that gives its capabilities leaves the
+ * bytes to the transport.
  *
  * Unless said otherwise a function returns bytes or 0, or a negative errno value. -EAGAIN: the
  * socket buffer is full (send) or empty (receive); call again when the descriptor is writable or
@@ -23,26 +23,22 @@ struct layer {
     /* Sends several pieces at once. NULL: the layer takes one piece at a time. */
     ssize_t (*sendv)(struct connection *connection, struct iovec *vectors, int count, int flags);
 
-    /* Begins a send that completes later: strategy->completed() follows. Returns 0. */
-    int (*submit)(struct connection *connection, const struct send_request *request);
-
     ssize_t (*receive)(struct connection *connection, void *data, size_t size, int flags);
 
     /* Returns true if the layer has buffered bytes that receive() has not delivered. They do not
      * make the descriptor readable. NULL: it buffers none. */
     bool (*pending)(const struct connection *connection);
 
-    /* On: corks the layer, which then holds sends back. Off: sends what it holds; 0 when all is
-     * sent. */
+    /* On: corks a record layer, which then holds sends back. Off: sends what it holds; 0 when all
+     * is sent. */
     int (*hold)(struct connection *connection, bool on);
 };
 
-/* A socket, by the counted calls. The other transports use some of these functions too. */
+/* A socket, by the counted calls. Filters and streams use these functions too. */
 extern const struct layer layer_socket;
 ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags);
 ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
 ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags);
-int socket_hold(struct connection *connection, bool on);
 
 /* What the top of the stack does. A socket is the most frequent top, and is called directly. */
 static inline ssize_t layer_send(struct connection *connection, const void *data, size_t size, int flags)
@@ -69,11 +65,3 @@ static inline ssize_t layer_receive(struct connection *connection, void *data, s
 /* Reads the zero-copy notifications of a socket, and calls connection_returned() for each. Returns
  * 1 if lent memory came back, 0 if none did. */
 int socket_reclaim(struct connection *connection);
-
-/* Makes `bottom` the transport of the connection, with its `state`, and builds the stack on it. */
-void layer_set_transport(struct connection *connection, const struct layer *bottom, void *state);
-
-/* For filters that leave sending or receiving to the layer below. */
-ssize_t below_send(struct connection *connection, const void *data, size_t size, int flags);
-ssize_t below_sendv(struct connection *connection, struct iovec *vectors, int count, int flags);
-ssize_t below_receive(struct connection *connection, void *data, size_t size, int flags);

@@ -161,7 +161,6 @@ HOT static void responder_fill(struct connection *connection)
 /* A client sends its next request, or half-closes, only when it has the complete reply. */
 bool responder_answered(const struct connection *connection)
 {
-    (void)connection;
     return true;
 }
 

@@ -117,7 +117,7 @@ int provided_submit(struct connection *connection)
         request.flags = request_flags(connection);
         request.options |= request_describe(connection, next.bytes, next.marks);
     }
-    return connection->bottom->submit(connection, &request);
+    return connection->submit(connection, &request);
 }
 
 /* After a short send, the next request empties the ring and adds the rest again. The reason: Linux

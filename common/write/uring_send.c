@@ -30,7 +30,7 @@ static int submit(struct connection *connection)
     for (uint32_t i = 0; i < links && result == 0; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 
-        result = connection->bottom->submit(
+        result = connection->submit(
             connection, &(struct send_request){.data = fragment.data,
                                                .size = fragment.size,
                                                .flags = MSG_WAITALL,

@@ -10,7 +10,7 @@ static int submit(struct connection *connection)
                                    .flags = request_flags(connection) | (group.complete ? 0 : MSG_MORE),
                                    .options = request_describe(connection, group.bytes, group.marks)};
 
-    return connection->bottom->submit(connection, &request);
+    return connection->submit(connection, &request);
 }
 
 const struct strategy strategy_uring_sendmsg = {
