@@ -15,7 +15,7 @@
 
 #include "connection/capability.h"
 #include "connection/connection.h"
-#include "ring/completion.h"
+#include "ring/ring.h"
 
 struct layer {
     ssize_t (*send)(struct connection *connection, const void *data, size_t size, int flags);

@@ -58,6 +58,17 @@ size_t plan_role_state(const struct plan *plan, enum end end)
     return plan_role(plan, end)->state_size + plan_role(plan, end)->slot_size * plan_slots(plan);
 }
 
+/* As many buffers of `size` bytes as fit in 4 MiB, but 16 to 1024: the kernel must not run out of
+ * them. */
+static uint64_t ring_buffers_of(size_t size)
+{
+    uint64_t buffers = 16;
+
+    while (buffers < 1024 && 2 * buffers * size <= 4u << 20)
+        buffers *= 2;
+    return buffers;
+}
+
 /* One, plus those of a relay. A ring has a power of two, and needs no extra buffer. If its relay
  * would need more than RING_BUFFERS_MAX, the connections share that many. */
 uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t connections)
@@ -68,10 +79,10 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
 
     if (!role->receives)
         return 0;
-    if (!own->reading->buffers)
+    if (own->reading->read)
         return relayed + 1;
     if (!relayed)
-        return own->reading->buffers(own->chunk_bytes);
+        return ring_buffers_of(own->chunk_bytes);
     return power_of_two(relayed < RING_BUFFERS_MAX ? relayed : RING_BUFFERS_MAX);
 }
 
@@ -94,7 +105,7 @@ static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t 
     const struct reading *reading = plan->ends[end].reading;
     uint64_t each = (plan->connections + threads - 1) / threads;
     uint64_t buffer = plan->ends[end].chunk_bytes + reading->headroom + sizeof(uint32_t) +
-                      sizeof(struct kept) + (reading->buffers ? RING_BUFFER_BYTES : 0);
+                      sizeof(struct kept) + (reading->read ? 0 : RING_BUFFER_BYTES);
 
     return threads * plan_receive_buffers(plan, end, each) * buffer;
 }

@@ -25,7 +25,7 @@ struct reading {
      *   returns this;
      * - another negative errno value.
      *
-     * NULL: the engine receives by requests to its ring, into its receive buffers. */
+     * NULL: the engine receives by multishot requests to its ring, into its receive buffers. */
     ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
 
     /* Returns true if the reading has bytes that read() has not delivered, or knows that the
@@ -36,9 +36,6 @@ struct reading {
 
     /* Bytes of the header that the kernel writes before the data in each receive buffer. */
     size_t headroom;
-
-    /* Number of receive buffers of `size` bytes that a thread needs: a power of two. NULL: one. */
-    uint32_t (*buffers)(size_t size);
 };
 
 extern const struct axis reading_axis; /* read/list.def */

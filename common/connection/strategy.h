@@ -62,10 +62,6 @@ extern const struct axis strategy_axis; /* write/list.def */
  * - any other negative errno value: the connection is broken. */
 int strategy_push(struct connection *connection);
 
-/* The peer has answered all messages, which completes the silent request in flight: see
- * request_describe(). */
-void strategy_answered(struct connection *connection);
-
 /* The capabilities that this choice needs with this security layer on this transport, and the layer
  * that it corks. CORK_SEGMENT is TCP's cork. */
 unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,

@@ -21,7 +21,7 @@ struct relay {
  * ring runs one request after the other, so it would send each of two windows half full. */
 static uint64_t chunks_max(const struct plan *plan)
 {
-    return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
+    return (plan->ends[END_PROXY].reading->read ? 2 : 1) * plan_window(plan, END_PROXY);
 }
 
 static size_t buffers_of_pair(const struct plan *plan)

@@ -20,7 +20,7 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
     struct request *request = &connection->request;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
     bool is_answered =
-        connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
+        connection->role->answers && connection->plan->depth == 1 && !connection_at_stop(connection);
 
     *request = (struct request){
         .in_flight = true, .bytes = bytes, .silent = request_flags(connection) && last && is_answered};
@@ -44,22 +44,6 @@ int request_completed(struct connection *connection, const struct completion *co
     queue_accept(&connection->queue, (size_t)sent);
     queue_release(&connection->queue);
     return 0;
-}
-
-struct queue_group request_measure(const struct send_queue *queue, uint32_t most)
-{
-    struct queue_cursor cursor = queue_begin(queue);
-    struct queue_group group = {0};
-
-    while ((uint32_t)group.count < most && !group.complete) {
-        struct fragment fragment = queue_next(queue, &cursor);
-
-        group.count++;
-        group.bytes += fragment.size;
-        group.marks = fragment.marks;
-        group.complete = fragment.marks & FRAGMENT_ENDS_GROUP;
-    }
-    return group;
 }
 
 /* ---- a message of vectors ---- */
@@ -101,7 +85,7 @@ int provided_submit(struct connection *connection)
     struct send_request request = {.options = SEND_PROVIDED};
 
     if (providing->end == queue->accepted_bytes) {
-        *group = request_measure(queue, provided_buffers(connection->strategy_parameter));
+        *group = queue_gather(queue, NULL, (int)provided_buffers(connection->strategy_parameter));
         providing->end += group->bytes;
         request.provide = (uint32_t)group->count;
         request.options |= providing->restart ? SEND_RESTART : 0;
@@ -112,7 +96,7 @@ int provided_submit(struct connection *connection)
         request.options |= SEND_BUNDLE | request_describe(connection, providing->end - queue->accepted_bytes,
                                                           group->count <= BUNDLE_BUFFERS ? group->marks : 0);
     } else {
-        struct queue_group next = request_measure(queue, 1);
+        struct queue_group next = queue_gather(queue, NULL, 1);
 
         request.flags = request_flags(connection);
         request.options |= request_describe(connection, next.bytes, next.marks);
