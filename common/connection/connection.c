@@ -6,7 +6,6 @@
 #include "connection/layer.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

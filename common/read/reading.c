@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/reading.h"
+#include "connection/strategy.h"
 
 #define AXIS reading
 #define AXIS_NAME "reading"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/reading.h"
+#include "connection/strategy.h"
 
 const struct reading reading_uring_bundle = {
     .variant = {"uring-bundle",

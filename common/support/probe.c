@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "connection/capability.h"
+#include "connection/layer.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "ring/ring.h"

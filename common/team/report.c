@@ -5,7 +5,6 @@
 
 #include "base/bytes.h"
 #include "base/digest.h"
-#include "connection/reading.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "measure/facts.h"

@@ -2,7 +2,7 @@
 /* A thread of a team: its CPU, its scheduling, its cost. Only the thread itself can read them. */
 #pragma once
 
-#include "engine/handover.h"
+#include "engine/engine.h"
 #include "measure/cpu.h"
 #include "plan/plan.h"
 

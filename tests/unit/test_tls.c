@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "connection/capability.h"
+#include "connection/layer.h"
 #include "connection/security.h"
 #include "engine/engine.h"
 #include "security/tls.h"
