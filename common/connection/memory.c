@@ -10,6 +10,8 @@
 #include "ring/ring.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <sys/param.h>
 
 #define LIMIT_MEMORY (UINT64_C(8) << 30)     /* bytes of an end */
 #define LIMIT_IN_FLIGHT (UINT64_C(64) << 30) /* bytes: a minute at 1 GB/s, to drain after the run */
@@ -34,6 +36,11 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
     return window == 1 ? shape->longest_group : 2 * shape->longest_group;
 }
 
+size_t plan_longest_vectors(const struct plan *plan, enum end end)
+{
+    return MIN(plan_longest_group(plan, end), IOV_MAX);
+}
+
 uint64_t plan_queue_spans(const struct plan *plan, enum end end)
 {
     const struct role *role = plan_role(plan, end);
@@ -48,8 +55,8 @@ size_t plan_strategy_state(const struct plan *plan, enum end end)
 {
     const struct strategy *strategy = plan_strategy(plan, end)->strategy;
 
-    return strategy->state_size +
-           (strategy->group_state_size ? strategy->group_state_size(plan_longest_group(plan, end)) : 0);
+    return strategy->state_size + strategy->byte_size * plan_longest_group(plan, end) +
+           strategy->vector_size * plan_longest_vectors(plan, end);
 }
 
 size_t plan_role_state(const struct plan *plan, enum end end)

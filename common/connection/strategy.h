@@ -23,10 +23,9 @@ struct strategy {
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
                                descriptor, which then has POLLERR */
 
-    /* Bytes of state: state_size, plus group_state_size() for groups of at most `longest_group`
-     * bytes (NULL: 0). */
-    size_t state_size;
-    size_t (*group_state_size)(size_t longest_group);
+    /* Bytes of state: state_size, plus byte_size for each byte of the longest group, plus
+     * vector_size for each of plan_longest_vectors(). */
+    size_t state_size, byte_size, vector_size;
 
     /* Sends the rest of the group at the head. 0: the whole group is accepted, or a request is in
      * flight, which sends as much of the group as it can. Else as strategy_push(). */

@@ -6,8 +6,6 @@
 #include "connection/security.h"
 #include "connection/workload.h"
 
-#include <limits.h>
-
 int request_flags(const struct connection *connection)
 {
     return connection->security->gives & CAPABLE_WAITALL ? MSG_WAITALL : 0;
@@ -48,16 +46,10 @@ int request_completed(struct connection *connection, const struct completion *co
 
 /* ---- a message of vectors ---- */
 
-size_t request_vectors_size(size_t longest_group)
-{
-    return (longest_group < IOV_MAX ? longest_group : IOV_MAX) * sizeof(struct iovec);
-}
-
 struct queue_group request_gather(struct connection *connection)
 {
     struct vector_request *sending = connection->strategy_state;
-    size_t limit =
-        request_vectors_size(plan_longest_group(connection->plan, connection->end)) / sizeof(struct iovec);
+    size_t limit = plan_longest_vectors(connection->plan, connection->end);
     struct queue_group group = queue_gather(&connection->queue, sending->vectors, (int)limit);
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};

@@ -27,9 +27,6 @@ struct vector_request {
     struct iovec vectors[]; /* must stay valid until the completion */
 };
 
-/* Its group_state_size(). sendmsg(2) takes at most IOV_MAX vectors. */
-size_t request_vectors_size(size_t longest_group);
-
 /* Fills in its message: the rest of the group at the head, or as much of it as the vectors hold. */
 struct queue_group request_gather(struct connection *connection);
 

@@ -40,7 +40,7 @@ const struct strategy strategy_uring_zc = {
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_ZC,
     .lends = LOANS_WINDOWS,
     .state_size = sizeof(struct vector_request),
-    .group_state_size = request_vectors_size,
+    .vector_size = sizeof(struct iovec),
     .send_group = submit,
     .completed = completed,
 };
