@@ -244,15 +244,7 @@ size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t 
 /* Tries the setup, until it once succeeds. 0, or -1 with an unsupported problem. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
-enum ring_ability {
-    RING_RECEIVES_MULTISHOT, /* multishot: one request, several completions */
-    RING_RECEIVES_MESSAGES,  /* the same by RECVMSG */
-    RING_RECEIVES_BUNDLES,   /* one completion, several buffers */
-    RING_SENDS_BUFFERS,      /* sends a provided buffer */
-    RING_SENDS_BUNDLES,      /* one completion, several buffers */
-    RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
-};
-
-/* Tests an ability on a connected pair: sends from `from` to `to`. 1; 0, also without a ring; or a
- * negative errno value if memory or descriptors are exhausted. */
-int ring_has(enum ring_ability ability, int from, int to);
+/* Tests by effect, on a connected pair: a send with these options from `from` to `to`, or else a
+ * multishot receive at `to`. 1; 0, also without a ring; or a negative errno value if memory or
+ * descriptors are exhausted. */
+int ring_has(bool sends, unsigned options, int from, int to);
