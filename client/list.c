@@ -5,7 +5,6 @@
 #include "base/program.h"
 #include "base/version.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

@@ -6,7 +6,6 @@
 #include "connection/layer.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
@@ -15,6 +14,27 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/param.h>
+
+/* ---- a socket ---- */
+
+ssize_t socket_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
+{
+    return calls_sendv(&connection->calls, vectors, count, flags);
+}
+
+ssize_t socket_send(struct connection *connection, const void *data, size_t size, int flags)
+{
+    return calls_send(&connection->calls, data, size, flags);
+}
+
+ssize_t socket_receive(struct connection *connection, void *data, size_t size, int flags)
+{
+    return calls_recv(&connection->calls, data, size, flags);
+}
+
+const struct layer layer_socket = {.send = socket_send, .sendv = socket_sendv, .receive = socket_receive};
+
+/* ---- open and close ---- */
 
 /* Between two readings of the clock: 50 to 500 us, and at most 64 messages. */
 #define STRIDE_MAX 64u
@@ -60,7 +80,7 @@ int connection_open(struct connection *connection, struct thread_shared *shared)
     connection->follows = connection->twin ? peer->drives : own->follows;
     connection->calls.table = plan->transport->calls;
     connection->security = own->security;
-    layer_set_transport(connection, &layer_socket, NULL);
+    security_build_stack(connection);
     connection->role = plan_role(plan, end);
     connection->reconnects = plan->workload->reconnects;
     connection->outgoing = plan_outgoing(plan, end);
@@ -94,6 +114,8 @@ void connection_close(struct connection *connection)
     free(connection->loans);
 }
 
+/* ---- lent memory ---- */
+
 void connection_returned(struct connection *connection, uint32_t first, uint32_t last, bool copied)
 {
     struct loans *loans = connection->loans;
@@ -108,6 +130,22 @@ void connection_returned(struct connection *connection, uint32_t first, uint32_t
         connection->calls.counts.copied += copied;
     }
     loans_release(loans, &connection->queue);
+}
+
+/* Reads the error queue until it is empty or no memory is lent. */
+int socket_reclaim(struct connection *connection)
+{
+    struct zerocopy_notification notification;
+    int found = 0, result;
+
+    while (loans_outstanding(connection->loans) &&
+           (result = calls_take_notification(&connection->calls, &notification)) != -EAGAIN) {
+        if (result < 0)
+            return result;
+        connection_returned(connection, notification.first, notification.last, notification.copied);
+        found = 1;
+    }
+    return found;
 }
 
 int connection_examine(struct connection *connection, const uint8_t *data, size_t size)

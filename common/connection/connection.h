@@ -60,6 +60,8 @@ struct request {
     size_t bytes; /* still to be sent */
 };
 
+struct send_request;
+
 struct connection {
     const struct plan *plan;
     struct thread_shared *shared; /* of its thread */
@@ -72,10 +74,14 @@ struct connection {
 
     struct calls calls;
     const struct security *security;
-    const struct layer *top;    /* strategy and reading call this: the filter, or the transport */
-    const struct layer *bottom; /* the transport: its socket, a stream, a ring */
-    void *filter_state;         /* of the filter for this descriptor; NULL: there is none */
-    void *bottom_state;         /* of the transport */
+    const struct layer *top; /* strategy and reading call this: the filter, or the transport */
+    void *filter_state;      /* of the filter for this descriptor; NULL: there is none */
+
+    /* A stream or a ring begins a send that completes later: strategy->completed() follows. Returns
+     * 0 or a negative errno value. NULL: the transport is a socket. */
+    int (*submit)(struct connection *connection, const struct send_request *request);
+    void *transport_state; /* the stream, or the slot of the ring */
+
     enum state state;
     enum awaits awaits;
     _Atomic uint64_t handshake_ns;   /* its start; 0: no handshake runs; the stall watch reads it */

@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "connection/protocol.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
@@ -11,6 +10,8 @@
 #include "ring/ring.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <sys/param.h>
 
 #define LIMIT_MEMORY (UINT64_C(8) << 30)     /* bytes of an end */
 #define LIMIT_IN_FLIGHT (UINT64_C(64) << 30) /* bytes: a minute at 1 GB/s, to drain after the run */
@@ -35,6 +36,11 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
     return window == 1 ? shape->longest_group : 2 * shape->longest_group;
 }
 
+size_t plan_longest_vectors(const struct plan *plan, enum end end)
+{
+    return MIN(plan_longest_group(plan, end), IOV_MAX);
+}
+
 uint64_t plan_queue_spans(const struct plan *plan, enum end end)
 {
     const struct role *role = plan_role(plan, end);
@@ -49,13 +55,24 @@ size_t plan_strategy_state(const struct plan *plan, enum end end)
 {
     const struct strategy *strategy = plan_strategy(plan, end)->strategy;
 
-    return strategy->state_size +
-           (strategy->group_state_size ? strategy->group_state_size(plan_longest_group(plan, end)) : 0);
+    return strategy->state_size + strategy->byte_size * plan_longest_group(plan, end) +
+           strategy->vector_size * plan_longest_vectors(plan, end);
 }
 
 size_t plan_role_state(const struct plan *plan, enum end end)
 {
     return plan_role(plan, end)->state_size + plan_role(plan, end)->slot_size * plan_slots(plan);
+}
+
+/* As many buffers of `size` bytes as fit in 4 MiB, but 16 to 1024: the kernel must not run out of
+ * them. */
+static uint64_t ring_buffers_of(size_t size)
+{
+    uint64_t buffers = 16;
+
+    while (buffers < 1024 && 2 * buffers * size <= 4u << 20)
+        buffers *= 2;
+    return buffers;
 }
 
 /* One, plus those of a relay. A ring has a power of two, and needs no extra buffer. If its relay
@@ -68,10 +85,10 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
 
     if (!role->receives)
         return 0;
-    if (!own->reading->buffers)
+    if (own->reading->read)
         return relayed + 1;
     if (!relayed)
-        return own->reading->buffers(own->chunk_bytes);
+        return ring_buffers_of(own->chunk_bytes);
     return power_of_two(relayed < RING_BUFFERS_MAX ? relayed : RING_BUFFERS_MAX);
 }
 
@@ -94,7 +111,7 @@ static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t 
     const struct reading *reading = plan->ends[end].reading;
     uint64_t each = (plan->connections + threads - 1) / threads;
     uint64_t buffer = plan->ends[end].chunk_bytes + reading->headroom + sizeof(uint32_t) +
-                      sizeof(struct kept) + (reading->buffers ? RING_BUFFER_BYTES : 0);
+                      sizeof(struct kept) + (reading->read ? 0 : RING_BUFFER_BYTES);
 
     return threads * plan_receive_buffers(plan, end, each) * buffer;
 }

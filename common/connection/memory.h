@@ -10,6 +10,9 @@
 /* Bytes of the longest group that `end` may send. A `window` joins messages into one group. */
 size_t plan_longest_group(const struct plan *plan, enum end end);
 
+/* The most vectors that one sendmsg(2) of that group takes: its fragments, but at most IOV_MAX. */
+size_t plan_longest_vectors(const struct plan *plan, enum end end);
+
 /* Capacity, in spans, of the send queue of one connection. */
 uint64_t plan_queue_spans(const struct plan *plan, enum end end);
 

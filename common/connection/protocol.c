@@ -141,7 +141,7 @@ int framing_refuse_text(struct connection *connection, const uint8_t *data, size
 /* Sends, or receives, all of `data`. */
 static int move(struct connection *connection, char *data, size_t size, bool sends)
 {
-    const struct layer *layer = connection->filter_state ? connection->top : connection->bottom;
+    const struct layer *layer = connection->filter_state ? connection->top : &layer_socket;
     uint64_t within_ms = WITHIN_MS + WITHIN_EACH_MS * connection->plan->connections + size / BYTES_PER_MS;
     uint64_t until_ns = clock_now_ns() + within_ms * NS_PER_MS;
     struct pollfd ready = {connection->calls.fd, sends ? POLLOUT : POLLIN, 0};

@@ -67,6 +67,14 @@ struct security {
 
 extern const struct axis security_axis; /* security/list.def */
 
+/* Builds the stack of a connection: the filter, if there is one, on the socket. */
+static inline void security_build_stack(struct connection *connection)
+{
+    const struct layer *filter = &connection->security->layer;
+
+    connection->top = filter->receive ? filter : &layer_socket;
+}
+
 /* Call when a submitted receive has completed with `result`. If `result` is no data, receives one
  * byte by the filter, and returns that result. Else returns `result`. The reason: only the filter
  * reads close_notify, and without it the end of the stream is an error. */

@@ -36,8 +36,10 @@ HOT struct queue_group queue_gather(const struct send_queue *queue, struct iovec
     while (cursor.span != queue->appended && group.count < limit && !group.complete) {
         struct fragment fragment = queue_next(queue, &cursor);
 
-        vectors[group.count++] =
-            (struct iovec){.iov_base = (void *)(uintptr_t)fragment.data, .iov_len = fragment.size};
+        if (vectors)
+            vectors[group.count] =
+                (struct iovec){.iov_base = (void *)(uintptr_t)fragment.data, .iov_len = fragment.size};
+        group.count++;
         group.bytes += fragment.size;
         group.marks = fragment.marks;
         group.complete = fragment.marks & FRAGMENT_ENDS_GROUP;

@@ -169,7 +169,8 @@ struct queue_group {
     bool complete;  /* the vectors reach the end of the group */
 };
 
-/* Fills at most `limit` vectors, and never crosses the end of the group. */
+/* Fills at most `limit` vectors, and never crosses the end of the group. `vectors` NULL: measures
+ * as many fragments. */
 struct queue_group queue_gather(const struct send_queue *queue, struct iovec *vectors, int limit);
 
 /* Bytes of the group at the head that are not accepted; 0: the queue is empty. */

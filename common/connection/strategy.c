@@ -45,11 +45,3 @@ HOT int strategy_push(struct connection *connection)
     }
     return 0;
 }
-
-void strategy_answered(struct connection *connection)
-{
-    queue_accept(&connection->queue, connection->request.bytes);
-    queue_release(&connection->queue);
-    queue_flush(&connection->queue);
-    connection->request = (struct request){0};
-}

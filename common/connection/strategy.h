@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A write strategy is a way to send a group of fragments.
+/* A write strategy is a way to send a group of fragments; a reading is a way to receive bytes.
  *
  * A strategy takes fragments from the head of the connection's send queue and never blocks. It
  * never joins fragments across the end of a group. strategy_push() calls it for each group, and
@@ -23,10 +23,9 @@ struct strategy {
     bool zerocopy;          /* sets SO_ZEROCOPY; memory returns by the error queue of the
                                descriptor, which then has POLLERR */
 
-    /* Bytes of state: state_size, plus group_state_size() for groups of at most `longest_group`
-     * bytes (NULL: 0). */
-    size_t state_size;
-    size_t (*group_state_size)(size_t longest_group);
+    /* Bytes of state: state_size, plus byte_size for each byte of the longest group, plus
+     * vector_size for each of plan_longest_vectors(). */
+    size_t state_size, byte_size, vector_size;
 
     /* Sends the rest of the group at the head. 0: the whole group is accepted, or a request is in
      * flight, which sends as much of the group as it can. Else as strategy_push(). */
@@ -62,12 +61,45 @@ extern const struct axis strategy_axis; /* write/list.def */
  * - any other negative errno value: the connection is broken. */
 int strategy_push(struct connection *connection);
 
-/* The peer has answered all messages, which completes the silent request in flight: see
- * request_describe(). */
-void strategy_answered(struct connection *connection);
-
 /* The capabilities that this choice needs with this security layer on this transport, and the layer
  * that it corks. CORK_SEGMENT is TCP's cork. */
 unsigned strategy_needs(const struct strategy_choice *choice, const struct security *security,
                         const struct transport *transport);
 enum cork_layer strategy_cork_layer(const struct strategy_choice *choice, const struct security *security);
+
+/* ---- readings ---- */
+
+struct reading {
+    struct variant variant;
+    unsigned needs; /* capabilities */
+    bool discards;  /* the program does not get the bytes: neither verify nor touch is possible */
+    bool maps;      /* counts mapped and copied bytes */
+
+    /* For readings with state. open() allocates connection->reading_state; 0 or a negative errno
+     * value. close() frees what the state owns; connection_close() frees the state itself. NULL:
+     * the reading has no state. */
+    int (*open)(struct connection *connection);
+    void (*close)(struct connection *connection);
+
+    /* Takes at most `limit` bytes. Returns
+     *
+     * - their number; `data` points at them until the next call (NULL if the reading discards);
+     * - 0: the peer has half-closed;
+     * - -EAGAIN: there are none. On a blocking descriptor, only a reading whose call never blocks
+     *   returns this;
+     * - another negative errno value.
+     *
+     * NULL: the engine receives by multishot requests to its ring, into its receive buffers. */
+    ssize_t (*read)(struct connection *connection, size_t limit, const uint8_t **data);
+
+    /* Returns true if the reading has bytes that read() has not delivered, or knows that the
+     * descriptor has more. NULL: never. */
+    bool (*has_more)(const struct connection *connection);
+
+    unsigned options; /* of these requests: enum receive_option */
+
+    /* Bytes of the header that the kernel writes before the data in each receive buffer. */
+    size_t headroom;
+};
+
+extern const struct axis reading_axis; /* read/list.def */

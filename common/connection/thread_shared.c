@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "connection/memory.h"
-#include "connection/reading.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

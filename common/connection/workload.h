@@ -22,6 +22,8 @@ struct role {
     bool receives; /* uses connection->incoming */
     bool clocks;   /* reads the clock when a message is complete */
     bool times;    /* receives replies and records their latency; needs `clocks` */
+    bool answers;  /* at a depth of 1, bytes that arrive prove that the peer received all messages;
+                      at a driver, only a whole reply does: an echo server begins it before */
 
     /* The most receive buffers that the two connections of a pair own. After arrived(), the bytes
      * stay in their buffer until released() returns it. NULL: the role owns no buffers. */
@@ -47,10 +49,6 @@ struct role {
     /* Handles bytes that arrived (`data` is NULL if the reading does not deliver). 0, or -EBADMSG
      * with the problem of the thread. */
     int (*arrived)(struct connection *connection, const uint8_t *data, size_t size);
-
-    /* At a depth of 1, after bytes arrived: returns true if they prove that the peer received all
-     * messages. NULL: they never prove it. */
-    bool (*answered)(const struct connection *connection);
 
     /* The queue released a span; the calls come in order. NULL: the role owns no memory. */
     void (*released)(void *connection, const struct span *span);

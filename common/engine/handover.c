@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/handover.h"
+#include "engine/engine.h"
 
 #include "base/clock.h"
 #include "connection/strategy.h"

@@ -189,7 +189,6 @@ static void on_acceptor(uv_poll_t *accepting, int status, int events)
 {
     struct poller *poller = accepting->data;
 
-    (void)status, (void)events;
     poller->events++;
     event_loop_accept(&poller->loop, (size_t)(accepting - poller->accepting));
 }
@@ -282,7 +281,6 @@ static int poll_open(struct engine_job *job)
 
 static void close_handle(uv_handle_t *handle, void *ignored)
 {
-    (void)ignored;
     if (!uv_is_closing(handle))
         uv_close(handle, NULL);
 }
@@ -296,7 +294,7 @@ static void poll_close(struct engine_job *job)
     poller->loop.result = -ECANCELED; /* the callbacks begin nothing new */
     for (size_t i = 0; i < job->count; i++)
         if (stream_is_used_by(&job->connections[i]))
-            stream_close(job->connections[i].bottom_state);
+            stream_close(job->connections[i].transport_state);
     uv_walk(&poller->uv_loop, close_handle, NULL);
     uv_run(&poller->uv_loop, UV_RUN_DEFAULT);
     uv_loop_close(&poller->uv_loop);

@@ -24,11 +24,11 @@ static int check(const struct end_plan *own, struct problem *problem)
     return ring_check(&setup, problem);
 }
 
-/* ---- its transport: requests, and nonblocking calls ---- */
+/* ---- its transport: requests, and nonblocking calls of the socket ---- */
 
 static int submit(struct connection *connection, const struct send_request *request)
 {
-    struct ring_slot *slot = connection->bottom_state;
+    struct ring_slot *slot = connection->transport_state;
     struct ring_buffers *outgoing = &slot->outgoing;
     struct queue_cursor cursor = queue_begin(&connection->queue);
     int result = request->options & SEND_RESTART ? ring_buffers_empty(slot->ring, outgoing) : 0;
@@ -44,14 +44,6 @@ static int submit(struct connection *connection, const struct send_request *requ
         ring_buffers_publish(outgoing);
     return ring_send(slot, request);
 }
-
-static const struct layer layer_ring = {
-    .send = socket_send,
-    .sendv = socket_sendv,
-    .submit = submit,
-    .receive = socket_receive,
-    .hold = socket_hold,
-};
 
 /* ---- one connection ---- */
 
@@ -194,7 +186,8 @@ static int open_watch(struct ring_engine *engine, uint32_t number)
                                      .number = number,
                                      .file = connection->calls.fd,
                                      .recv_buffers = &engine->recv_buffers};
-    layer_set_transport(connection, &layer_ring, &watch->slot);
+    connection->submit = submit;
+    connection->transport_state = &watch->slot;
     connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
     if (!strategy || !strategy->buffers)
         return 0;

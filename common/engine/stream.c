@@ -8,7 +8,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
     struct stream *stream = handle->data;
     const struct thread_shared *shared = stream->connection->shared;
 
-    (void)suggested;
     if (shared->pool.count)
         *buffer = uv_buf_init((char *)pool_next(&shared->pool), (unsigned)shared->pool.size);
     else
@@ -43,10 +42,9 @@ static const uv_buf_t *buffers_of(const struct iovec *vectors)
 
 static ssize_t try_write(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
-    struct stream *stream = connection->bottom_state;
+    struct stream *stream = connection->transport_state;
     int taken = uv_try_write(&stream->uv.stream, buffers_of(vectors), (unsigned)count);
 
-    (void)flags;
     if (taken > 0)
         calls_note_moved(&connection->calls, (uint64_t)taken);
     return taken;
@@ -68,19 +66,14 @@ static void on_written(uv_write_t *request, int status)
 /* The connection has one uv_write() in flight. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
-    struct stream *stream = connection->bottom_state;
+    struct stream *stream = connection->transport_state;
     const struct msghdr *message = request->message;
 
     return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
                     (unsigned)message->msg_iovlen, on_written);
 }
 
-static const struct layer layer_stream = {
-    .send = socket_send,
-    .sendv = try_write,
-    .submit = submit,
-    .receive = socket_receive,
-};
+static const struct layer layer_stream = {.send = socket_send, .sendv = try_write, .receive = socket_receive};
 
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events)
@@ -93,19 +86,22 @@ int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *conne
     if (result == 0)
         result = pipe ? uv_pipe_open(&stream->uv.pipe, fd) : uv_tcp_open(&stream->uv.tcp, fd);
     stream->uv.handle.data = stream;
-    if (result == 0)
-        layer_set_transport(connection, &layer_stream, stream);
-    return result;
+    if (result < 0)
+        return result;
+    connection->top = &layer_stream;
+    connection->submit = submit;
+    connection->transport_state = stream;
+    return 0;
 }
 
 void stream_close(struct stream *stream)
 {
     uv_close(&stream->uv.handle, NULL);
     stream->connection->calls.fd = -1;
-    layer_set_transport(stream->connection, &layer_socket, NULL);
+    stream->connection->top = &layer_socket;
 }
 
 bool stream_is_used_by(const struct connection *connection)
 {
-    return connection->bottom == &layer_stream;
+    return connection->top == &layer_stream;
 }

@@ -73,15 +73,19 @@ static inline void close_if_done(struct task *task)
         close_descriptor(task);
 }
 
-/* Completes a silent request, if the received bytes prove that the peer has received all of it. */
+/* Completes a silent request, if the received bytes prove that the peer has received all of it: see
+ * request_describe(). */
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
 
     if (!connection->request.in_flight || !connection->request.silent ||
-        !connection->role->answered(connection))
+        (connection->drives && connection->role->wants(connection)))
         return;
-    strategy_answered(connection);
+    queue_accept(&connection->queue, connection->request.bytes);
+    queue_release(&connection->queue);
+    queue_flush(&connection->queue);
+    connection->request = (struct request){0};
     connection->awaits = AWAITS_NOTHING;
 }
 

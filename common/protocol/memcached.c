@@ -65,11 +65,6 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 const struct protocol protocol_memcached = {
     .variant = {"memcached", "text protocol of memcached: op=get:100, set:4K"},
     TEXT,
-    .kinds = kinds,
-    .read_request = read_request,
-    .write_request = write_request,
-    .request_end = "\r\n",
-    .write_reply = write_reply,
     .reply_end = "\r\nEND\r\n",
     .missing = "END\r\n",
 };

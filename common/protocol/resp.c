@@ -120,11 +120,6 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 const struct protocol protocol_resp = {
     .variant = {"resp", "protocol of Redis, version 2: op=get:100, set:4K, ping"},
     TEXT,
-    .kinds = kinds,
-    .read_request = read_request,
-    .write_request = write_request,
-    .request_end = "\r\n",
-    .write_reply = write_reply,
     .reply_end = "\r\n",
     .missing = "$-1\r\n",
 };

@@ -2,7 +2,6 @@
 #include "protocol/text.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 

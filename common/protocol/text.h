@@ -29,4 +29,8 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
 /* Stores every value that the run will get, unless the server is an uncork-server. */
 int text_store_values(struct connection *connection, bool secured);
 
-#define TEXT .read_reply = text_read_reply, .client_dialogue = text_store_values, .has_keys = true
+/* What such a protocol declares: the functions of its file, and these. */
+#define TEXT                                                                                                 \
+    .kinds = kinds, .read_request = read_request, .read_reply = text_read_reply,                             \
+    .write_request = write_request, .write_reply = write_reply, .request_end = "\r\n",                       \
+    .client_dialogue = text_store_values, .has_keys = true

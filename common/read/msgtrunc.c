@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/reading.h"
+#include "connection/strategy.h"
 
 /* With MSG_TRUNC, Linux discards the bytes of a TCP stream: tcp(7). */
 HOT static ssize_t discard(struct connection *connection, size_t limit, const uint8_t **data)

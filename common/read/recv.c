@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection/reading.h"
+#include "connection/strategy.h"
 
 HOT static ssize_t read_chunk(struct connection *connection, size_t limit, const uint8_t **data)
 {

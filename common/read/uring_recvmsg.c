@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* As uring-multishot, by RECVMSG: the kernel writes a header of 16 bytes before the data in each
  * buffer. A program that reads addresses or control messages has the same cost. */
-#include "read/multishot.h"
+#include "connection/strategy.h"
 
 const struct reading reading_uring_recvmsg = {
     .variant = {"uring-recvmsg",
@@ -9,5 +9,4 @@ const struct reading reading_uring_recvmsg = {
     .needs = CAPABLE_RING | CAPABLE_RECVMSG_MULTISHOT,
     .headroom = RECEIVE_HEADER,
     .options = RECEIVE_MESSAGE,
-    .buffers = multishot_buffers,
 };

@@ -5,7 +5,7 @@
  * The next call unmaps the pages. If one call maps pages and copies bytes, the copied bytes come
  * later in the stream: the next read() delivers them. */
 #include "base/memory.h"
-#include "connection/reading.h"
+#include "connection/strategy.h"
 
 struct pages {
     struct mapping mapping;

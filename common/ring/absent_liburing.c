@@ -2,7 +2,7 @@
 #include "base/absent.h"
 #include "ring/ring.h"
 
-int ring_has(enum ring_ability ability, int from, int to)
+int ring_has(bool sends, unsigned options, int from, int to)
 {
     return 0;
 }

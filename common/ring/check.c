@@ -56,20 +56,6 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
 
 static const uint8_t pieces[PIECES][PIECE] = {"abc", "def", "ghi", "jkl"};
 
-/* What proves each ability: a send, or else a receive, with these options, of so many pieces. */
-static const struct ability {
-    bool sends;
-    unsigned options;
-    size_t bytes;
-} abilities[] = {
-    [RING_RECEIVES_MULTISHOT] = {false, 0, PIECE},
-    [RING_RECEIVES_MESSAGES] = {false, RECEIVE_MESSAGE, PIECE},
-    [RING_RECEIVES_BUNDLES] = {false, RECEIVE_BUNDLE, (PIECES - 1) * PIECE},
-    [RING_SENDS_BUFFERS] = {true, SEND_PROVIDED, PIECE},
-    [RING_SENDS_BUNDLES] = {true, SEND_PROVIDED | SEND_BUNDLE, sizeof pieces},
-    [RING_SENDS_ZEROCOPY] = {true, SEND_ZEROCOPY, 2 * PIECE},
-};
-
 struct trial {
     struct ring *ring;
     struct call_counts counts;
@@ -95,17 +81,17 @@ static bool send_pieces(const struct trial *trial, size_t bytes)
 }
 
 /* A bundle gets what has arrived before. Another multishot receive gets two pieces one by one. */
-static bool test_receive(struct trial *trial, const struct ability *ability)
+static bool test_receive(struct trial *trial, unsigned options)
 {
-    size_t header = ability->options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0;
-    bool bundle = ability->options & RECEIVE_BUNDLE;
-    bool holds = (!bundle || send_pieces(trial, ability->bytes)) &&
+    size_t header = options & RECEIVE_MESSAGE ? RECEIVE_HEADER : 0, bytes = (PIECES - 1) * PIECE;
+    bool bundle = options & RECEIVE_BUNDLE;
+    bool holds = (!bundle || send_pieces(trial, bytes)) &&
                  pool_open(&trial->pool, PIECE, header, PIECES) == 0 &&
                  recv_buffers_open(&trial->recv_buffers, trial->ring, &trial->pool) == 0 &&
-                 ring_receive(&trial->to, ability->options) == 0 && ring_poll(trial->ring) == 0;
+                 ring_receive(&trial->to, options) == 0 && ring_poll(trial->ring) == 0;
 
     if (bundle)
-        return holds && completes(trial, RING_RECEIVE, ability->bytes);
+        return holds && completes(trial, RING_RECEIVE, bytes);
     for (int i = 0; i < 2 && holds; i++)
         holds = send_pieces(trial, PIECE) && completes(trial, RING_RECEIVE, header + PIECE) &&
                 trial->event.completion.more;
@@ -113,28 +99,29 @@ static bool test_receive(struct trial *trial, const struct ability *ability)
 }
 
 /* The request sends exactly these bytes. Zero-copy is followed by a notification. */
-static bool test_send(struct trial *trial, const struct ability *ability)
+static bool test_send(struct trial *trial, unsigned options)
 {
-    bool zerocopy = ability->options & SEND_ZEROCOPY;
+    bool zerocopy = options & SEND_ZEROCOPY;
+    size_t sent = options & SEND_BUNDLE ? sizeof pieces : zerocopy ? 2 * PIECE : PIECE;
     struct iovec vectors[2] = {{(void *)(uintptr_t)pieces[0], PIECE}, {(void *)(uintptr_t)pieces[1], PIECE}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = 2};
     struct send_request request = {
-        .message = zerocopy ? &message : NULL, .flags = MSG_WAITALL, .options = ability->options};
+        .message = zerocopy ? &message : NULL, .flags = MSG_WAITALL, .options = options};
     uint8_t bytes[sizeof pieces + 1];
 
-    if (ability->options & SEND_PROVIDED) {
+    if (options & SEND_PROVIDED) {
         if (ring_buffers_open(trial->ring, &trial->from.outgoing, 1, PIECES) < 0)
             return false;
         ring_buffers_add(&trial->from.outgoing, pieces, PIECE, 0, PIECES);
         ring_buffers_publish(&trial->from.outgoing);
     }
-    return ring_send(&trial->from, &request) == 0 && completes(trial, RING_SEND, ability->bytes) &&
-           recv(trial->to.file, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)ability->bytes &&
-           !memcmp(bytes, pieces, ability->bytes) &&
+    return ring_send(&trial->from, &request) == 0 && completes(trial, RING_SEND, sent) &&
+           recv(trial->to.file, bytes, sizeof bytes, MSG_DONTWAIT) == (ssize_t)sent &&
+           !memcmp(bytes, pieces, sent) &&
            (!zerocopy || (completes(trial, RING_SEND, 0) && trial->event.completion.is_notification));
 }
 
-int ring_has(enum ring_ability ability, int from, int to)
+int ring_has(bool sends, unsigned options, int from, int to)
 {
     struct ring_setup setup = {.completions = 64};
     struct trial trial = {.from.file = from,
@@ -146,7 +133,7 @@ int ring_has(enum ring_ability ability, int from, int to)
     if (result < 0)
         return 0;
     trial.from.ring = trial.to.ring = trial.ring;
-    result = (abilities[ability].sends ? test_send : test_receive)(&trial, &abilities[ability]);
+    result = (sends ? test_send : test_receive)(&trial, options);
     ring_close(trial.ring);
     recv_buffers_close(&trial.recv_buffers);
     ring_buffers_close(&trial.from.outgoing);

@@ -9,7 +9,6 @@
 #include "base/calls.h"
 #include "base/memory.h"
 #include "base/problem.h"
-#include "ring/completion.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +16,54 @@
 
 struct ring;
 struct io_uring_buf_ring;
+
+/* ---- sends and receives, and their completions ---- */
+
+/* Options of a send on a ring; they may be combined. */
+enum send_option {
+    SEND_LINK = 1,     /* the next request starts after this one completes: IOSQE_IO_LINK */
+    SEND_SILENT = 2,   /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
+    SEND_ZEROCOPY = 4, /* Linux 6.0, several vectors 6.1; after the second completion the memory
+                          may be reused */
+    SEND_PROVIDED = 8, /* sends the next provided buffer (Linux 6.10) */
+    SEND_BUNDLE = 16,  /* with SEND_PROVIDED: sends all provided buffers */
+    SEND_RESTART = 32, /* removes the provided buffers first */
+};
+
+struct send_request {
+    const struct msghdr *message; /* must stay valid with its vectors until the completion. NULL:
+                                     `data` is sent */
+    const void *data;             /* `size` bytes, which must stay valid as long */
+    size_t size;
+    int flags;        /* of send(2) */
+    unsigned options; /* enum send_option */
+    uint32_t token;   /* the completion carries it; at most REQUEST_TOKEN_MAX */
+    uint32_t chain;   /* first request of a chain: number of requests to submit together */
+    uint32_t provide; /* number of fragments of the queue to provide as buffers first */
+};
+
+#define REQUEST_TOKEN_MAX 0xffffffu
+#define RING_BUFFERS_MAX 32768u /* provided buffers in one buffer ring */
+
+/* Options of a multishot receive (Linux 6.0). */
+enum receive_option {
+    RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
+    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. This is also
+                            the token of completions with a header */
+};
+
+#define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */
+
+struct completion {
+    int result;           /* bytes, or a negative errno value */
+    uint32_t token;       /* of the request */
+    bool more;            /* more completions of the request follow (IORING_CQE_F_MORE) */
+    bool is_notification; /* of SEND_ZEROCOPY: the memory may be reused (IORING_CQE_F_NOTIF) */
+    bool copied;          /* with is_notification: it was copied (IORING_NOTIF_USAGE_ZC_COPIED) */
+    uint16_t buffer;      /* number of the first provided buffer that was used */
+};
+
+/* ---- a ring ---- */
 
 /* The authors of io_uring recommend all switches on; their effect can be measured. */
 struct ring_setup {
@@ -197,15 +244,7 @@ size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t 
 /* Tries the setup, until it once succeeds. 0, or -1 with an unsupported problem. */
 int ring_check(const struct ring_setup *setup, struct problem *problem);
 
-enum ring_ability {
-    RING_RECEIVES_MULTISHOT, /* multishot: one request, several completions */
-    RING_RECEIVES_MESSAGES,  /* the same by RECVMSG */
-    RING_RECEIVES_BUNDLES,   /* one completion, several buffers */
-    RING_SENDS_BUFFERS,      /* sends a provided buffer */
-    RING_SENDS_BUNDLES,      /* one completion, several buffers */
-    RING_SENDS_ZEROCOPY,     /* two completions; the second is a notification */
-};
-
-/* Tests an ability on a connected pair: sends from `from` to `to`. 1; 0, also without a ring; or a
- * negative errno value if memory or descriptors are exhausted. */
-int ring_has(enum ring_ability ability, int from, int to);
+/* Tests by effect, on a connected pair: a send with these options from `from` to `to`, or else a
+ * multishot receive at `to`. 1; 0, also without a ring; or a negative errno value if memory or
+ * descriptors are exhausted. */
+int ring_has(bool sends, unsigned options, int from, int to);

@@ -176,7 +176,7 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 
     tls_save_counts(connection);
     while (result == 0 && !wire->got_close_notify &&
-           (received = below_receive(connection, data, size, flags)) == -EIO)
+           (received = socket_receive(connection, data, size, flags)) == -EIO)
         result = take_control_record(connection);
     if (result < 0)
         return result;
@@ -261,7 +261,7 @@ const struct security security_ktls = {
     GNUTLS_LAYER,
     .check = check,
     .handshake = handshake,
-    .layer = {.send = below_send, .sendv = below_sendv, .receive = receive},
+    .layer = {.send = socket_send, .sendv = socket_sendv, .receive = receive},
     .close_notify = send_close_notify,
     .lingers = true,
 };

@@ -34,8 +34,8 @@ ssize_t tls_write(struct connection *connection, const struct iovec *vectors, in
 {
     struct tls_wire *wire = connection->filter_state;
     struct call_counts *counts = &connection->calls.counts;
-    ssize_t sent = count == 1 ? below_send(connection, vectors->iov_base, vectors->iov_len, 0)
-                              : below_sendv(connection, (struct iovec *)(uintptr_t)vectors, count, 0);
+    ssize_t sent = count == 1 ? socket_send(connection, vectors->iov_base, vectors->iov_len, 0)
+                              : socket_sendv(connection, (struct iovec *)(uintptr_t)vectors, count, 0);
 
     note_result(wire, sent);
     for (size_t left = sent > 0 ? (size_t)sent : 0, part; left; left -= part, vectors++) {
@@ -49,7 +49,7 @@ ssize_t tls_write(struct connection *connection, const struct iovec *vectors, in
 ssize_t tls_read(struct connection *connection, void *data, size_t size)
 {
     struct tls_wire *wire = connection->filter_state;
-    ssize_t received = below_receive(connection, data, size, 0);
+    ssize_t received = socket_receive(connection, data, size, 0);
 
     note_result(wire, received);
     wire->ended |= received == 0;

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
-#include "connection/capability.h"
+#include "connection/layer.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
 #include "ring/ring.h"
@@ -190,7 +190,8 @@ static bool probe_keep(struct pair *pair)
 static const struct probe {
     unsigned capability;
     bool (*holds)(struct pair *pair); /* NULL: the test of a ring */
-    enum ring_ability ability;
+    bool sends;                       /* or receives, with these options */
+    unsigned options;
 } probes[] = {
     {CAPABLE_DESCRIPTOR, .holds = probe_descriptor},
     {CAPABLE_NODELAY, .holds = probe_nodelay},
@@ -202,12 +203,12 @@ static const struct probe {
     {CAPABLE_MAP, .holds = probe_map},
     {CAPABLE_QUICKACK, .holds = probe_quickack},
     {CAPABLE_INHERIT_RCVBUF, .holds = probe_keep},
-    {CAPABLE_RECV_MULTISHOT, .ability = RING_RECEIVES_MULTISHOT},
-    {CAPABLE_RECVMSG_MULTISHOT, .ability = RING_RECEIVES_MESSAGES},
-    {CAPABLE_RECV_BUNDLE, .ability = RING_RECEIVES_BUNDLES},
-    {CAPABLE_SEND_BUFFERS, .ability = RING_SENDS_BUFFERS},
-    {CAPABLE_SEND_BUNDLE, .ability = RING_SENDS_BUNDLES},
-    {CAPABLE_SEND_ZC, .ability = RING_SENDS_ZEROCOPY},
+    {CAPABLE_RECV_MULTISHOT, .options = 0},
+    {CAPABLE_RECVMSG_MULTISHOT, .options = RECEIVE_MESSAGE},
+    {CAPABLE_RECV_BUNDLE, .options = RECEIVE_BUNDLE},
+    {CAPABLE_SEND_BUFFERS, .sends = true, .options = SEND_PROVIDED},
+    {CAPABLE_SEND_BUNDLE, .sends = true, .options = SEND_PROVIDED | SEND_BUNDLE},
+    {CAPABLE_SEND_ZC, .sends = true, .options = SEND_ZEROCOPY},
 };
 
 /* Returns 1 or 0; a negative errno value: no pair of sockets could be made. */
@@ -221,7 +222,7 @@ static int probe_one(const struct transport *transport, const struct probe *prob
                         .to = {.table = &calls_of_sockets, .fd = fds[1]}};
     if (transport->is_tcp) /* else Nagle's algorithm would look like a cork */
         setsockopt(fds[0], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-    result = probe->holds ? probe->holds(&pair) : ring_has(probe->ability, fds[0], fds[1]);
+    result = probe->holds ? probe->holds(&pair) : ring_has(probe->sends, probe->options, fds[0], fds[1]);
     close(fds[0]);
     close(fds[1]);
     return result;

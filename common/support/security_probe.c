@@ -38,7 +38,7 @@ static int open_side(struct trial *trial, enum end end, int fd)
         .security = plan->ends[end].security,
         .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
     };
-    layer_set_transport(connection, &layer_socket, NULL);
+    security_build_stack(connection);
     int result = security_open_context(shared, connection->peer,
                                        &(struct security_terms){.identity = SECURITY_IDENTITY,
                                                                 .serves = end == END_SERVER,

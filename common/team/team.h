@@ -74,7 +74,7 @@ int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct
 void thread_read_state(struct thread_reading *reading);
 
 /* The second thread of a worker with handoff=thread: sends the requests that the data thread makes
- * (engine/handover.h). The worker starts the sender before its first phase, orders it to read its
+ * (engine/engine.h). The worker starts the sender before its first phase, orders it to read its
  * figures, and ends it before its own end. So no other thread knows of the sender. A cancelled run
  * needs no extra code: shutdown(2) of the descriptors also wakes the sender. */
 struct sender {

@@ -91,14 +91,6 @@ HOT static int requester_arrived(struct connection *connection, const uint8_t *d
     return result;
 }
 
-/* Only a complete reply proves it: an echo server begins its reply before it has the message. */
-bool requester_answered(const struct connection *connection)
-{
-    const struct requester *requester = connection->role_state;
-
-    return requester->begun == requester->answered;
-}
-
 uint64_t requester_next(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
@@ -123,18 +115,10 @@ uint64_t requester_missed(const struct connection *connection)
 }
 
 const struct role requester_role = {
-    .receives = true,
-    .clocks = true,
-    .times = true,
-    .state_size = sizeof(struct requester),
-    .slot_size = sizeof(struct request_times),
-    .begin = requester_begin,
+    REQUESTER,
     .fill = requester_fill,
     .wants = requester_wants,
     .arrived = requester_arrived,
-    .answered = requester_answered,
-    .next = requester_next,
-    .missed = requester_missed,
 };
 
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
@@ -158,25 +142,19 @@ HOT static void responder_fill(struct connection *connection)
     *answered += count;
 }
 
-/* A client sends its next request, or half-closes, only when it has the complete reply. */
-bool responder_answered(const struct connection *connection)
-{
-    (void)connection;
-    return true;
-}
-
 /* With reconnects, the end of one descriptor is not the end of the work. */
 bool responder_is_over(const struct connection *connection)
 {
     return connection_at_stop(connection) || (connection_has_ended(connection) && !connection->reconnects);
 }
 
+/* A client sends its next request, or half-closes, only when it has the complete reply. */
 const struct role responder_role = {
     .receives = true,
+    .answers = true,
     .state_size = sizeof(uint64_t),
     .fill = responder_fill,
     .wants = role_wants_all,
     .arrived = one_way_arrived,
-    .answered = responder_answered,
     .over = responder_is_over,
 };

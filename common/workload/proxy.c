@@ -5,7 +5,7 @@
  * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
  * Bytes that arrive on one twin stay in their receive buffers; the other twin sends them from
  * there. Each chunk is a fragment. All waiting chunks, at most `window`, are one group. */
-#include "connection/reading.h"
+#include "connection/strategy.h"
 #include "workload/roles.h"
 
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
@@ -21,7 +21,7 @@ struct relay {
  * ring runs one request after the other, so it would send each of two windows half full. */
 static uint64_t chunks_max(const struct plan *plan)
 {
-    return (plan->ends[END_PROXY].reading->buffers ? 1 : 2) * plan_window(plan, END_PROXY);
+    return (plan->ends[END_PROXY].reading->read ? 2 : 1) * plan_window(plan, END_PROXY);
 }
 
 static size_t buffers_of_pair(const struct plan *plan)

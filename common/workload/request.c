@@ -269,7 +269,9 @@ static int framed_arrived(struct connection *connection, const uint8_t *data, si
 /* Only the head of a reply says how long it is. */
 static size_t client_wants(const struct connection *connection)
 {
-    return requester_answered(connection) ? 0 : connection->shared->pool.size;
+    const struct requester *requester = connection->role_state;
+
+    return requester->begun == requester->answered ? 0 : connection->shared->pool.size;
 }
 
 static void fill_replies(struct connection *connection)
@@ -312,27 +314,19 @@ static bool server_is_over(const struct connection *connection)
 }
 
 static const struct role framed_client = {
-    .receives = true,
-    .clocks = true,
-    .times = true,
-    .state_size = sizeof(struct requester),
-    .slot_size = sizeof(struct request_times),
-    .begin = requester_begin,
+    REQUESTER,
     .fill = fill_requests,
     .wants = client_wants,
     .arrived = framed_arrived,
-    .answered = requester_answered,
-    .next = requester_next,
     .bytes_of = bytes_of_requests,
-    .missed = requester_missed,
 };
 
 static const struct role framed_server = {
     .receives = true,
+    .answers = true,
     .fill = fill_replies,
     .wants = server_wants,
     .arrived = framed_arrived,
-    .answered = responder_answered,
     .over = server_is_over,
 };
 

@@ -55,11 +55,15 @@ void responder_spin(const struct thread_shared *shared, uint64_t replies);
 
 /* Functions of the roles, with or without a protocol. */
 void requester_begin(struct connection *connection);
-bool requester_answered(const struct connection *connection);
 uint64_t requester_next(const struct connection *connection);
 uint64_t requester_missed(const struct connection *connection);
-bool responder_answered(const struct connection *connection);
 bool responder_is_over(const struct connection *connection);
+
+/* What a role with a struct requester declares. */
+#define REQUESTER                                                                                            \
+    .receives = true, .clocks = true, .times = true, .answers = true,                                        \
+    .state_size = sizeof(struct requester), .slot_size = sizeof(struct request_times),                       \
+    .begin = requester_begin, .next = requester_next, .missed = requester_missed
 
 extern const struct role requester_role, responder_role;
 extern const struct role one_way_driver, one_way_follower, one_way_both;

@@ -23,7 +23,6 @@ HOT static void send_messages(struct connection *connection)
 
 int one_way_refuse(struct connection *connection, const uint8_t *data, size_t size)
 {
-    (void)data;
     return connection_refuse(connection, "%zu bytes came from the end that only receives", size);
 }
 

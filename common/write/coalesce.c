@@ -9,11 +9,6 @@ struct copy {
     uint8_t bytes[];
 };
 
-static size_t copy_size(size_t longest_group)
-{
-    return longest_group;
-}
-
 HOT static void copy_group(struct send_queue *queue, struct copy *copy)
 {
     struct queue_cursor cursor = queue_begin(queue);
@@ -58,7 +53,7 @@ const struct strategy strategy_coalesce = {
     .parameter =
         "copies only groups up to that size; longer ones go by one sendmsg(), under TLS fragment by fragment",
     .state_size = sizeof(struct copy),
-    .group_state_size = copy_size,
+    .byte_size = 1,
     .send_group = send_group,
     .finish_group = send_copy,
 };

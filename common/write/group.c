@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "write/group.h"
 
+#include "transport/transport.h"
+
 #include <limits.h>
 
 /* Sends the fragments of the span at the head, until it is accepted or a send takes less. */
@@ -66,10 +68,12 @@ HOT int group_send_vector(struct connection *connection)
 
 HOT static int set_cork(struct connection *connection, bool on)
 {
-    const struct layer *layer = connection->cork_layer == CORK_RECORD ? connection->top : connection->bottom;
     bool *corked = connection->strategy_state;
-    int result = *corked == on ? 0 : layer->hold(connection, on);
 
+    if (*corked == on)
+        return 0;
+    int result = connection->cork_layer == CORK_RECORD ? connection->top->hold(connection, on)
+                                                       : options_set_cork(&connection->calls, on);
     if (result == 0)
         *corked = on;
     return result;

@@ -6,8 +6,6 @@
 #include "connection/security.h"
 #include "connection/workload.h"
 
-#include <limits.h>
-
 int request_flags(const struct connection *connection)
 {
     return connection->security->gives & CAPABLE_WAITALL ? MSG_WAITALL : 0;
@@ -20,7 +18,7 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
     struct request *request = &connection->request;
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
     bool is_answered =
-        connection->role->answered && connection->plan->depth == 1 && !connection_at_stop(connection);
+        connection->role->answers && connection->plan->depth == 1 && !connection_at_stop(connection);
 
     *request = (struct request){
         .in_flight = true, .bytes = bytes, .silent = request_flags(connection) && last && is_answered};
@@ -46,34 +44,12 @@ int request_completed(struct connection *connection, const struct completion *co
     return 0;
 }
 
-struct queue_group request_measure(const struct send_queue *queue, uint32_t most)
-{
-    struct queue_cursor cursor = queue_begin(queue);
-    struct queue_group group = {0};
-
-    while ((uint32_t)group.count < most && !group.complete) {
-        struct fragment fragment = queue_next(queue, &cursor);
-
-        group.count++;
-        group.bytes += fragment.size;
-        group.marks = fragment.marks;
-        group.complete = fragment.marks & FRAGMENT_ENDS_GROUP;
-    }
-    return group;
-}
-
 /* ---- a message of vectors ---- */
-
-size_t request_vectors_size(size_t longest_group)
-{
-    return (longest_group < IOV_MAX ? longest_group : IOV_MAX) * sizeof(struct iovec);
-}
 
 struct queue_group request_gather(struct connection *connection)
 {
     struct vector_request *sending = connection->strategy_state;
-    size_t limit =
-        request_vectors_size(plan_longest_group(connection->plan, connection->end)) / sizeof(struct iovec);
+    size_t limit = plan_longest_vectors(connection->plan, connection->end);
     struct queue_group group = queue_gather(&connection->queue, sending->vectors, (int)limit);
 
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
@@ -101,7 +77,7 @@ int provided_submit(struct connection *connection)
     struct send_request request = {.options = SEND_PROVIDED};
 
     if (providing->end == queue->accepted_bytes) {
-        *group = request_measure(queue, provided_buffers(connection->strategy_parameter));
+        *group = queue_gather(queue, NULL, (int)provided_buffers(connection->strategy_parameter));
         providing->end += group->bytes;
         request.provide = (uint32_t)group->count;
         request.options |= providing->restart ? SEND_RESTART : 0;
@@ -112,12 +88,12 @@ int provided_submit(struct connection *connection)
         request.options |= SEND_BUNDLE | request_describe(connection, providing->end - queue->accepted_bytes,
                                                           group->count <= BUNDLE_BUFFERS ? group->marks : 0);
     } else {
-        struct queue_group next = request_measure(queue, 1);
+        struct queue_group next = queue_gather(queue, NULL, 1);
 
         request.flags = request_flags(connection);
         request.options |= request_describe(connection, next.bytes, next.marks);
     }
-    return connection->bottom->submit(connection, &request);
+    return connection->submit(connection, &request);
 }
 
 /* After a short send, the next request empties the ring and adds the rest again. The reason: Linux

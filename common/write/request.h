@@ -21,17 +21,11 @@ int request_sent(const struct completion *completion);
 /* completed() of the strategies whose memory is free when a request is done. */
 int request_completed(struct connection *connection, const struct completion *completion);
 
-/* Measures the rest of the group at the head, but at most its first `most` fragments. */
-struct queue_group request_measure(const struct send_queue *queue, uint32_t most);
-
 /* State of a strategy whose request sends the vectors of a group. */
 struct vector_request {
     struct msghdr message;
     struct iovec vectors[]; /* must stay valid until the completion */
 };
-
-/* Its group_state_size(). sendmsg(2) takes at most IOV_MAX vectors. */
-size_t request_vectors_size(size_t longest_group);
 
 /* Fills in its message: the rest of the group at the head, or as much of it as the vectors hold. */
 struct queue_group request_gather(struct connection *connection);

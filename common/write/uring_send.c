@@ -21,7 +21,7 @@ static int submit(struct connection *connection)
     struct chain_request *chain = connection->strategy_state;
     const struct send_queue *queue = &connection->queue;
     struct queue_cursor cursor = queue_begin(queue);
-    struct queue_group group = request_measure(queue, LINKS_MAX);
+    struct queue_group group = queue_gather(queue, NULL, LINKS_MAX);
     unsigned silent = request_describe(connection, group.bytes, group.marks);
     uint32_t links = (uint32_t)group.count;
     int result = 0;
@@ -30,7 +30,7 @@ static int submit(struct connection *connection)
     for (uint32_t i = 0; i < links && result == 0; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 
-        result = connection->bottom->submit(
+        result = connection->submit(
             connection, &(struct send_request){.data = fragment.data,
                                                .size = fragment.size,
                                                .flags = MSG_WAITALL,
@@ -53,7 +53,7 @@ static int completed(struct connection *connection, const struct completion *com
     connection->request.in_flight = false;
     if (sent < 0)
         return sent;
-    queue_accept(&connection->queue, request_measure(&connection->queue, index).bytes + (size_t)sent);
+    queue_accept(&connection->queue, queue_gather(&connection->queue, NULL, (int)index).bytes + (size_t)sent);
     queue_release(&connection->queue);
     return 0;
 }

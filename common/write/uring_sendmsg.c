@@ -10,14 +10,14 @@ static int submit(struct connection *connection)
                                    .flags = request_flags(connection) | (group.complete ? 0 : MSG_MORE),
                                    .options = request_describe(connection, group.bytes, group.marks)};
 
-    return connection->bottom->submit(connection, &request);
+    return connection->submit(connection, &request);
 }
 
 const struct strategy strategy_uring_sendmsg = {
     .variant = {"uring-sendmsg", "one SENDMSG of the group in an io_uring"},
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING,
     .state_size = sizeof(struct vector_request),
-    .group_state_size = request_vectors_size,
+    .vector_size = sizeof(struct iovec),
     .send_group = submit,
     .completed = request_completed,
 };

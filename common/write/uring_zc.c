@@ -13,11 +13,11 @@ static int submit(struct connection *connection)
     struct queue_group group = request_gather(connection);
     uint32_t number = loans_add(connection->loans, 0);
     connection->request = (struct request){.in_flight = true, .bytes = group.bytes};
-    return connection->bottom->submit(
-        connection, &(struct send_request){.message = &lending->message,
-                                           .flags = MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
-                                           .options = SEND_ZEROCOPY,
-                                           .token = number & REQUEST_TOKEN_MAX});
+    return connection->submit(connection,
+                              &(struct send_request){.message = &lending->message,
+                                                     .flags = MSG_WAITALL | (group.complete ? 0 : MSG_MORE),
+                                                     .options = SEND_ZEROCOPY,
+                                                     .token = number & REQUEST_TOKEN_MAX});
 }
 
 static int completed(struct connection *connection, const struct completion *completion)
@@ -40,7 +40,7 @@ const struct strategy strategy_uring_zc = {
     .needs = CAPABLE_DESCRIPTOR | CAPABLE_RING | CAPABLE_SEND_ZC,
     .lends = LOANS_WINDOWS,
     .state_size = sizeof(struct vector_request),
-    .group_state_size = request_vectors_size,
+    .vector_size = sizeof(struct iovec),
     .send_group = submit,
     .completed = completed,
 };

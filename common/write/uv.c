@@ -22,7 +22,7 @@ static int write_group(struct connection *connection)
         return 0;
     group = queue_gather(&connection->queue, vectors, IOV_MAX);
     message.msg_iovlen = (size_t)group.count;
-    int result = connection->bottom->submit(connection, &(struct send_request){.message = &message});
+    int result = connection->submit(connection, &(struct send_request){.message = &message});
     if (result < 0)
         return result;
     queue_accept(&connection->queue, group.bytes);

@@ -58,7 +58,8 @@ static int records_flush(struct connection *connection)
     struct side *side = side_of(connection);
 
     while (side->out_sent < side->out_size) {
-        ssize_t sent = below_send(connection, side->out + side->out_sent, side->out_size - side->out_sent, 0);
+        ssize_t sent =
+            socket_send(connection, side->out + side->out_sent, side->out_size - side->out_sent, 0);
 
         if (sent < 0) {
             records_blocked += sent == -EAGAIN;
@@ -115,7 +116,7 @@ static ssize_t read_record(struct connection *connection, struct side *side)
 
         if (side->in_size > HEADER && side->in_size == wanted)
             return 1;
-        size = below_receive(connection, side->in + side->in_size, wanted - side->in_size, 0);
+        size = socket_receive(connection, side->in + side->in_size, wanted - side->in_size, 0);
         if (size <= 0)
             return size;
         side->in_size += (size_t)size;

@@ -116,11 +116,6 @@ struct late {
     struct iovec vectors[];
 };
 
-static size_t late_vectors_size(size_t longest_group)
-{
-    return longest_group * sizeof(struct iovec);
-}
-
 static int late_take_group(struct connection *connection)
 {
     struct late *late = connection->strategy_state;
@@ -180,7 +175,7 @@ static int late_completed(struct connection *connection, const struct completion
 const struct strategy strategy_late = {
     .variant = {"late", "one request for the group, completed later"},
     .state_size = sizeof(struct late),
-    .group_state_size = late_vectors_size,
+    .byte_size = sizeof(struct iovec),
     .send_group = late_take_group,
     .finish_group = late_send_rest,
     .lends = 1,

@@ -6,8 +6,7 @@
 #include "ring.h"
 #include "unit.h"
 
-#include "connection/capability.h"
-#include "connection/reading.h"
+#include "connection/layer.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"

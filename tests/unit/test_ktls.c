@@ -48,7 +48,7 @@ static void open_side(size_t number, int fd)
     connection->peer = number ? END_CLIENT : END_SERVER;
     connection->security = plan.ends[connection->end].security;
     connection->calls = (struct calls){.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT};
-    layer_set_transport(connection, &layer_socket, NULL);
+    security_build_stack(connection);
     assert_int_equal(security_open_context(&side->shared, connection->peer, &terms), 0);
     assert_int_equal(security_begin(connection), 0);
 }

@@ -2,7 +2,7 @@
 /* read=zerocopy: over a real connection, and over scripted calls. */
 #include "unit.h"
 
-#include "connection/reading.h"
+#include "connection/strategy.h"
 #include "support/support.h"
 #include "transport/transport.h"
 

@@ -3,8 +3,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "connection/capability.h"
-#include "connection/reading.h"
+#include "connection/layer.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
 #include "ring/ring.h"

@@ -116,13 +116,13 @@ static void begin_reader(struct reader *reader, size_t limit)
 }
 
 /* Skips the test if this kernel lacks an ability. The probe has a socket pair of its own. */
-static void need(enum ring_ability ability, const char *what)
+static void need(bool sends, unsigned options, const char *what)
 {
     int pair[2];
     bool has;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    has = ring_has(ability, pair[0], pair[1]);
+    has = ring_has(sends, options, pair[0], pair[1]);
     close(pair[0]);
     close(pair[1]);
     if (has)
@@ -259,7 +259,7 @@ static void provide(const char *const *texts)
 
 TEST(a_bundle_takes_all_buffers_in_order)
 {
-    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
+    need(true, SEND_PROVIDED | SEND_BUNDLE, "send bundles (Linux 6.10)");
     char came[16] = {0};
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
@@ -272,7 +272,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
 
 TEST(without_a_bundle_each_send_takes_one_buffer)
 {
-    need(RING_SENDS_BUFFERS, "send provided buffers (Linux 6.10)");
+    need(true, SEND_PROVIDED, "send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(WORDS("ab", "c"));
     assert_int_equal(send_provided(0), 0);
@@ -283,7 +283,7 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
 
 TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 {
-    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
+    need(true, SEND_PROVIDED | SEND_BUNDLE, "send bundles (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(WORDS("ab", "c"));
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
@@ -356,7 +356,7 @@ TEST(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order)
 
 TEST(bundles_lose_nothing_while_buffers_are_released_in_any_order)
 {
-    need(RING_RECEIVES_BUNDLES, "receive bundles (Linux 6.10)");
+    need(false, RECEIVE_BUNDLE, "receive bundles (Linux 6.10)");
     receive_all(true, 20000);
 }
 
@@ -435,7 +435,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_a
     const uint8_t *data = NULL;
     uint32_t free_buffers;
 
-    need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
+    need(false, RECEIVE_MESSAGE, "receive by multishot RECVMSG (Linux 6.0)");
     open_recv_buffers(8, RECEIVE_HEADER, 4);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);

@@ -55,7 +55,7 @@ static void open_stream(const char *transport, const char *message)
     pair.connection.queue.on_release = on_release;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(stream_open(&stream, &loop, &pair.connection, &events), 0);
-    assert_ptr_equal(pair.connection.bottom_state, &stream);
+    assert_ptr_equal(pair.connection.transport_state, &stream);
 }
 
 static void close_stream(void)

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "connection/capability.h"
+#include "connection/layer.h"
 #include "connection/security.h"
 #include "engine/engine.h"
 #include "security/tls.h"
@@ -97,7 +97,7 @@ static struct connection broken_at(int fd)
     shared.problem.kind = PROBLEM_NONE;
     connection.calls.table = &calls_of_sockets;
     connection.calls.fd = fd;
-    layer_set_transport(&connection, &layer_socket, NULL);
+    security_build_stack(&connection);
     return connection;
 }
 

@@ -105,7 +105,7 @@ static struct connection *open_connection(enum end end, int fd)
         .security = plan.ends[end].security,
         .calls = {.table = &calls_of_sockets, .fd = fd, .flags = MSG_DONTWAIT},
     };
-    layer_set_transport(&side->connection, &layer_socket, NULL);
+    security_build_stack(&side->connection);
     assert_int_equal(security_begin(&side->connection), 0);
     return &side->connection;
 }
