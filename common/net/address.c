@@ -201,7 +201,8 @@ int ports_check(uint64_t connections, struct problem *problem)
                                connections, last - first + 1);
 }
 
-int ports_exhausted(const char *address, struct problem *problem)
+/* What uses the ports, and which sysctls help. */
+static int ports_exhausted(const char *address, struct problem *problem)
 {
     unsigned first = 0, last = 0, waiting = 0;
 

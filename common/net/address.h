@@ -85,10 +85,6 @@ void address_unlink(const struct address *address);
  * unsupported problem that names the sysctl. 0 also if the system does not report its range. */
 int ports_check(uint64_t connections, struct problem *problem);
 
-/* Sets the problem for a connect(2) to `address` that found no free port (EADDRNOTAVAIL): what uses
- * the ports, and which sysctls help. Returns -1. */
-int ports_exhausted(const char *address, struct problem *problem);
-
 /* ---- sets of addresses: 10.1.0.0/16, fd00::/8, 192.0.2.1, or every Unix socket ---- */
 
 struct prefix {
