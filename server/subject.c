@@ -357,7 +357,7 @@ int subject_mark(struct subject *subject, struct problem *problem)
     report = make_report(subject);
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(subject->channel, CONTROL_REPORT, json_incref(report));
+    channel_send(subject->channel, CONTROL_REPORT, json_pack("{s:O}", "value", report));
     return 1;
 }
 

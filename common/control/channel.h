@@ -60,9 +60,6 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 /* Sends CONTROL_FAILED with the problem and its phase; CONTROL_REFUSED if `phase` is NULL. */
 void channel_send_problem(struct channel *channel, const char *phase, const struct problem *problem);
 
-/* Sends a JSON object as the value of a report or of facts; steals `value`. */
-void channel_send_long(struct channel *channel, enum control_type type, json_t *value);
-
 /* Waits for at most 1 s until all messages are sent (not after `ended`), closes, then calls
  * `closed`. May be called twice. */
 void channel_close(struct channel *channel);
