@@ -13,35 +13,21 @@
 #include <uv.h>
 
 #if defined __linux__ || defined __FreeBSD__
-#ifdef __FreeBSD__
+#ifdef __FreeBSD__ /* its mask is one cpuset_t */
 #include <sys/param.h>
 
 #include <sys/cpuset.h>
+
+#define OWN_CPUS CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof(cpuset_t)
+#define sched_getaffinity(thread, size, sets) cpuset_getaffinity(OWN_CPUS, sets)
+#define sched_setaffinity(thread, size, sets) cpuset_setaffinity(OWN_CPUS, sets)
 #endif
 
 /* Linux rejects a mask with fewer bits than the kernel has possible CPUs: with a cpu_set_t, that is
- * more than 1024 (sched_getaffinity() in kernel/sched/core.c). A mask of FreeBSD is one cpuset_t. */
+ * more than 1024 (sched_getaffinity() in kernel/sched/core.c). */
 struct mask {
     cpu_set_t sets[CORES_CPUS_MAX / CPU_SETSIZE];
 };
-
-static int get_allowed(struct mask *mask)
-{
-#ifdef __linux__
-    return sched_getaffinity(0, sizeof *mask, mask->sets);
-#else
-    return cpuset_getaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *mask->sets, mask->sets);
-#endif
-}
-
-static int set_allowed(const struct mask *mask)
-{
-#ifdef __linux__
-    return sched_setaffinity(0, sizeof *mask, mask->sets);
-#else
-    return cpuset_setaffinity(CPU_LEVEL_WHICH, CPU_WHICH_TID, -1, sizeof *mask->sets, mask->sets);
-#endif
-}
 
 /* The lowest CPU of the core of `cpu`; `cpu` itself where the system does not report it. */
 static int core_of(int cpu)
@@ -60,7 +46,7 @@ int cores_read(struct cores *cores)
     int core[CORES_CPUS_MAX];
 
     *cores = (struct cores){0};
-    if (get_allowed(&allowed) < 0)
+    if (sched_getaffinity(0, sizeof allowed, allowed.sets) < 0)
         return -errno;
     for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
         core[cpu] = CPU_ISSET_S(cpu, sizeof allowed, allowed.sets) ? core_of(cpu) : -1;
@@ -85,7 +71,7 @@ int cores_restrict(const struct place_list *cpus)
 
     for (int i = 0; i < cpus->count; i++)
         CPU_SET_S(cpus->cpus[i], sizeof mask, mask.sets);
-    return set_allowed(&mask) < 0 ? -errno : 0;
+    return sched_setaffinity(0, sizeof mask, mask.sets) < 0 ? -errno : 0;
 }
 
 int cores_current(void)
