@@ -242,7 +242,7 @@ json_t *team_report(const struct team *team)
     json_object_set_new(report, "engine", json_string(team->engine->variant.name));
     json_object_set_new(report, "security", json_string(own->security->variant.name));
     if (own->security->library)
-        json_object_set_new(report, "library", json_string(own->security->library()));
+        json_object_set_new(report, "library", own->security->library());
     put_outgoing(report, team->plan, team->end);
     if (plan_incoming(team->plan, team->end))
         json_object_set_new(report, "read", json_string(own->reading->variant.name));
