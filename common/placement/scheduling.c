@@ -40,11 +40,9 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
 
 void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
 {
-    if (scheduling_is_realtime(scheduling))
-        snprintf(text, SCHEDULING_TEXT_MAX, "%s%d", class_names[scheduling->class],
-                 scheduling->priority % (SCHEDULING_PRIORITY_MAX + 1));
-    else
-        snprintf(text, SCHEDULING_TEXT_MAX, "%s", class_names[scheduling->class]);
+    /* %.0u prints nothing for 0, the priority of `other` */
+    snprintf(text, SCHEDULING_TEXT_MAX, "%s%.0u", class_names[scheduling->class],
+             (unsigned)scheduling->priority);
 }
 
 /* ---- the calling thread: 0 or a negative errno value ---- */
