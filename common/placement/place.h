@@ -32,3 +32,56 @@ char *place_format(const struct place *place);
  * place=free, `count` is 0. 0, or -1 with an unsupported problem. */
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem);
+
+/* ---- the CPUs that this process may use ---- */
+
+#define CORES_CPUS_MAX 8192 /* the largest NR_CPUS of Linux: arch/x86/Kconfig, arch/powerpc */
+
+/* Ordered by core: SMT siblings are adjacent. */
+struct cores {
+    int count;                          /* cores */
+    int cpu_count;                      /* CPUs */
+    uint16_t cpus[CORES_CPUS_MAX];      /* by core, then by number */
+    uint16_t first[CORES_CPUS_MAX + 1]; /* core i has cpus[first[i]] to cpus[first[i + 1] - 1] */
+};
+
+/* 0, or a negative errno value if the system does not report them (-ENOSYS: it has no affinity). */
+int cores_read(struct cores *cores);
+
+bool cores_allow(const struct cores *cores, int cpu);
+
+/* The CPUs of cores `from` to `to` - 1: first one CPU of each core, then their siblings. */
+void cores_take(const struct cores *cores, int from, int to, struct place_list *cpus);
+
+/* Restricts the calling thread and all that it starts to these CPUs. 0 or -errno. */
+int cores_restrict(const struct place_list *cpus);
+
+/* Pins the calling thread. 0 only if the system then reports that it runs there; else a negative
+ * errno value. affinity_works() tests whether the report is true. */
+int cores_pin_thread(int cpu);
+
+/* The CPU on which the calling thread runs, as the system reports it; -1 where it does not. */
+int cores_current(void);
+
+/* Whether a thread that is pinned to a CPU runs there; true if there is only one CPU. A system may
+ * accept the pinning and report that CPU, but run the thread anywhere. So a test observes the
+ * effect. If it is undecided, pinning counts as working: otherwise load on the machine could make a
+ * pinning that works look useless. The first call runs the test, which takes some thread switches,
+ * or up to a second if pinning looks useless. Do not make that call from a thread that measures. */
+bool affinity_works(void);
+
+/* Like cores_pin_thread(), which the two parts of that test call. */
+typedef int pin_function(int cpu);
+
+/* Pins a thread to `a`, `b`, `a` and so on. Each time reads the number of its CPU from the
+ * processor itself, not from the system. */
+enum affinity_trace {
+    AFFINITY_FOLLOWED,  /* two processors in turn: pinning works */
+    AFFINITY_IGNORED,   /* not always the same processor for the same CPU: pinning has no effect */
+    AFFINITY_UNDECIDED, /* always the same processor, or pinning failed */
+    AFFINITY_UNKNOWN,   /* a program cannot read the number of the processor */
+};
+enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
+
+/* Pins two threads to `cpu`. True if they run at the same time within `patience_ns`. */
+bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);

@@ -7,7 +7,6 @@
 #include "connection/memory.h"
 #include "engine/engine.h"
 #include "net/address.h"
-#include "placement/cores.h"
 #include "words/parse.h"
 
 #include <inttypes.h>

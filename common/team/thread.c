@@ -2,7 +2,6 @@
 #include "team/thread.h"
 
 #include "base/threads.h"
-#include "placement/cores.h"
 
 #include <errno.h>
 #include <string.h>
