@@ -6,7 +6,7 @@
 
 #include "connection/security.h"
 #include "control/channel.h"
-#include "control/hello_acceptor.h"
+#include "control/hello.h"
 #include "team/team.h"
 
 #include <uv.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "control/hello_acceptor.h"
+#include "control/hello.h"
 #include "net/address.h"
 #include "net/sockets.h"
 
