@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/channel_tls.h"
+#include "control/channel.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
