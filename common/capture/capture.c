@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 #include <uv.h>

@@ -3,7 +3,6 @@
  * sums up their segments. Only capture.c uses libpcap; the other functions are pure. */
 #pragma once
 
-#include "base/problem.h"
 #include "net/address.h"
 
 #include <jansson.h>

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <string.h>
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
 #define RECORD_ALERT 21

@@ -8,15 +8,12 @@
 
 #include <dirent.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <uv.h>
 
 #define LINE_MAX_BYTES 4096

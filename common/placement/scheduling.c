@@ -8,7 +8,6 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <uv.h>
 

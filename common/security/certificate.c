@@ -4,7 +4,6 @@
 #include "base/bytes.h"
 
 #include <gnutls/x509.h>
-#include <string.h>
 
 #define NAME "uncork"
 #define KEY_ID_SIZE 32u /* SHA-256 of a public key */

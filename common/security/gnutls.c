@@ -6,7 +6,6 @@
 #include "security/certificate.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static enum handshake handshake_of(gnutls_session_t session)
 {
