@@ -3,7 +3,6 @@
 
 #include "base/bytes.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/program.h"
-#include "net/sockets.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -16,7 +16,6 @@
 #include "connection/strategy.h"
 #include "engine/engine.h"
 #include "listener.h"
-#include "net/sockets.h"
 #include "server.h"
 #include "support/support.h"
 #include "team/team.h"

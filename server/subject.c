@@ -6,7 +6,6 @@
 #include "base/files.h"
 #include "base/program.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
 #include "words/definition.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "control/hello.h"
 
 #include "base/bytes.h"
-#include "net/sockets.h"
+#include "net/address.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <errno.h>

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/version.h"
-#include "net/sockets.h"
 
 #include <dirent.h>
 #include <ifaddrs.h>

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/units.h"
-#include "net/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a socket is: HOST:PORT, [IPV6]:PORT or unix:PATH. */
+/* Sockets, and where they are: HOST:PORT, [IPV6]:PORT or unix:PATH. */
 #pragma once
 
 #include "base/problem.h"
@@ -99,3 +99,27 @@ int prefix_parse(struct prefix *prefix, const char *text, struct problem *proble
 /* Whether the set contains the address. An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as
  * IPv4. */
 bool prefix_contains(const struct prefix *prefix, const struct address *address);
+
+/* ---- sockets, the same way on every system: sockets.c ---- */
+
+void sockets_set_blocking(int fd, bool blocking);
+
+/* socket(2), closed on exec. */
+int sockets_make(int family, int type, int protocol, bool blocking);
+
+/* Bytes in the send buffer that are not sent yet; 0 for other files, or if the system does not
+ * report them. */
+uint64_t sockets_unsent(int fd);
+
+/* SO_ERROR as a negative errno value, or 0; the read clears it. */
+int sockets_error(int fd);
+
+/* Whether there is memory for a libuv loop to watch this descriptor. A loop has a table of pointers
+ * by descriptor, and libuv 1.44 ends the process if it cannot grow: maybe_resize() in
+ * src/unix/core.c. */
+bool sockets_can_watch(int fd);
+
+/* Accepts the next connection of a non-blocking listener, as a blocking or non-blocking socket; -1
+ * if none is pending. If no descriptor is free, drops the connection: else the listener would stay
+ * readable. */
+int sockets_accept(int listener, bool blocking);

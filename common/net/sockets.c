@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/sockets.h"
+#include "net/address.h"
 
 #include "base/memory.h"
 

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <poll.h>

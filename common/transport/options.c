@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <netinet/tcp.h>

@@ -3,7 +3,6 @@
 
 #include "control/hello.h"
 #include "net/address.h"
-#include "net/sockets.h"
 
 #include <fcntl.h>
 #include <unistd.h>
