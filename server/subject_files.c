@@ -7,7 +7,7 @@
 #include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/source.h"
-#include "security/certificate.h"
+#include "security/tls.h"
 #include "transport/transport.h"
 #include "words/definition.h"
 

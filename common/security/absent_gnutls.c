@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/absent.h"
-#include "security/certificate.h"
+#include "security/tls.h"
 
 const struct security security_gnutls = {
     .variant = {"gnutls", "TLS 1.3 by GnuTLS, which this build does not have"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "security/certificate.h"
+#include "security/tls.h"
 
 #include "base/bytes.h"
 

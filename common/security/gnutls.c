@@ -3,7 +3,6 @@
 #include "security/gnutls.h"
 
 #include "base/bytes.h"
-#include "security/certificate.h"
 
 #include <stdio.h>
 

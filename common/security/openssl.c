@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
-#include "security/certificate.h"
 #include "security/tls.h"
 
 #include <openssl/bio.h>
