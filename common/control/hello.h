@@ -35,10 +35,8 @@ bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t req
 
 /* ---- the acceptor ---- */
 
-/* Accepts data connections, and reads the hello of each, which decides what becomes of it.
- *
- * Usually the hello has arrived with the connection, and is read at once. Else a libuv loop watches
- * the descriptor until the hello is whole. No byte beyond the hello is read. */
+/* Accepts data connections, and reads the hello of each: at once if it has arrived, else when a
+ * libuv loop reports it. No byte beyond the hello is read. */
 struct hello_acceptor {
     int listener;               /* nonblocking; -1 after hello_acceptor_close() */
     bool blocking;              /* accepted descriptors are blocking when on_hello() gets them */

@@ -56,18 +56,15 @@ void cores_take(const struct cores *cores, int from, int to, struct place_list *
 /* Restricts the calling thread and all that it starts to these CPUs. 0 or -errno. */
 int cores_restrict(const struct place_list *cpus);
 
-/* Pins the calling thread. 0 only if the system then reports that it runs there; else a negative
- * errno value. affinity_works() tests whether the report is true. */
+/* Pins the calling thread. 0 if the system then reports that it runs there, else -errno. */
 int cores_pin_thread(int cpu);
 
 /* The CPU on which the calling thread runs, as the system reports it; -1 where it does not. */
 int cores_current(void);
 
-/* Whether a thread that is pinned to a CPU runs there; true if there is only one CPU. A system may
- * accept the pinning and report that CPU, but run the thread anywhere. So a test observes the
- * effect. If it is undecided, pinning counts as working: otherwise load on the machine could make a
- * pinning that works look useless. The first call runs the test, which takes some thread switches,
- * or up to a second if pinning looks useless. Do not make that call from a thread that measures. */
+/* Whether a thread that is pinned to a CPU runs there; true if there is only one CPU, or if load on
+ * the machine leaves it undecided. A system may report that CPU but run the thread anywhere, so the
+ * first call tests the effect, for up to a second: not in a thread that measures. */
 bool affinity_works(void);
 
 /* Like cores_pin_thread(), which the two parts of that test call. */

@@ -42,8 +42,7 @@ ssize_t tls_read(struct connection *connection, void *data, size_t size);
 void tls_save_counts(struct connection *connection);
 void tls_restore_counts(struct connection *connection);
 
-/* Returns the number of records whose headers end in these bytes, which follow those of the last
- * call. */
+/* The number of records whose headers end in these bytes, which follow those of the last call. */
 uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 
 /* Counts a completed handshake, and notes its result for the record. Each filter enables one
