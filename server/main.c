@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "control/channel.h"
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 #include "process.h"
 #include "server.h"
 #include "words/definition.h"

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/threads.h"
 #include "measure/facts.h"
-#include "placement/place.h"
+#include "placement/placement.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

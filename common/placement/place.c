@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All differences between systems in CPU affinity are here. */
-#include "placement/place.h"
+#include "placement/placement.h"
 
 #include "base/cleanup.h"
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All differences between systems in scheduling classes are here. */
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 
 #include "base/cleanup.h"
 #include "base/files.h"

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "placement/place.h"
+#include "placement/placement.h"
 
 #include <sched.h>
 

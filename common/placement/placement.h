@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the threads of each end run: together, apart, free, or CPUs by number. "0.2/1.3/4" is
- * client 0 and 2, server 1 and 3, proxy 4. */
+/* Where the threads of each end run, and how the system schedules them. */
 #pragma once
 
 #include "base/problem.h"
@@ -8,6 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* ---- place=: place.c ---- */
+
+/* Together, apart, free, or CPUs by number: "0.2/1.3/4" is client 0 and 2, server 1 and 3, proxy
+ * 4. */
 enum place_kind { PLACE_TOGETHER, PLACE_APART, PLACE_FREE, PLACE_CPUS };
 
 #define PLACE_CPUS_MAX 256
@@ -33,7 +36,7 @@ char *place_format(const struct place *place);
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem);
 
-/* ---- the CPUs that this process may use ---- */
+/* ---- the CPUs that this process may use: place.c ---- */
 
 #define CORES_CPUS_MAX 8192 /* the largest NR_CPUS of Linux: arch/x86/Kconfig, arch/powerpc */
 
@@ -82,3 +85,40 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b);
 
 /* Pins two threads to `cpu`. True if they run at the same time within `patience_ns`. */
 bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns);
+
+/* ---- sched=: scheduling.c ---- */
+
+enum scheduling_class { SCHEDULING_OTHER, SCHEDULING_RR, SCHEDULING_FIFO, SCHEDULING_CLASS_COUNT };
+
+#define SCHEDULING_PRIORITY_MAX 99
+#define SCHEDULING_TEXT_MAX 16
+
+struct scheduling {
+    enum scheduling_class class;
+    int priority; /* 1 to 99, 99 the highest; 0 in the class `other` */
+};
+
+/* Parses other, rr:N or fifo:N. 0, or -1 with a usage problem. */
+int scheduling_parse(struct scheduling *scheduling, const char *text, struct problem *problem);
+void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling);
+
+/* True for a real-time class: its thread keeps its CPU until it sleeps. */
+static inline bool scheduling_is_realtime(const struct scheduling *scheduling)
+{
+    return scheduling->class != SCHEDULING_OTHER;
+}
+
+/* Sets the class of the calling thread and reads it back. 0, or -1 with an unsupported problem. */
+int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem);
+
+/* Calls scheduling_set_thread() in a new thread, which then ends. */
+int scheduling_check(const struct scheduling *wanted, struct problem *problem);
+
+/* Reads the class of the calling thread from the system. 0, or a negative errno value if the system
+ * does not report it or `enum scheduling_class` lacks it. */
+int scheduling_read_thread(struct scheduling *scheduling);
+
+/* Sets the class `other`. Call at the start of a program, which may inherit a real-time class;
+ * `sched` is for data threads only. A real-time control thread could spin forever: uv_async_send()
+ * of a thread of class `other` wakes it, and it waits for that thread, which gets no CPU. */
+void scheduling_reset(void);
