@@ -7,6 +7,7 @@
 #include "connection/memory.h"
 #include "engine/engine.h"
 #include "net/address.h"
+#include "placement/placement.h"
 #include "words/parse.h"
 
 #include <inttypes.h>

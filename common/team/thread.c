@@ -2,6 +2,7 @@
 #include "team/thread.h"
 
 #include "base/threads.h"
+#include "placement/placement.h"
 
 #include <errno.h>
 #include <string.h>
