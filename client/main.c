@@ -5,7 +5,7 @@
 #include "base/program.h"
 #include "base/version.h"
 #include "list.h"
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 #include "run.h"
 #include "support/support.h"
 #include "words/word.h"

@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "control/channel_tls.h"
+#include "control/channel.h"
 
 #include <fcntl.h>
 #include <libgen.h>

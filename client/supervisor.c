@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include "base/cleanup.h"
-#include "placement/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>

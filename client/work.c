@@ -4,7 +4,6 @@
 #include "capture/capture.h"
 #include "command.h"
 #include "connection/workload.h"
-#include "placement/cores.h"
 #include "run.h"
 #include "support/support.h"
 

@@ -120,7 +120,7 @@ static void send_report(struct client_session *client)
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)*client->rejected));
     *client->rejected = 0;
-    channel_send_long(&client->channel, CONTROL_REPORT, report);
+    channel_send(&client->channel, CONTROL_REPORT, json_pack("{s:o}", "value", report));
     session_enter(&client->session, SESSION_REPORTING);
 }
 
@@ -307,7 +307,7 @@ static int take_ask(struct client_session *client, const json_t *body, struct pr
     if (check_version(body, problem) < 0)
         return -1;
     session_enter(&client->session, SESSION_ANSWERING);
-    channel_send_long(&client->channel, CONTROL_FACTS, facts_collect(&client->peer));
+    channel_send(&client->channel, CONTROL_FACTS, json_pack("{s:o}", "value", facts_collect(&client->peer)));
     return 0;
 }
 

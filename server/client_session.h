@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/files.h"
-#include "control/hello_acceptor.h"
+#include "control/hello.h"
 #include "net/connector.h"
 #include "options.h"
 #include "override/override.h"

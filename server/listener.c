@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/program.h"
-#include "net/sockets.h"
+#include "net/address.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>

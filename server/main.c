@@ -6,7 +6,7 @@
 #include "connection/protocol.h"
 #include "control/channel.h"
 #include "options.h"
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 #include "process.h"
 #include "words/definition.h"
 

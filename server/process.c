@@ -2,7 +2,6 @@
 #include "process.h"
 
 #include "base/clock.h"
-#include "placement/cores.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/program.h"
-#include "placement/place.h"
+#include "placement/placement.h"
 
 #include <jansson.h>
 #include <uv.h>

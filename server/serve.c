@@ -11,7 +11,7 @@
 #include "base/threads.h"
 #include "connection/memory.h"
 #include "listener.h"
-#include "net/sockets.h"
+#include "net/address.h"
 #include "support/support.h"
 #include "team/team.h"
 #include "words/word.h"

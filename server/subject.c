@@ -4,7 +4,7 @@
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "measure/facts.h"
-#include "net/sockets.h"
+#include "net/address.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -260,7 +260,8 @@ int subject_mark(struct client_session *client, struct problem *problem)
     }
     if (prove_override(subject, problem) < 0)
         return -1;
-    channel_send_long(&client->channel, CONTROL_REPORT, make_report(client, cpu_ns - subject->cpu_before_ns));
+    channel_send(&client->channel, CONTROL_REPORT,
+                 json_pack("{s:o}", "value", make_report(client, cpu_ns - subject->cpu_before_ns)));
     session_enter(&client->session, SESSION_REPORTING);
     return 0;
 }

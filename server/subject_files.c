@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/program.h"
 #include "connection/protocol.h"
-#include "security/certificate.h"
+#include "security/tls.h"
 #include "words/definition.h"
 
 #include <inttypes.h>

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 

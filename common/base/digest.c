@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 /* `struct digest` is an EVP_MD_CTX of OpenSSL. */
 

@@ -6,10 +6,8 @@
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 bool scan_file(const char *path, int count, const char *format, ...)
 {

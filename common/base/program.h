@@ -21,8 +21,8 @@ void standard_open(void);
  * byte since the start of the program could not be written. */
 int standard_print(const json_t *json, size_t flags, struct problem *problem);
 
-/* Ends a program: closes standard output, because some files report a full disk only then, prints
- * the problem after the name of the program, and returns the exit status. */
+/* Closes standard output, as some files report a full disk only then, and prints the problem after
+ * the name of the program. Returns the exit status. */
 int standard_end(const char *program, struct problem *problem);
 
 /* A row of options_client.def or options_server.def, for the help and for completion. value: what

@@ -14,14 +14,13 @@ int thread_failure(struct problem *problem, int error, const char *name);
 
 /* Gives the calling thread a table of descriptors of its own. While threads share the table of
  * their process, the kernel counts a reference to the file in each call on a descriptor (fdget() in
- * fs/file.c), which a program with one thread does not pay for.
+ * fs/file.c).
  *
  * The table has descriptors 0 to 2 and the `count` descriptors of `kept` (-1: none), which this
- * function sorts. They have the same numbers and files as in the shared table: shutdown(2) there
- * has its effect here, and a file is closed when both tables have closed it. If the thread has a
- * table of its own already, closes the others in it.
+ * function sorts: the same files, so shutdown(2) by the shared table has its effect here, and a
+ * file is closed when both tables have closed it. If the thread has a table of its own already,
+ * closes the others in it.
  *
- * Blocks the signals of the thread. The handler of libuv writes to a pipe, which the new table
- * lacks, and the signal would be lost. Returns false and leaves the table as it was where the
- * system cannot: before Linux 5.9, or where a filter of system calls forbids it. */
+ * Blocks the signals of the thread: the pipe of libuv's handler is not in the new table. False, and
+ * the table is as it was: before Linux 5.9, or where a filter of system calls forbids it. */
 bool descriptors_own(int *kept, size_t count);

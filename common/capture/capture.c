@@ -8,13 +8,12 @@
 #include "base/files.h"
 #include "base/threads.h"
 #include "measure/facts.h"
-#include "placement/cores.h"
+#include "placement/placement.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/param.h>
 #include <uv.h>
@@ -49,7 +48,6 @@ struct capture {
 static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
 {
     struct capture *capture = (struct capture *)(void *)context;
-
     struct pcap_pkthdr stored = *header;
 
     stored.caplen = MIN(stored.caplen, SNAP_BYTES); /* the file has no room for more */
@@ -252,7 +250,6 @@ static int dump(FILE *file, void *context, struct problem *problem)
 {
     const struct capture *capture = context;
 
-    (void)problem;
     return fwrite(capture->bytes, 1, capture->size, file) == capture->size ? 0 : -1;
 }
 

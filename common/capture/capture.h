@@ -3,7 +3,6 @@
  * sums up their segments. Only capture.c uses libpcap; the other functions are pure. */
 #pragma once
 
-#include "base/problem.h"
 #include "net/address.h"
 
 #include <jansson.h>
@@ -46,9 +45,8 @@ struct segment {
 bool endpoint_of(struct endpoint *endpoint, const struct address *address);
 bool endpoint_equal(const struct endpoint *a, const struct endpoint *b);
 
-/* Parses the first `size` bytes of a frame of `wire_bytes` on `link`. The bytes are untrusted: every
- * length in them is compared with the captured size before use. False if there is no complete TCP
- * header, or if the lengths contradict each other. */
+/* Parses the first `size` bytes of a frame of `wire_bytes` on `link`, which are untrusted. False if
+ * there is no complete TCP header, or if the lengths in it contradict each other. */
 bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes);
 
 /* ---- the packets of a run: capture.c ---- */

@@ -3,8 +3,6 @@
 
 #include "base/bytes.h"
 
-#include <netinet/in.h>
-#include <string.h>
 #include <sys/param.h>
 
 /* The unread bytes: how many were captured, how many were on the wire. */

@@ -32,10 +32,12 @@ struct security {
 
     struct layer layer; /* empty: there is no filter */
 
-    /* Checks that this build supports it. 0, or -1 with an unsupported problem. NULL: always. */
+    const char *absent; /* why this build lacks it; NULL: it has it */
+
+    /* Checks that this machine supports it. 0, or -1 with an unsupported problem. NULL: always. */
     int (*check)(struct problem *problem);
 
-    const char *(*library)(void); /* name and version, for the record */
+    json_t *(*library)(void); /* name and version, for the record: a new reference */
 
     /* A filter that encrypts has a context for each thread and peer: credentials and the last
      * ticket. It has `context_size` bytes: the struct security_terms, then zeros. 0 or a negative

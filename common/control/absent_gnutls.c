@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/absent.h"
-#include "control/channel_tls.h"
+#include "control/channel.h"
 
 int channel_tls_check(const char *option, struct problem *problem)
 {

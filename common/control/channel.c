@@ -76,11 +76,6 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
         report_end(channel, problem.text);
 }
 
-void channel_send_long(struct channel *channel, enum control_type type, json_t *value)
-{
-    channel_send(channel, type, json_pack("{s:o}", "value", value));
-}
-
 /* ---- closing ---- */
 
 static void on_timer_closed(uv_handle_t *handle)

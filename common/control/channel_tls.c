@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "control/channel_tls.h"
+#include "control/channel.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
-#include <string.h>
 
 #define RECORD_HANDSHAKE 22 /* the first byte of a TLS connection: RFC 8446, B.1 */
 #define RECORD_ALERT 21

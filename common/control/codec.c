@@ -4,8 +4,6 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 
-#include <string.h>
-
 #define FIELDS_MAX 6
 
 struct field {

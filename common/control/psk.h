@@ -39,8 +39,7 @@ int psk_parse(struct psk_list *list, const char *text, size_t size, const char *
  * problem: other users may read or change the file, or it is unreadable or invalid. */
 struct psk_list *psk_read(const char *path, struct problem *problem);
 
-/* Generates a random key, and the line of a file for it; free with psk_free(). NULL with a
- * failure. */
+/* Generates a random key, and the line of a file for it; free with psk_free(). NULL: a failure. */
 struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem);
 
 const struct psk *psk_find(const struct psk_list *list, const uint8_t *identity, size_t size);

@@ -2,8 +2,6 @@
 /* A thread for each connection, in blocking calls: no end has to send and receive at once. */
 #include "engine/event_loop.h"
 
-#include "net/sockets.h"
-
 #include <poll.h>
 
 static int await_memory(struct connection *connection)

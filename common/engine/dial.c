@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <string.h>
+#include <errno.h>
 
 /* ---- the driver ---- */
 
 int dial_fail(const struct dial *dial, struct connection *connection, int result)
 {
     struct problem *problem = &connection->shared->problem;
-    char text[ADDRESS_MAX];
 
-    address_format(text, dial->target);
     if (result == -ECANCELED)
         problem_failure(problem, "the run was ended");
-    else if (result == -EADDRNOTAVAIL)
-        ports_exhausted(text, problem);
     else
-        problem_failure(problem, "cannot connect to %s: %s", text, strerror(-result));
+        address_refused(dial->target, -result, problem);
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }

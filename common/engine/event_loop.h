@@ -4,7 +4,6 @@
  * engine reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
-#include "control/hello_acceptor.h"
 #include "engine/engine.h"
 
 #include <sys/queue.h>

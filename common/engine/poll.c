@@ -9,7 +9,6 @@
 #include "engine/event_loop.h"
 
 #include "engine/stream.h"
-#include "net/sockets.h"
 
 #include <uv.h>
 

@@ -7,8 +7,6 @@
 
 #include <inttypes.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #define CPU_COUNT_KEY(count, key) [count] = key,
 static const char *const keys[CPU_COUNT_COUNT] = {CPU_COUNTS(CPU_COUNT_KEY)};

@@ -4,19 +4,15 @@
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/version.h"
-#include "net/sockets.h"
 
 #include <dirent.h>
 #include <ifaddrs.h>
-#include <netinet/in.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 #include <uv.h>
 
 #define LINE_MAX_BYTES 4096

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 
 #include <jansson.h>
-#include <stdint.h>
 
 #define SAMPLES_MAX 600
 #define SAMPLES_INTERVAL_NS (100 * NS_PER_MS)

@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/units.h"
-#include "net/sockets.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -201,7 +200,8 @@ int ports_check(uint64_t connections, struct problem *problem)
                                connections, last - first + 1);
 }
 
-int ports_exhausted(const char *address, struct problem *problem)
+/* What uses the ports, and which sysctls help. */
+static int ports_exhausted(const char *address, struct problem *problem)
 {
     unsigned first = 0, last = 0, waiting = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a socket is: HOST:PORT, [IPV6]:PORT or unix:PATH. */
+/* Sockets, and where they are: HOST:PORT, [IPV6]:PORT or unix:PATH. */
 #pragma once
 
 #include "base/problem.h"
@@ -56,21 +56,19 @@ void address_set_port(struct address *address, int port);
 const char *address_path(const struct address *address);
 int address_set_path(struct address *address, const char *path);
 
-/* connect(2) of a blocking socket, for at most `within_ms`. 0, or -1 with a failure that names the
- * address. */
+/* connect(2) of a blocking socket. 0, or -1 with a failure that names the address. */
 int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem);
 
 /* Sets the problem of a connect(2) that failed with this errno value. Returns -1. */
 int address_refused(const struct address *address, int error, struct problem *problem);
 
 /* Makes a non-blocking listening socket and stores the chosen port in the address. Returns the
- * descriptor, or -1 with a failure that names the address. `fd` may be a socket with options set,
- * or -1 for a new one. On failure `fd` is closed.
+ * descriptor, or -1 with a failure that names the address. `fd` is a socket with options set, which
+ * is closed after a failure; -1: a new one.
  *
- * The file of a Unix socket that refuses connections was left by a process that was killed: it is
- * removed. A socket that accepts them, and any other file, stays: the address is in use. A socket
- * refuses too between its bind(2) and its listen(2): of two servers that start at the same moment
- * on such a path, one may serve without a path. */
+ * A process that was killed leaves the file of a Unix socket, which refuses connections: it is
+ * removed. Any other file stays: the address is in use. A socket refuses too between bind(2) and
+ * listen(2): of two servers that start at the same moment there, one may serve without a path. */
 int address_listen(int fd, struct address *address, struct problem *problem);
 
 /* Removes the file of a Unix socket on which no process listens. Returns whether it was removed. */
@@ -85,10 +83,6 @@ void address_unlink(const struct address *address);
  * unsupported problem that names the sysctl. 0 also if the system does not report its range. */
 int ports_check(uint64_t connections, struct problem *problem);
 
-/* Sets the problem for a connect(2) to `address` that found no free port (EADDRNOTAVAIL): what uses
- * the ports, and which sysctls help. Returns -1. */
-int ports_exhausted(const char *address, struct problem *problem);
-
 /* ---- sets of addresses: 10.1.0.0/16, fd00::/8, 192.0.2.1, or every Unix socket ---- */
 
 struct prefix {
@@ -100,6 +94,27 @@ struct prefix {
 /* Parses ADDRESS, ADDRESS/BITS or "unix", without name lookup. 0, or -1 with a usage problem. */
 int prefix_parse(struct prefix *prefix, const char *text, struct problem *problem);
 
-/* Whether the set contains the address. An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as
- * IPv4. */
+/* An IPv4-mapped IPv6 address (::ffff:192.0.2.1) counts as IPv4. */
 bool prefix_contains(const struct prefix *prefix, const struct address *address);
+
+/* ---- sockets, the same way on every system: sockets.c ---- */
+
+void sockets_set_blocking(int fd, bool blocking);
+
+/* socket(2), closed on exec. */
+int sockets_make(int family, int type, int protocol, bool blocking);
+
+/* Bytes in the send buffer that are not sent yet; 0 where the system does not report them. */
+uint64_t sockets_unsent(int fd);
+
+/* SO_ERROR as a negative errno value, or 0; the read clears it. */
+int sockets_error(int fd);
+
+/* Whether there is memory for a libuv loop to watch this descriptor. libuv 1.44 ends the process if
+ * its table by descriptor cannot grow: maybe_resize() in src/unix/core.c. */
+bool sockets_can_watch(int fd);
+
+/* Accepts the next connection of a non-blocking listener, as a blocking or non-blocking socket; -1
+ * if none is pending. If no descriptor is free, drops the connection: else the listener would stay
+ * readable. */
+int sockets_accept(int listener, bool blocking);

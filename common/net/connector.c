@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/connector.h"
 
-#include "net/sockets.h"
-
 #include <errno.h>
 #include <unistd.h>
 

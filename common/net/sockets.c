@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "net/sockets.h"
+#include "net/address.h"
 
 #include "base/memory.h"
 
@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #if defined __linux__

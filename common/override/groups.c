@@ -126,7 +126,6 @@ static struct group *group_of(int fd, struct slot *slot)
 
 static void thread_ends(void *unused)
 {
-    (void)unused;
     thread_waits();
 }
 

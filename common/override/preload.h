@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Inside the preloaded library: its state of descriptors and threads.
+/* Inside the preloaded library: its state of descriptors and threads.
  *
  * Every function here keeps errno, allocates nothing and takes no lock. Each field of a slot and of
- * the shared memory is atomic by itself, because any thread may use a descriptor.
- */
+ * the shared memory is atomic by itself, because any thread may use a descriptor. */
 #pragma once
 
 #include "override/shared.h"

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The memory that a program under the preloaded library shares with the process that started it.
+/* The memory that a program under the preloaded library shares with the process that started it.
  *
  * The starter writes `change` and `records_groups` before the program starts. The library writes
  * all other fields, from many threads and processes at once. It takes no lock, because a signal
  * handler may send, too. An entry of a table is claimed by its key, which is a hash and never 0. It
- * has its name or its fragments before the first connection or group is counted.
- */
+ * has its name or its fragments before the first connection or group is counted. */
 #pragma once
 
 #include <stdatomic.h>

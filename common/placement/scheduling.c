@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All differences between systems in scheduling classes are here. */
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 
 #include "base/cleanup.h"
 #include "base/files.h"
@@ -8,7 +8,6 @@
 #include "base/units.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <uv.h>
 
@@ -40,11 +39,9 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
 
 void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
 {
-    if (scheduling_is_realtime(scheduling))
-        snprintf(text, SCHEDULING_TEXT_MAX, "%s%d", class_names[scheduling->class],
-                 scheduling->priority % (SCHEDULING_PRIORITY_MAX + 1));
-    else
-        snprintf(text, SCHEDULING_TEXT_MAX, "%s", class_names[scheduling->class]);
+    /* %.0u prints nothing for 0, the priority of `other` */
+    snprintf(text, SCHEDULING_TEXT_MAX, "%s%.0u", class_names[scheduling->class],
+             (unsigned)scheduling->priority);
 }
 
 /* ---- the calling thread: 0 or a negative errno value ---- */

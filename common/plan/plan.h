@@ -5,8 +5,7 @@
 #pragma once
 
 #include "base/problem.h"
-#include "placement/place.h"
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 #include "plan/message.h"
 
 #include <stdbool.h>

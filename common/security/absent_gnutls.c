@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/absent.h"
-#include "security/certificate.h"
-
-static int check(struct problem *problem)
-{
-    return problem_unsupported(problem, "security=gnutls: " ABSENT_GNUTLS);
-}
+#include "security/tls.h"
 
 const struct security security_gnutls = {
     .variant = {"gnutls", "TLS 1.3 by GnuTLS, which this build does not have"},
     .encrypts = true,
-    .check = check,
+    .absent = ABSENT_GNUTLS,
 };
 
 int certificate_check(struct problem *problem)

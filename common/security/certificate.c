@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "security/certificate.h"
+#include "security/tls.h"
 
 #include "base/bytes.h"
 
 #include <gnutls/x509.h>
-#include <string.h>
 
 #define NAME "uncork"
 #define KEY_ID_SIZE 32u /* SHA-256 of a public key */

@@ -3,10 +3,8 @@
 #include "security/gnutls.h"
 
 #include "base/bytes.h"
-#include "security/certificate.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static enum handshake handshake_of(gnutls_session_t session)
 {
@@ -258,12 +256,9 @@ static int send_close_notify(struct connection *connection)
     return (int)moved(connection, result, "send to");
 }
 
-const char *gnutls_layer_library(void)
+json_t *gnutls_layer_library(void)
 {
-    static char text[32];
-
-    snprintf(text, sizeof text, "GnuTLS %s", gnutls_check_version(NULL));
-    return text;
+    return json_sprintf("GnuTLS %s", gnutls_check_version(NULL));
 }
 
 const struct security security_gnutls = {

@@ -28,7 +28,7 @@ static inline struct gnutls_layer *gnutls_layer_of(const struct connection *conn
     return connection->filter_state;
 }
 
-const char *gnutls_layer_library(void);
+json_t *gnutls_layer_library(void);
 int gnutls_layer_open_context(void *context);
 void gnutls_layer_close_context(void *context);
 int gnutls_layer_open(struct connection *connection);

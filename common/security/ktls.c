@@ -9,10 +9,8 @@
 #include "transport/transport.h"
 
 #include <linux/tls.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <string.h>
 #include <unistd.h>
 
 /* RFC 8446, 5.1, 4 and 6.1. */

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
-#include "security/certificate.h"
 #include "security/tls.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <stdio.h>
 #include <string.h>
 
 /* The connections of one thread with one peer share a context. */
@@ -356,12 +354,9 @@ static int send_close_notify(struct connection *connection)
     return SSL_shutdown(session_of(connection)->openssl) < 0 ? not_sent(connection) : 0;
 }
 
-static const char *library(void)
+static json_t *library(void)
 {
-    static char text[32];
-
-    snprintf(text, sizeof text, "OpenSSL %s", OpenSSL_version(OPENSSL_VERSION_STRING));
-    return text;
+    return json_sprintf("OpenSSL %s", OpenSSL_version(OPENSSL_VERSION_STRING));
 }
 
 const struct security security_openssl = {

@@ -42,8 +42,7 @@ ssize_t tls_read(struct connection *connection, void *data, size_t size);
 void tls_save_counts(struct connection *connection);
 void tls_restore_counts(struct connection *connection);
 
-/* Returns the number of records whose headers end in these bytes, which follow those of the last
- * call. */
+/* The number of records whose headers end in these bytes, which follow those of the last call. */
 uint64_t tls_scan(struct tls_scan *scan, const uint8_t *data, size_t size);
 
 /* Counts a completed handshake, and notes its result for the record. Each filter enables one
@@ -53,3 +52,22 @@ void tls_note_handshake(struct connection *connection, enum handshake handshake)
 /* The library failed while `doing` ("receive from"). If a system call failed, returns its negative
  * errno value. Else sets `why` as the problem of the thread and returns -EPROTO. */
 int tls_fail(const struct connection *connection, const char *doing, const char *why);
+
+/* ---- a certificate: certificate.c ----
+ *
+ * It is self-signed, for a server that cannot use a pre-shared key, with an Ed25519 key (RFC 8410).
+ * Its private key is the key of the run. So a client, which has this key too, accepts only the
+ * right certificate. */
+
+#define CERTIFICATE_DIFFERS "its certificate is not the one of this run"
+
+/* Checks that this build can make a certificate. 0, or -1 with an unsupported problem. */
+int certificate_check(struct problem *problem);
+
+/* Returns the private key and the certificate as PEM text in new memory, which the caller wipes and
+ * frees. NULL: it cannot be made. */
+char *certificate_make(const uint8_t key[SECURITY_KEY_SIZE]);
+
+/* Whether the certificate `der` has the public key that belongs to `key`. Only in a build with
+ * GnuTLS. */
+bool certificate_is_of(const void *der, size_t size, const uint8_t key[SECURITY_KEY_SIZE]);

@@ -145,6 +145,8 @@ int probe_security(const struct plan *plan, enum end end, struct problem *proble
 
     if (json_object_get(works, json_string_value(asked)))
         return 0;
+    if (security->absent)
+        return problem_unsupported(problem, "security=%s: %s", security->variant.name, security->absent);
     if ((security->check && security->check(problem) < 0) || try_security(plan, security, problem) < 0)
         return -1;
     works = works ? works : json_object();

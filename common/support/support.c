@@ -7,7 +7,7 @@
 #include "connection/memory.h"
 #include "engine/engine.h"
 #include "net/address.h"
-#include "placement/cores.h"
+#include "placement/placement.h"
 
 #include <inttypes.h>
 #include <stdio.h>

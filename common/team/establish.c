@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
-#include "net/sockets.h"
+#include "net/address.h"
 #include "transport/transport.h"
 
 #include <poll.h>

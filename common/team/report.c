@@ -224,7 +224,7 @@ json_t *team_report(const struct team *team)
     const struct security *security = own->security;
     bool knows_memory = team->resident_before && team->resident_after;
     json_t *report =
-        json_pack("{s:s, s:b, s:s, s:s, s:s*}", "host", facts_host_id(), "drives",
+        json_pack("{s:s, s:b, s:s, s:s, s:o*}", "host", facts_host_id(), "drives",
                   team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
                   security->variant.name, "library", security->library ? security->library() : NULL);
 

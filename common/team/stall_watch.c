@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "connection/memory.h"
 #include "control/channel.h"
-#include "net/sockets.h"
 
 #include <pthread.h>
 #include <signal.h>

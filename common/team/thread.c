@@ -2,7 +2,7 @@
 #include "team/team.h"
 
 #include "base/threads.h"
-#include "placement/cores.h"
+#include "placement/placement.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * TCP_INFO counts the first subflow only. There are others only if the path manager of the system
  * has addresses for them: ip-mptcp(8). */
 #include "base/cleanup.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
 #include <string.h>

@@ -4,14 +4,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "net/sockets.h"
 #include "transport/transport.h"
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define MISSING (-1) /* this system does not have the option */
 

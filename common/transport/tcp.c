@@ -2,7 +2,6 @@
 #include "transport/transport.h"
 
 #include "base/cleanup.h"
-#include "net/sockets.h"
 
 static struct address loopback(void)
 {

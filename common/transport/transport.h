@@ -17,19 +17,14 @@ struct transport {
     int protocol;       /* of its sockets; 0: the default of SOCK_STREAM */
     int family;         /* of the sockets on which transport_check() tries the options */
 
-    /* Its TCP counters may be gone after both ends have closed. */
-    bool loses_counters;
+    bool loses_counters; /* its TCP counters may be gone after both ends have closed */
+    bool hides_eof;      /* a multishot receive may never report the end of the stream: Linux 6.18
+                            checks a Unix socket for remaining bytes only */
 
-    /* Checks that this system has it. 0, or -1 with an unsupported problem. NULL: always. */
+    /* Check that this system has it, and that a connection uses it. 0, or -1 with an unsupported
+     * problem. NULL: always. */
     int (*check)(struct problem *problem);
-
-    /* Checks that a connection uses this transport. 0, or -1 with an unsupported problem. NULL: no
-     * fallback exists. */
     int (*check_connection)(int fd, struct problem *problem);
-
-    /* A multishot receive of an io_uring may never report the end of the stream. Linux 6.18 checks
-     * a Unix socket for remaining bytes only, not for the end. */
-    bool hides_eof;
 
     /* Makes a connected pair of this protocol on this machine, for probes. 0 or a negative errno
      * value. NULL: no sockets. */
@@ -64,8 +59,7 @@ int tcp_data_target(struct address *data, const struct address *control, json_in
 /* ---- options of data sockets: options.c ---- */
 
 /* Makes a socket for `address` with the options of `end` that must be set before connect or listen
- * (buffers, congestion control). Returns the descriptor, or -1 with a failure or an unsupported
- * problem. */
+ * (buffers, congestion control). Returns the descriptor, or -1 with a problem. */
 int transport_socket(const struct plan *plan, enum end end, const struct address *address,
                      struct problem *problem);
 

@@ -3,8 +3,6 @@
 
 #include "base/files.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <unistd.h>
 #include <uv.h>
 

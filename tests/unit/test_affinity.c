@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/clock.h"
-#include "placement/cores.h"
+#include "placement/placement.h"
 
 #include <stdatomic.h>
 #include <uv.h>

@@ -2,8 +2,7 @@
 /* Both ends of a handshake in memory: each receives the bytes that the other wrote. */
 #include "unit.h"
 
-#include "control/channel_tls.h"
-#include "control/codec.h"
+#include "control/channel.h"
 
 #define KEY "00112233445566778899aabbccddeeff"
 #define ANOTHER_KEY "ff112233445566778899aabbccddeeff"

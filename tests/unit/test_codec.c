@@ -459,7 +459,7 @@ TEST(a_long_value_comes_through_a_channel_whole)
     open_loop();
     open_side(0);
     open_side(1);
-    channel_send_long(&sides[0].channel, CONTROL_REPORT, json_incref(value));
+    channel_send(&sides[0].channel, CONTROL_REPORT, json_pack("{s:O}", "value", value));
     run_loop();
     assert_int_equal(sides[1].messages, 1);
     assert_true(json_equal(sides[1].whole, value));

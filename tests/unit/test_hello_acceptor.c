@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "control/hello_acceptor.h"
+#include "control/hello.h"
 #include "net/address.h"
-#include "net/sockets.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/cleanup.h"
-#include "placement/cores.h"
+#include "placement/placement.h"
 
 #include <sched.h>
 

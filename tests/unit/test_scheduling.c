@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "placement/scheduling.h"
+#include "placement/placement.h"
 #include "plan/plan.h"
 
 #include <pthread.h>
