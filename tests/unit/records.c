@@ -95,7 +95,6 @@ static ssize_t strict_send(struct connection *connection, const void *data, size
 
 static ssize_t strict_sendv(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
-    (void)count;
     return strict_send(connection, vectors[0].iov_base, vectors[0].iov_len, flags);
 }
 

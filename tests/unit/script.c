@@ -55,7 +55,6 @@ static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
 {
     ssize_t sent = answer(size);
 
-    (void)fd;
     if (sent < 0)
         return -1;
     remember(CALL_SENDTO, flags, 0, size);
@@ -69,7 +68,6 @@ static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
     size_t size = 0, left;
     ssize_t sent;
 
-    (void)fd;
     for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
         size += message->msg_iov[i].iov_len;
     if ((sent = answer(size)) < 0)
@@ -90,7 +88,6 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
 {
     ssize_t sent = answer(size);
 
-    (void)fd;
     if (sent < 0)
         return -1;
     assert_int_equal(file, script.shared.source.memory.file);
@@ -103,21 +100,18 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
 /* Returns all lent memory at each call. */
 static int scripted_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    (void)fd;
     *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
 }
 
 static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)size, (void)flags;
     fail_msg("a strategy received something");
     return -1;
 }
 
 static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
-    (void)fd, (void)level, (void)name;
     assert_int_equal(size, sizeof(int));
     if (answer(1) < 0)
         return -1;

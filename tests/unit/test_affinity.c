@@ -15,13 +15,11 @@
 /* Like a system that accepts a pinning and does nothing. */
 static int pin_nowhere(int cpu)
 {
-    (void)cpu;
     return 0;
 }
 
 static int pin_never(int cpu)
 {
-    (void)cpu;
     return -EPERM;
 }
 
@@ -46,7 +44,6 @@ static atomic_bool over;
 
 static void burn(void *argument)
 {
-    (void)argument;
     while (!atomic_load(&over))
         ;
 }

@@ -19,45 +19,38 @@ static ssize_t answer(int flags)
 
 static ssize_t fake_send(int fd, const void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)size;
     return answer(flags);
 }
 
 static ssize_t fake_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    (void)fd, (void)message;
     return answer(flags);
 }
 
 static ssize_t fake_sendfile(int fd, int file, off_t offset, size_t size)
 {
-    (void)fd, (void)file, (void)offset, (void)size;
     return answer(0);
 }
 
 static int fake_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    (void)fd;
     *notification = (struct zerocopy_notification){.last = 7};
     return (int)answer(0);
 }
 
 static ssize_t fake_recv(int fd, void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)size;
     return answer(flags);
 }
 
 static int fake_map(int fd, struct mapped *mapped)
 {
-    (void)fd;
     mapped->mapped = 4096;
     return (int)answer(0);
 }
 
 static int fake_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
-    (void)fd, (void)level, (void)name, (void)value, (void)size;
     return (int)answer(0);
 }
 

@@ -24,7 +24,6 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
     struct in_addr numeric;
     size_t count = !strcmp(host, "several") ? COUNT_OF(found) : inet_pton(AF_INET, host, &numeric) == 1;
 
-    (void)hints;
     sleep(lookup_s);
     for (size_t i = 0; i < count; i++) {
         addresses[i] = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
@@ -40,7 +39,6 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
 
 void freeaddrinfo(struct addrinfo *list)
 {
-    (void)list;
 }
 
 /* ---- a listener ---- */
@@ -59,7 +57,6 @@ static int listen_on(const char *text, struct address *address)
 
 static void on_done(void *owner, int fd, const struct problem *problem)
 {
-    (void)owner;
     done_count++;
     connected = fd;
     reasons = *problem;
@@ -67,7 +64,6 @@ static void on_done(void *owner, int fd, const struct problem *problem)
 
 static void on_closed(void *owner)
 {
-    (void)owner;
     closed_count++;
 }
 
@@ -138,7 +134,6 @@ TEST(a_name_without_an_address_is_a_failure)
 
 static int refuse(void *owner, const struct address *address, struct problem *problem)
 {
-    (void)owner, (void)address;
     return problem_usage(problem, "not there");
 }
 

@@ -22,7 +22,6 @@ static bool on_hello(void *owner, const uint8_t *hello, int fd)
 {
     int64_t number = hello_read(hello, token, TAKEN_MAX);
 
-    (void)owner;
     if (number >= 0)
         taken[number] = fd;
     return number >= 0;

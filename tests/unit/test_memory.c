@@ -76,7 +76,6 @@ TEST(a_plan_without_memory_is_refused)
 
 static int take(void *owner, enum control_type type, const json_t *body)
 {
-    (void)owner, (void)type, (void)body;
     return 0;
 }
 

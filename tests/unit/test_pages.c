@@ -162,7 +162,6 @@ static int scripted_map(int fd, struct mapped *mapped)
 {
     const struct mapped *answer = &answers[maps];
 
-    (void)fd;
     asked_to_map = mapped->most;
     if (failures[maps]) {
         errno = failures[maps++];
@@ -179,7 +178,6 @@ static int scripted_map(int fd, struct mapped *mapped)
 
 static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)flags;
     asked_to_receive = size;
     receives++;
     return (ssize_t)size;

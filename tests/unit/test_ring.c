@@ -158,7 +158,6 @@ TEST(a_wait_ends_when_it_is_due)
 
 static void *wake_soon(void *argument)
 {
-    (void)argument;
     usleep(2000);
     ring_wake(ring);
     return NULL;

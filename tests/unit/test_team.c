@@ -12,7 +12,6 @@ static uv_loop_t loop;
 
 static void on_closed(void *owner)
 {
-    (void)owner;
 }
 
 static void open_team(enum end end, const char *const *words)

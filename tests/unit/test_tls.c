@@ -158,14 +158,12 @@ static uint64_t wait_and_read_ns(void)
 
 static int open_session(struct connection *connection)
 {
-    (void)connection;
     opened_ns = wait_and_read_ns();
     return 0;
 }
 
 static int shake_in_two_calls(struct connection *connection)
 {
-    (void)connection;
     if (first_call_ns) {
         done_ns = wait_and_read_ns();
         return 0;

@@ -61,7 +61,6 @@ static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     size_t most = dice_roll(&kernel.dice, 3) ? SIZE_MAX : 1 + dice_roll(&kernel.dice, 3000);
 
-    (void)fd;
     assert_true(flags & zerocopy_flag);
     if (kernel.begun - kernel.returned >= kernel.notes) {
         kernel.out_of_notes++;
@@ -95,7 +94,6 @@ static int late_take_notification(int fd, struct zerocopy_notification *notifica
 {
     uint32_t under_way = kernel.begun - kernel.returned, first, last;
 
-    (void)fd;
     if (!under_way || dice_roll(&kernel.dice, 2))
         return (int)refuse(EAGAIN);
     first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
@@ -125,7 +123,6 @@ static size_t appended_bytes;
 
 static void poison(void *owner, const struct span *span)
 {
-    (void)owner;
     memset((void *)(uintptr_t)span->data, POISON, span->size);
     free((void *)(uintptr_t)span->data);
 }
