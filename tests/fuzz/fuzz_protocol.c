@@ -84,11 +84,8 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     if (connection.role->begin)
         connection.role->begin(&connection);
     for (size_t at = 0, part; at < size && result == 0; at += part) {
-        size_t wanted;
-        uint8_t *piece;
-
         send_all(&connection, &outcome);
-        wanted = connection.role->wants(&connection);
+        size_t wanted = connection.role->wants(&connection);
         if (foreign && !wanted && !connection.framing->quits)
             abort(); /* the connection would wait for ever */
         part = step < size - at ? step : size - at;
@@ -96,7 +93,7 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
             part = wanted;
         if (!part)
             break;
-        piece = malloc(part);
+        uint8_t *piece = malloc(part);
         if (!piece)
             abort();
         memcpy(piece, data + at, part);

@@ -13,7 +13,6 @@
 static void check_again(const struct plan *plan)
 {
     CLEANUP_JSON json_t *words = plan_words(plan);
-    CLEANUP_JSON json_t *again = NULL;
     char *texts[WORDS_MAX * 2];
     struct problem problem = {0};
     struct plan second;
@@ -27,7 +26,7 @@ static void check_again(const struct plan *plan)
     }
     if (plan_parse(&second, (const char *const *)texts, count, &problem) < 0)
         abort();
-    again = plan_words(&second);
+    CLEANUP_JSON json_t *again = plan_words(&second);
     if (!json_equal(words, again))
         abort();
     plan_free(&second);
@@ -50,13 +49,12 @@ static void check_expansion(const char *const *words, size_t count)
         json_array_foreach(json_object_get(word, "values"), j, value) {
             char text[4096];
             const char *again = text;
-            CLEANUP_JSON json_t *single = NULL;
 
             if (j == 8 ||
                 snprintf(text, sizeof text, "%s=%s", json_string_value(json_object_get(word, "key")),
                          json_string_value(value)) >= (int)sizeof text)
                 break;
-            single = expand_words(&again, 1, &problem);
+            CLEANUP_JSON json_t *single = expand_words(&again, 1, &problem);
             if (!json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value))
                 abort();
         }

@@ -27,10 +27,9 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
 {
     const struct transport *transport = pair->plan.transport;
     struct address control = {.storage.ss_family = AF_UNIX}, address;
-    int listener;
 
     assert_int_equal(transport->data_address(&address, &control, NULL), 0);
-    listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
+    int listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
     listener = address_listen(listener, &address, problem);
     fds[0] = transport_socket(&pair->plan, END_CLIENT, &address, problem);
     assert_int_equal(address_connect(fds[0], &address, 1000, problem), 0);

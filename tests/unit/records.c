@@ -110,11 +110,10 @@ static ssize_t read_record(struct connection *connection, struct side *side)
 {
     for (;;) {
         size_t wanted = side->in_size < HEADER ? HEADER : HEADER + payload_size(side);
-        ssize_t size;
 
         if (side->in_size > HEADER && side->in_size == wanted)
             return 1;
-        size = below_receive(connection, side->in + side->in_size, wanted - side->in_size, 0);
+        ssize_t size = below_receive(connection, side->in + side->in_size, wanted - side->in_size, 0);
         if (size <= 0)
             return size;
         side->in_size += (size_t)size;

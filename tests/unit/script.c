@@ -65,7 +65,7 @@ static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
 
 static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    size_t size = 0, left;
+    size_t size = 0;
     ssize_t sent;
 
     for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
@@ -73,7 +73,7 @@ static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
     if ((sent = answer(size)) < 0)
         return -1;
     remember(CALL_SENDMSG, flags, 0, size);
-    left = (size_t)sent;
+    size_t left = (size_t)sent;
     for (size_t i = 0; left; i++) {
         size_t part = message->msg_iov[i].iov_len < left ? message->msg_iov[i].iov_len : left;
 

@@ -115,10 +115,10 @@ TEST(a_listener_reports_its_port_and_can_be_connected_to)
 {
     struct problem problem = {0};
     struct address address, own;
-    int listener, fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     parse(&address, "127.0.0.1:0");
-    listener = address_listen(-1, &address, &problem);
+    int listener = address_listen(-1, &address, &problem);
     assert_true(listener >= 0);
     assert_true(address_port(&address) > 0);
     assert_int_equal(address_of_socket(&own, listener), 0);
@@ -148,10 +148,10 @@ TEST(a_refused_connection_names_its_address)
     struct problem problem = {0};
     struct address address;
     char text[ADDRESS_MAX];
-    int listener, fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     parse(&address, "127.0.0.1:0");
-    listener = address_listen(-1, &address, &problem);
+    int listener = address_listen(-1, &address, &problem);
     close(listener); /* no socket listens on this port now */
     address_format(text, &address);
     assert_int_equal(address_connect(fd, &address, 1000, &problem), -1);

@@ -156,17 +156,17 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
 
 TEST(differences_and_sums_go_kind_by_kind)
 {
-    struct call_counts a = {.would_block = 1}, b = {.would_block = 10}, sum, back;
+    struct call_counts a = {.would_block = 1}, b = {.would_block = 10};
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
         a.made[kind] = (uint64_t)kind + 1;
         b.made[kind] = 100 * ((uint64_t)kind + 1);
     }
-    sum = calls_add(&a, &b, 1);
+    struct call_counts sum = calls_add(&a, &b, 1);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(sum.made[kind], 101 * (kind + 1));
     assert_int_equal(sum.would_block, 11);
-    back = calls_add(&sum, &b, -1);
+    struct call_counts back = calls_add(&sum, &b, -1);
     assert_memory_equal(&back, &a, sizeof a);
 }
 

@@ -349,10 +349,9 @@ static int encode_long(size_t size, struct bytes *bytes)
 {
     size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
     CLEANUP_FREE char *version = calloc(1, length + 1);
-    CLEANUP_JSON json_t *body = NULL;
 
     memset(version, 'v', length);
-    body = json_pack("{s:s}", "version", version);
+    CLEANUP_JSON json_t *body = json_pack("{s:s}", "version", version);
     return control_encode(CONTROL_ASK, body, bytes, &problem);
 }
 

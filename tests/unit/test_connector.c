@@ -149,14 +149,14 @@ TEST(an_address_that_its_owner_refuses_is_not_connected_to)
 TEST(a_persistent_connector_tries_until_somebody_listens)
 {
     struct address address;
-    int listener = listen_on("127.0.0.1:0", &address), unused;
+    int listener = listen_on("127.0.0.1:0", &address);
 
     close(listener);
     connector_begin(&connector, &address, 1000, true);
     for (int turn = 0; turn < 20; turn++)
         uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(done_count, 0);
-    unused = address_listen(-1, &address, &reasons);
+    int unused = address_listen(-1, &address, &reasons);
     await();
     assert_true(connected >= 0);
     close(unused);

@@ -21,11 +21,10 @@ static void expands(const char *word, const char *expected)
 {
     struct problem problem = {0};
     CLEANUP_JSON json_t *expanded = expand_words(&word, 1, &problem);
-    CLEANUP_FREE char *text = NULL;
 
     if (!expanded)
         fail_msg("%s", problem.text);
-    text = values_of(expanded);
+    CLEANUP_FREE char *text = values_of(expanded);
     assert_string_equal(text, expected);
 }
 

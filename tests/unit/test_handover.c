@@ -27,15 +27,13 @@ static struct {
 
 static ssize_t send_watched(int fd, const void *data, size_t size, int flags)
 {
-    ssize_t sent;
-
     if (pthread_equal(pthread_self(), calls.data_thread))
         calls.sent_by_data_thread++;
     if (calls.fails) {
         errno = calls.fails;
         return -1;
     }
-    sent = send(fd, data, size, flags);
+    ssize_t sent = send(fd, data, size, flags);
     calls.requests++;
     while (calls.waits_for_replies && calls.replies < calls.requests)
         sched_yield();

@@ -143,13 +143,12 @@ TEST(a_send_is_a_record)
 
 TEST(a_close_notify_is_the_end_after_all_data)
 {
-    uint64_t before;
     char text[8];
 
     send_text(theirs);
     assert_int_equal(security_half_close(theirs), 0);
     receive_text(ours);
-    before = ours->calls.counts.made[CALL_RECVFROM];
+    uint64_t before = ours->calls.counts.made[CALL_RECVFROM];
     assert_int_equal(receive(ours, text, sizeof text), 0);
     assert_int_equal(receive(ours, text, sizeof text), 0);
     assert_int_equal(ours->calls.counts.made[CALL_RECVFROM], before);

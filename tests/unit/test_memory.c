@@ -39,10 +39,8 @@ static void exhaust(int (*attempt)(const void *what), const void *what)
     bool has_failed = true;
 
     for (long allowed = 0; has_failed; allowed++) {
-        int result;
-
         left = allowed;
-        result = attempt(what);
+        int result = attempt(what);
         has_failed = left < 0;
         left = -1;
         assert_true(result < 0 || !has_failed);
@@ -56,11 +54,10 @@ static int parse(const void *words)
     struct problem problem = {0};
     struct plan plan;
     size_t count = 0;
-    int result;
 
     while (texts[count])
         count++;
-    result = plan_parse(&plan, texts, count, &problem);
+    int result = plan_parse(&plan, texts, count, &problem);
     if (result == 0)
         plan_free(&plan);
     else
@@ -109,7 +106,7 @@ static int open_end(const void *words)
     struct connection connections[2] = {{.number = 0}, {.number = 1}};
     struct engine_job job = {.connections = connections, .shared = &shared};
     const struct engine *engine;
-    int fds[4], result;
+    int fds[4];
     struct plan plan;
     long allowed = left;
 
@@ -120,7 +117,7 @@ static int open_end(const void *words)
     engine = plan.ends[END_SERVER].engine;
     left = allowed;
     job.count = plan.connections;
-    result = thread_shared_open(&shared, &plan, END_SERVER, job.count);
+    int result = thread_shared_open(&shared, &plan, END_SERVER, job.count);
     for (size_t i = 0; i < job.count && result == 0; i++) {
         result = connection_open(&connections[i], &shared);
         connections[i].calls.fd = fds[2 * i];
@@ -152,10 +149,9 @@ TEST(a_ring_without_memory_is_an_error)
 {
     struct problem problem = {0};
     struct plan plan;
-    bool has_ring;
 
     unit_parse(&plan, WORDS("engine=ring"));
-    has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &problem) == 0;
+    bool has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &problem) == 0;
     plan_free(&plan);
     if (!has_ring) {
         print_message("skipped: %s\n", problem.text);
@@ -175,8 +171,6 @@ static json_t *run_client(const char *const *words)
 {
     char command[1024], path[512];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    FILE *client;
-    json_t *record;
 
     assert_true(length > 0);
     path[length] = '\0';
@@ -185,8 +179,8 @@ static json_t *run_client(const char *const *words)
         snprintf(command, sizeof command, "exec %s/../bin/uncork-client --json place=free warmup=0s", path);
     for (; *words; words++)
         length += snprintf(command + length, sizeof command - (size_t)length, " '%s'", *words);
-    client = popen(command, "r");
-    record = json_loadf(client, 0, NULL);
+    FILE *client = popen(command, "r");
+    json_t *record = json_loadf(client, 0, NULL);
     assert_int_equal(pclose(client), 0);
     return record;
 }

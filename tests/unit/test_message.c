@@ -108,10 +108,9 @@ TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         struct shape shape = {0};
-        CLEANUP_FREE char *text = NULL;
 
         parse(&shape, spellings[i][0]);
-        text = shape_format(&shape);
+        CLEANUP_FREE char *text = shape_format(&shape);
         assert_string_equal(text, spellings[i][1]);
         shape_free(&shape);
     }
@@ -150,14 +149,13 @@ TEST(every_shape_is_read_back_from_its_spelling)
     for (int i = 0; i < 3000; i++) {
         char typed[256];
         struct shape shape = {0}, again = {0};
-        CLEANUP_FREE char *text = NULL, *twice = NULL;
 
         roll_message(&dice, typed);
         parse(&shape, typed);
-        text = shape_format(&shape);
+        CLEANUP_FREE char *text = shape_format(&shape);
         parse(&again, text);
         assert_same_shape(&shape, &again);
-        twice = shape_format(&again);
+        CLEANUP_FREE char *twice = shape_format(&again);
         assert_string_equal(text, twice);
         assert_true(strlen(text) <= strlen(typed));
         shape_free(&shape);

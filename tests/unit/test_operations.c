@@ -49,10 +49,9 @@ TEST(a_mix_is_spelled_as_it_was_typed)
 
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct operations operations;
-        CLEANUP_FREE char *spelled = NULL;
 
         parse(&operations, texts[i]);
-        spelled = operations_format(&operations);
+        CLEANUP_FREE char *spelled = operations_format(&operations);
         assert_string_equal(spelled, texts[i]);
     }
 }

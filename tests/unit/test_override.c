@@ -266,11 +266,10 @@ TEST(a_subject_is_measured_by_its_name)
 TEST(the_report_has_what_is_known_and_nothing_else)
 {
     struct shared_kind *kind = counts("more:64", AF_INET, 0);
-    json_t *report, *one;
 
     SHAPE(kind, 100, 38, 4118 | FRAGMENT_MORE);
-    report = report_make(&shared, NULL, 60.0, "it has an io_uring");
-    one = json_array_get(json_object_get(report, "connections"), 0);
+    json_t *report = report_make(&shared, NULL, 60.0, "it has an io_uring");
+    json_t *one = json_array_get(json_object_get(report, "connections"), 0);
     assert_int_equal(json_array_size(json_object_get(report, "connections")), 1);
     assert_string_equal(json_string_value(json_object_get(report, "override")), "more:64");
     assert_string_equal(json_string_value(json_object_get(report, "limit")), "it has an io_uring");

@@ -73,11 +73,10 @@ static uint8_t outgoing[BYTES] __attribute__((aligned(4096)));
 static size_t send_some(struct dice *dice, size_t at)
 {
     size_t size = dice_roll(dice, 2) ? 4096 * (1 + dice_roll(dice, 16)) : 1 + dice_roll(dice, 9000);
-    ssize_t sent;
 
     if (size > BYTES - at)
         size = BYTES - at;
-    sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? zerocopy_flag : 0));
+    ssize_t sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? zerocopy_flag : 0));
     return sent > 0 ? (size_t)sent : 0;
 }
 
@@ -98,13 +97,12 @@ static void carry(uint64_t seed)
     for (int turn = 0; came < BYTES; turn++) {
         struct pollfd readable = {.fd = connection.calls.fd, .events = POLLIN};
         const uint8_t *data;
-        ssize_t size;
 
         assert_true(turn < 1000000);
         for (uint64_t i = dice_roll(&dice, 8); i && sent < BYTES; i--)
             sent += send_some(&dice, sent);
         drain_notifications();
-        size = read_some(1 + dice_roll(&dice, 100000), &data);
+        ssize_t size = read_some(1 + dice_roll(&dice, 100000), &data);
         if (size == -EAGAIN) {
             poll(&readable, 1, 1);
             continue;

@@ -23,10 +23,9 @@ TEST(a_placement_is_read_back_from_its_spelling)
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
         struct problem problem = {0};
         struct place place;
-        CLEANUP_FREE char *text = NULL;
 
         assert_int_equal(place_parse(&place, spellings[i][0], &problem), 0);
-        text = place_format(&place);
+        CLEANUP_FREE char *text = place_format(&place);
         assert_string_equal(text, spellings[i][1]);
     }
 }

@@ -89,10 +89,8 @@ static void assert_word(const char *key, const char *value)
 
 TEST(without_words_a_plan_is_a_request_of_64_bytes_with_every_default)
 {
-    CLEANUP_JSON json_t *words = NULL;
-
     parse(WORDS(NULL));
-    words = plan_words(&plan);
+    CLEANUP_JSON json_t *words = plan_words(&plan);
     assert_word("workload", "request");
     assert_word("message", "64");
     for (size_t i = 0; i < WORD_COUNT; i++) {
@@ -421,13 +419,12 @@ static void assert_words_read_back(const char *const *typed)
 {
     const char *words[2 * PLAN_WORDS_MAX + 1];
     char texts[2 * PLAN_WORDS_MAX][200];
-    CLEANUP_JSON json_t *first = NULL, *second = NULL;
     const char *key;
     json_t *value;
     size_t count = 0;
 
     parse(typed);
-    first = plan_words(&plan);
+    CLEANUP_JSON json_t *first = plan_words(&plan);
     json_object_foreach(first, key, value) {
         snprintf(texts[count], sizeof texts[count], "%s=%s", key, json_string_value(value));
         words[count] = texts[count];
@@ -435,7 +432,7 @@ static void assert_words_read_back(const char *const *typed)
     }
     words[count] = NULL;
     parse(words);
-    second = plan_words(&plan);
+    CLEANUP_JSON json_t *second = plan_words(&plan);
     if (!json_equal(first, second))
         fail_msg("%s ... does not read back", typed[0]);
     assert_unused("");

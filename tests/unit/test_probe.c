@@ -310,10 +310,9 @@ static void check_plan(enum end end, const char *why, const char *const *words)
 {
     struct problem problem = {0};
     struct plan plan;
-    int result;
 
     unit_parse(&plan, words);
-    result = support_check(&plan, end, false, &problem);
+    int result = support_check(&plan, end, false, &problem);
     plan_free(&plan);
     if (!why && result < 0)
         fail_msg("%s", problem.text);

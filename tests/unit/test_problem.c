@@ -32,10 +32,9 @@ TEST(a_problem_is_one_line_that_json_can_hold)
 
     for (size_t i = 0; i < COUNT_OF(typed); i++) {
         struct problem problem = {0};
-        json_t *string;
 
         problem_usage(&problem, "'%s' is no word", typed[i]);
-        string = json_string(problem.text);
+        json_t *string = json_string(problem.text);
         assert_non_null(string);
         json_decref(string);
         for (const char *at = problem.text; *at; at++)

@@ -66,14 +66,13 @@ static void send_all(struct connection *connection)
 TEST(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window)
 {
     const struct send_queue *queue = &pair[1].queue;
-    struct queue_cursor cursor;
     struct fragment last = {0};
 
     open_pair("send");
     for (uint8_t i = 0; i < 6; i++)
         assert_int_equal(arrive(&pair[0], i == 5 ? 3 : CHUNK, i), 0);
     pair[1].role->fill(&pair[1]);
-    cursor = queue_begin(queue);
+    struct queue_cursor cursor = queue_begin(queue);
     for (unsigned i = 0; i < WINDOW; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 

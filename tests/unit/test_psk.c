@@ -129,14 +129,13 @@ struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_r
 TEST(a_file_that_others_may_read_or_change_is_refused)
 {
     struct problem problem = {0};
-    struct psk_list *read;
 
     file_write("a:" KEY "\n", 0644);
     assert_refused("may read these keys; chmod 600");
     file_write("a:" KEY "\n", 0602);
     assert_refused("may change these keys; chmod 600");
     file_write("a:" KEY "\n", 0640);
-    read = psk_read(path, &problem);
+    struct psk_list *read = psk_read(path, &problem);
     assert_non_null(read);
     assert_int_equal(read->count, 1);
     psk_free(read);
@@ -168,7 +167,7 @@ TEST(a_key_is_read_from_an_inherited_descriptor)
 {
     struct problem problem = {0};
     char line[PSK_LINE_MAX], name[32];
-    struct psk_list *generated = psk_generate(line, &problem), *read;
+    struct psk_list *generated = psk_generate(line, &problem);
     size_t size = strlen(line);
     int ends[2];
 
@@ -176,7 +175,7 @@ TEST(a_key_is_read_from_an_inherited_descriptor)
     assert_int_equal(write(ends[1], line, size), size);
     close(ends[1]);
     snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    read = psk_read(name, &problem);
+    struct psk_list *read = psk_read(name, &problem);
     assert_non_null(read);
     assert_memory_equal(read, generated, sizeof *read);
     close(ends[0]);

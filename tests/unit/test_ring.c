@@ -119,10 +119,9 @@ static void begin_reader(struct reader *reader, size_t limit)
 static void need(enum ring_ability ability, const char *what)
 {
     int pair[2];
-    bool has;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    has = ring_has(ability, pair[0], pair[1]);
+    bool has = ring_has(ability, pair[0], pair[1]);
     close(pair[0]);
     close(pair[1]);
     if (has)
@@ -176,10 +175,8 @@ TEST(another_thread_can_wake_a_ring_several_times)
 
 TEST(an_event_has_the_number_and_the_token_of_its_request)
 {
-    struct ring_event event;
-
     assert_int_equal(send_text("x", 0, REQUEST_TOKEN_MAX), 0);
-    event = await();
+    struct ring_event event = await();
     assert_int_equal(event.kind, RING_SEND);
     assert_int_equal(event.number, 7);
     assert_int_equal(event.completion.token, REQUEST_TOKEN_MAX);
@@ -363,10 +360,9 @@ TEST(bundles_lose_nothing_while_buffers_are_released_in_any_order)
 TEST(completions_may_come_in_another_order_than_their_buffers_were_used)
 {
     const uint8_t *data;
-    uint16_t number;
 
     open_recv_buffers(16, 0, 8);
-    number = 4;
+    uint16_t number = 4;
     for (int i = 0; i < 4; i++) {
         assert_int_equal(recv_buffers_take(&recv_buffers, &number, 16, &data), 16);
         pool_release(&pool, data, 16);
@@ -396,16 +392,14 @@ TEST(buffers_that_follow_each_other_in_memory_are_taken_together)
 
 TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
 {
-    struct ring_event event;
     const uint8_t *data;
-    uint16_t number;
 
     open_recv_buffers(16, 0, 8);
     assert_int_equal(ring_receive(&to, 0), 0);
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
-    event = await();
+    struct ring_event event = await();
     assert_int_equal(event.completion.result, 16);
-    number = event.completion.buffer;
+    uint16_t number = event.completion.buffer;
     assert_false(ring_continue(ring, &event, number)); /* the next is in another buffer */
     assert_true(ring_continue(ring, &event, recv_buffers_after(&recv_buffers, number)));
     assert_true(ring_continue(ring, &event,
@@ -432,7 +426,6 @@ static int receive_aligned(const uint8_t **data)
 TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_at_the_end)
 {
     const uint8_t *data = NULL;
-    uint32_t free_buffers;
 
     need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
     open_recv_buffers(8, RECEIVE_HEADER, 4);
@@ -444,7 +437,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_a
     assert_int_equal(receive_aligned(&data), 2);
     assert_memory_equal(data, "ij", 2);
     pool_release(&pool, data, 2);
-    free_buffers = recv_buffers.added - recv_buffers.taken;
+    uint32_t free_buffers = recv_buffers.added - recv_buffers.taken;
     shutdown(fds[0], SHUT_WR);
     assert_int_equal(receive_aligned(&data), 0);
     assert_int_equal(recv_buffers.added - recv_buffers.taken, free_buffers);
@@ -466,12 +459,10 @@ TEST(data_after_a_half_close_begins_behind_the_headroom)
 
 TEST(a_half_close_completes_a_receive_with_0)
 {
-    struct ring_event event;
-
     open_recv_buffers(16, 0, 2);
     assert_int_equal(ring_receive(&to, 0), 0);
     shutdown(fds[0], SHUT_WR);
-    event = await();
+    struct ring_event event = await();
     assert_int_equal(event.completion.result, 0);
     assert_false(event.completion.more);
 }

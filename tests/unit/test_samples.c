@@ -105,12 +105,10 @@ TEST(a_function_is_called_at_every_point)
 
 TEST(json_lists_the_points)
 {
-    CLEANUP_JSON json_t *json = NULL, *expected = NULL;
-
     restart();
     run(100 * NS_PER_MS, 200 * NS_PER_MS);
-    json = samples_to_json(&samples);
-    expected = json_pack("{s:i, s:[[i, i, i], [i, i, i]]}", "interval_ns", 100000000, "points", 100000000, 1,
-                         10, 200000000, 2, 20);
+    CLEANUP_JSON json_t *json = samples_to_json(&samples);
+    CLEANUP_JSON json_t *expected = json_pack("{s:i, s:[[i, i, i], [i, i, i]]}", "interval_ns", 100000000,
+                                              "points", 100000000, 1, 10, 200000000, 2, 20);
     assert_true(json_equal(json, expected));
 }

@@ -147,10 +147,9 @@ TEST(many_poisson_starts_are_counted_as_if_each_were_drawn)
 
     for (int i = 0; i < count; i++) {
         struct schedule schedule;
-        double off;
 
         schedule_begin(&schedule, &plan, (uint64_t)i);
-        off = (double)schedule_count_until(&schedule, NS_PER_S) - 20000;
+        double off = (double)schedule_count_until(&schedule, NS_PER_S) - 20000;
         sum += off;
         squares += off * off;
     }
@@ -173,12 +172,11 @@ TEST(timers_are_taken_earliest_first_and_none_before_it_is_due)
     assert_null(timers_take(&timers, 0));
     for (size_t i = 0; i < COUNT_OF(who); i++) {
         uint64_t due = timers_next(&timers);
-        int *taken;
 
         assert_true(due >= last);
         last = due;
         assert_null(timers_take(&timers, due - 1));
-        taken = timers_take(&timers, due);
+        int *taken = timers_take(&timers, due);
         assert_non_null(taken);
         assert_int_equal((*taken)++, 0);
     }

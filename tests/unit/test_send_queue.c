@@ -197,13 +197,12 @@ TEST(a_partly_accepted_fragment_is_not_released)
 TEST(gathering_never_crosses_the_end_of_a_group)
 {
     struct iovec vectors[8];
-    struct queue_group group;
 
     open_queue(8);
     append(0, 10, 0);
     append(10, 20, GROUP);
     append(30, 5, MESSAGE);
-    group = queue_gather(&queue, vectors, 8);
+    struct queue_group group = queue_gather(&queue, vectors, 8);
     assert_int_equal(group.count, 2);
     assert_int_equal(group.bytes, 30);
     assert_true(group.complete);
@@ -222,14 +221,13 @@ TEST(gathering_never_crosses_the_end_of_a_group)
 TEST(gathering_begins_behind_the_accepted_bytes)
 {
     struct iovec vectors[4];
-    struct queue_group group;
 
     open_queue(4);
     append(0, 10, 0);
     append(10, 20, 0);
     append(30, 5, MESSAGE);
     queue_accept(&queue, 13);
-    group = queue_gather(&queue, vectors, 4);
+    struct queue_group group = queue_gather(&queue, vectors, 4);
     assert_int_equal(group.count, 2);
     assert_ptr_equal(vectors[0].iov_base, memory + 13);
     assert_int_equal(vectors[0].iov_len, 17);
@@ -240,12 +238,11 @@ TEST(gathering_begins_behind_the_accepted_bytes)
 TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
 {
     struct iovec vectors[2];
-    struct queue_group group;
 
     open_queue(4);
     for (size_t i = 0; i < 3; i++)
         append(i, 1, i == 2 ? MESSAGE : 0);
-    group = queue_gather(&queue, vectors, 2);
+    struct queue_group group = queue_gather(&queue, vectors, 2);
     assert_int_equal(group.count, 2);
     assert_false(group.complete);
     queue_accept(&queue, 2);
@@ -256,14 +253,12 @@ TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
 
 TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
 {
-    struct queue_cursor cursor;
     struct iovec vectors[4];
-    struct queue_group group;
 
     open_queue(4);
     *queue_append(&queue) = (struct span){memory, 25, MESSAGE | SPAN_OF_MANY, 10, false};
     assert_false(queue_has_room(&queue, 4));
-    cursor = queue_begin(&queue);
+    struct queue_cursor cursor = queue_begin(&queue);
     for (uint32_t i = 0; i < 3; i++) {
         struct fragment fragment = queue_next(&queue, &cursor);
 
@@ -275,7 +270,7 @@ TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
     queue_accept(&queue, 13);
     assert_ptr_equal(head().data, memory + 13);
     assert_int_equal(head().size, 7);
-    group = queue_gather(&queue, vectors, 4);
+    struct queue_group group = queue_gather(&queue, vectors, 4);
     assert_int_equal(group.count, 2);
     assert_int_equal(group.bytes, 12);
     assert_true(group.complete);
@@ -307,7 +302,6 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
     open_queue(7);
     while (appended < sizeof stream - 64) {
         struct iovec vectors[8];
-        struct queue_group group;
 
         while (queue_has_room(&queue, 1) && appended < sizeof stream - 64 && dice_roll(&dice, 4)) {
             uint32_t size = 1 + (uint32_t)dice_roll(&dice, 50);
@@ -320,7 +314,7 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
                                                   .fragment = fragment};
             appended += size;
         }
-        group = queue_gather(&queue, vectors, 8);
+        struct queue_group group = queue_gather(&queue, vectors, 8);
         for (size_t i = 0, at = taken; i < (size_t)group.count; at += vectors[i++].iov_len)
             assert_ptr_equal(vectors[i].iov_base, stream + at);
         group.bytes = group.bytes ? dice_roll(&dice, group.bytes + 1) : 0;

@@ -100,8 +100,6 @@ static const char *const transports[] = {"tcp", "unix"};
 /* Returns the number of requests. */
 static unsigned run_shape(const char *transport, const char *message)
 {
-    unsigned requests;
-
     open_stream(transport, message);
     for (uint64_t i = 1; i <= 3; i++) {
         int result;
@@ -118,7 +116,7 @@ static unsigned run_shape(const char *transport, const char *message)
     }
     read_rest(3 * pair.plan.message.bytes);
     assert_int_equal(atomic_load(&pair.connection.calls.moved), 3 * pair.plan.message.bytes);
-    requests = reported.written;
+    unsigned requests = reported.written;
     close_stream();
     return requests;
 }

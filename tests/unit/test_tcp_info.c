@@ -77,29 +77,27 @@ TEST(a_counter_of_32_bits_may_wrap_once)
 TEST(single_connections_are_listed_up_to_sixteen)
 {
     struct tcp_reading before[17] = {{0}}, after[17] = {{0}};
-    CLEANUP_JSON json_t *few = NULL, *many = NULL;
 
     for (size_t i = 0; i < 17; i++) {
         after[i].known = BIT(TCP_DELIVERED);
         after[i].figures[TCP_DELIVERED] = 100 - i;
     }
-    few = tcp_info_to_json(before, after, 16);
+    CLEANUP_JSON json_t *few = tcp_info_to_json(before, after, 16);
     const json_t *each = json_object_get(json_object_get(few, "delivered"), "each");
     assert_int_equal(json_array_size(each), 16);
     for (size_t i = 0; i < 16; i++) /* by connection, not sorted */
         assert_int_equal(json_integer_value(json_array_get(each, i)), 100 - i);
-    many = tcp_info_to_json(before, after, 17);
+    CLEANUP_JSON json_t *many = tcp_info_to_json(before, after, 17);
     assert_null(json_object_get(json_object_get(many, "delivered"), "each"));
 }
 
 TEST(a_figure_that_one_connection_lacks_is_absent)
 {
     struct tcp_reading before[2] = {{0}}, after[2] = {{0}};
-    CLEANUP_JSON json_t *info = NULL;
 
     after[0].known = BIT(TCP_SEGS_OUT) | BIT(TCP_RTT);
     after[1].known = BIT(TCP_SEGS_OUT);
-    info = tcp_info_to_json(before, after, 2);
+    CLEANUP_JSON json_t *info = tcp_info_to_json(before, after, 2);
     assert_non_null(json_object_get(info, "segs_out"));
     assert_null(json_object_get(info, "rtt_ns"));
     after[1].known = 0;
@@ -138,7 +136,6 @@ TEST(a_socket_that_is_not_tcp_has_no_figures)
 TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
 {
     struct tcp_reading before = {0}, after = {0};
-    CLEANUP_JSON json_t *info = NULL;
     char byte;
 
     connect_pair();
@@ -155,7 +152,7 @@ TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
         assert_int_equal(recv(fds[0], &byte, 1, 0), 1);
     }
     tcp_info_read(fds[0], &after);
-    info = tcp_info_to_json(&before, &after, 1);
+    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
     assert_int_equal(value_of(info, "data_segs_out", "sum"), 3);
     assert_int_equal(value_of(info, "data_segs_in", "sum"), 3);
     close(fds[0]);

@@ -92,11 +92,11 @@ static void transmit(struct late_send *send)
 /* Returns a range of sends in flight: a random one, and some of those that follow it. */
 static int late_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    uint32_t under_way = kernel.begun - kernel.returned, first, last;
+    uint32_t under_way = kernel.begun - kernel.returned, last;
 
     if (!under_way || dice_roll(&kernel.dice, 2))
         return (int)refuse(EAGAIN);
-    first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
+    uint32_t first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
     while (send_of(first)->done)
         first = kernel.returned + (first + 1 - kernel.returned) % under_way;
     for (last = first; last + 1 != kernel.begun && !send_of(last + 1)->done && dice_roll(&kernel.dice, 3);)
