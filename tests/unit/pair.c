@@ -41,21 +41,17 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
 
 static void prepare(struct pair *pair, enum end end, int fd)
 {
-    struct problem problem = {0};
-
-    if (transport_prepare(&pair->plan, end, fd, &problem) < 0)
-        fail_msg("%s", problem.text);
+    assert_accepted(transport_prepare(&pair->plan, end, fd, &unit_problem));
     assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
 }
 
 void pair_open(struct pair *pair, const char *transport, const char *write, const char *message)
 {
-    struct problem problem = {0};
     int fds[2];
 
     memset(pair, 0, sizeof *pair);
     parse(&pair->plan, transport, write, message);
-    connect_over_loopback(pair, fds, &problem);
+    connect_over_loopback(pair, fds, &unit_problem);
     prepare(pair, END_CLIENT, fds[0]);
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];

@@ -146,14 +146,13 @@ static int take_refusal(void *owner, enum control_type type, const json_t *body)
 TEST(a_client_without_a_key_gets_a_plain_refusal)
 {
     static struct codec codec;
-    struct problem problem = {0};
     bool was_refused = false;
 
     end_open(&server, "alice:" KEY "\n", true);
     assert_int_equal(feed(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "speaks no TLS");
     assert_int_equal(codec_feed(&codec, server.tls->output.data, server.tls->output.size, take_refusal,
-                                &was_refused, &problem),
+                                &was_refused, &unit_problem),
                      0);
     assert_true(was_refused);
 }

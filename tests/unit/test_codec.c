@@ -192,31 +192,26 @@ TEST(a_length_that_no_message_has_is_refused_before_its_body_comes)
 
 TEST(only_a_json_object_is_accepted)
 {
-    refuse("{", "is not a JSON object");
-    refuse("[]", "is not a JSON object");
-    refuse("7", "is not a JSON object");
-    refuse("\"ping\"", "is not a JSON object");
-    refuse("{\"type\": \"ping\"} ?", "is not a JSON object");
-    refuse("{\"type\": \"ping\"}{}", "is not a JSON object");
-    refuse("{\"type\": \"pi\\u0000ng\"}", "is not a JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"\xff\"}", "is not a JSON object");
+    unit_each(refuse, "is not a JSON object",
+              WORDS("{", "[]", "7", "\"ping\"", "{\"type\": \"ping\"} ?", "{\"type\": \"ping\"}{}",
+                    "{\"type\": \"pi\\u0000ng\"}", "{\"type\": \"ask\", \"version\": \"\xff\"}"));
 }
 
 TEST(an_unknown_type_is_refused)
 {
-    refuse("{}", "unknown type '(none)'");
-    refuse("{\"type\": 7}", "unknown type '(none)'");
+    unit_each(refuse, "unknown type '(none)'", WORDS("{}", "{\"type\": 7}"));
     refuse("{\"type\": \"pong\"}", "unknown type 'pong'");
     refuse("{\"type\": \"\"}", "unknown type ''");
 }
 
 TEST(fields_must_be_those_of_the_type_and_no_others)
 {
-    refuse("{\"type\": \"ask\"}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
-    refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
+    unit_each(refuse, "'ask' without a valid 'version'",
+              WORDS("{\"type\": \"ask\"}", "{\"type\": \"ask\", \"version\": 1}",
+                    "{\"type\": \"ask\", \"version\": null}"));
+    unit_each(refuse, "fields that do not belong to it",
+              WORDS("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}",
+                    "{\"type\": \"ping\", \"version\": \"1\"}"));
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": {}}", "without a valid 'bytes'");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1, \"2\"]}",
            "item 1 of 'bytes' has the wrong type");
@@ -292,8 +287,9 @@ TEST(a_message_is_clean_when_it_is_delivered)
 
 TEST(a_field_given_twice_is_refused)
 {
-    refuse("{\"type\": \"ping\", \"type\": \"ping\"}", "is not a JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}", "is not a JSON object");
+    unit_each(refuse, "is not a JSON object",
+              WORDS("{\"type\": \"ping\", \"type\": \"ping\"}",
+                    "{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}"));
 }
 
 TEST(deep_nesting_is_refused)

@@ -45,10 +45,8 @@ void freeaddrinfo(struct addrinfo *list)
 
 static int listen_on(const char *text, struct address *address)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(address_parse_numeric(address, text, &problem), 0);
-    int fd = address_listen(-1, address, &problem);
+    assert_int_equal(address_parse_numeric(address, text, &unit_problem), 0);
+    int fd = address_listen(-1, address, &unit_problem);
     assert_true(fd >= 0);
     return fd;
 }

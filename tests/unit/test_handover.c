@@ -99,9 +99,7 @@ static void fixture_open(void)
 
 static void start_sender(void)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, -1, &problem), 0);
+    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, -1, &unit_problem), 0);
     fixture.job.handover = &fixture.sender.handover;
 }
 
@@ -202,8 +200,6 @@ TEST(a_sender_ends_while_its_send_blocks)
 
 TEST(a_sender_that_cannot_be_pinned_reports_it)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, 65535, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
+    assert_refused(sender_start(&fixture.sender, &fixture.connection, 65535, &unit_problem),
+                   PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
 }

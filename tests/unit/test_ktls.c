@@ -26,9 +26,7 @@ static struct connection *const ours = &sides[0].connection, *const theirs = &si
 
 static const struct security *the(const char *name)
 {
-    struct problem problem = {0};
-
-    return (const struct security *)axis_find(&security_axis, name, &problem);
+    return (const struct security *)axis_find(&security_axis, name, &unit_problem);
 }
 
 static void open_side(size_t number, int fd)

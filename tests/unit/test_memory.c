@@ -50,18 +50,13 @@ static void exhaust(int (*attempt)(const void *what), const void *what)
 
 static int parse(const void *words)
 {
-    const char *const *texts = words;
-    struct problem problem = {0};
     struct plan plan;
-    size_t count = 0;
+    int result = unit_try(&plan, words);
 
-    while (texts[count])
-        count++;
-    int result = plan_parse(&plan, texts, count, &problem);
     if (result == 0)
         plan_free(&plan);
     else
-        assert_problem(&problem, PROBLEM_FAILURE, "no memory");
+        assert_problem(&unit_problem, PROBLEM_FAILURE, "no memory");
     return result;
 }
 
@@ -79,15 +74,14 @@ static int take(void *owner, enum control_type type, const json_t *body)
 static int exchange(const void *text)
 {
     json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
-    struct problem problem = {0};
     struct codec codec = {0};
     struct bytes bytes = {0};
-    int result = control_encode(CONTROL_FAILED, body, &bytes, &problem);
+    int result = control_encode(CONTROL_FAILED, body, &bytes, empty_problem());
 
     if (result == 0)
-        result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &problem);
+        result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &unit_problem);
     if (result < 0)
-        assert_problem(&problem, PROBLEM_FAILURE, "no memory");
+        assert_problem(&unit_problem, PROBLEM_FAILURE, "no memory");
     json_decref(body);
     free(codec.received.data);
     free(bytes.data);
@@ -147,16 +141,12 @@ TEST(a_thread_without_memory_for_its_connections_is_an_error)
 
 TEST(a_ring_without_memory_is_an_error)
 {
-    struct problem problem = {0};
     struct plan plan;
 
     unit_parse(&plan, WORDS("engine=ring"));
-    bool has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &problem) == 0;
+    bool has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &unit_problem) == 0;
     plan_free(&plan);
-    if (!has_ring) {
-        print_message("skipped: %s\n", problem.text);
-        skip();
-    }
+    skip_unless(has_ring, unit_problem.text);
     exhaust(open_end, WORDS("transport=unix", "engine=ring", "connections=2", "workload=request",
                             "server.read=uring-multishot"));
 }
@@ -228,13 +218,12 @@ TEST(the_computed_memory_is_what_real_runs_touch)
 
 static void refuse_size(const char *const *words, enum end end, const char *says)
 {
-    struct problem problem = {0};
     struct plan plan;
 
     unit_parse(&plan, words);
-    if (plan_check_memory(&plan, end, engine_threads(&plan, end), &problem) == 0)
-        plan_check_in_flight(&plan, &problem);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, says);
+    if (plan_check_memory(&plan, end, engine_threads(&plan, end), empty_problem()) == 0)
+        plan_check_in_flight(&plan, &unit_problem);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, says);
     plan_free(&plan);
 }
 

@@ -65,12 +65,11 @@ TEST(an_unknown_variant_names_the_nearest)
     static const struct variant red = {"red", "a colour"}, green = {"green", "a colour"};
     static const struct variant *const variants[] = {&red, &green};
     static const struct axis axis = {"colour", variants, 2};
-    struct problem problem = {0};
 
-    assert_ptr_equal(axis_find(&axis, "green", &problem), &green);
-    assert_int_equal(problem.kind, PROBLEM_NONE);
-    assert_null(axis_find(&axis, "gren", &problem));
-    assert_problem(&problem, PROBLEM_USAGE, "no colour is called 'gren'; the nearest is 'green'");
+    assert_ptr_equal(axis_find(&axis, "green", &unit_problem), &green);
+    assert_int_equal(unit_problem.kind, PROBLEM_NONE);
+    assert_null(axis_find(&axis, "gren", empty_problem()));
+    assert_problem(&unit_problem, PROBLEM_USAGE, "no colour is called 'gren'; the nearest is 'green'");
 }
 
 TEST(a_synonym_is_nearer_than_any_spelling)

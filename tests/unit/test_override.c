@@ -19,11 +19,10 @@ TEST(an_override_is_read_and_written_back)
               "nodelay+more:64", "more:1", "nomore+nocork+sndbuf:8K", "nagle+join+rcvbuf:3");
 
     for (; *texts; texts++) {
-        struct problem problem = {0};
         struct change change;
         char text[128];
 
-        assert_int_equal(override_parse(&change, *texts, &problem), 0);
+        assert_int_equal(override_parse(&change, *texts, &unit_problem), 0);
         override_format(&change, text, sizeof text);
         assert_string_equal(text, *texts);
     }
@@ -31,10 +30,9 @@ TEST(an_override_is_read_and_written_back)
 
 TEST(a_size_is_stored_with_its_change)
 {
-    struct problem problem = {0};
     struct change change;
 
-    assert_int_equal(override_parse(&change, "sndbuf:256K+more:64", &problem), 0);
+    assert_int_equal(override_parse(&change, "sndbuf:256K+more:64", &unit_problem), 0);
     assert_int_equal(change.bits, CHANGE_SNDBUF | CHANGE_MORE);
     assert_int_equal(change.bytes[CHANGE_SNDBUF_POSITION], 262144);
     assert_int_equal(change.bytes[CHANGE_MORE_POSITION], 64);
@@ -59,11 +57,9 @@ TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
                  {"nodelay+nodelay", "nodelay twice"}};
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        struct problem problem = {0};
         struct change change;
 
-        assert_int_equal(override_parse(&change, wrong[i].text, &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, wrong[i].says);
+        assert_refused(override_parse(&change, wrong[i].text, &unit_problem), PROBLEM_USAGE, wrong[i].says);
     }
 }
 
@@ -74,10 +70,8 @@ static struct shared shared; /* too large for a stack */
 /* The counts of a program with one kind of connection. */
 static struct shared_kind *counts(const char *text, int family, int nodelay)
 {
-    struct problem problem = {0};
-
     memset(&shared, 0, sizeof shared);
-    assert_int_equal(override_parse(&shared.change, text, &problem), 0);
+    assert_int_equal(override_parse(&shared.change, text, &unit_problem), 0);
     shared.process_count = 1;
     shared.kinds[0] =
         (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
@@ -91,11 +85,9 @@ static struct shared_kind *counts(const char *text, int family, int nodelay)
 
 static void assert_proof(const char *says)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(override_proof(&shared, &problem), says ? -1 : 0);
+    assert_int_equal(override_proof(&shared, empty_problem()), says ? -1 : 0);
     if (says)
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, says);
+        assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, says);
 }
 
 TEST(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back)
@@ -336,12 +328,11 @@ TEST(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_
     char path[] = "/tmp/uncork-unit-XXXXXX", image[65536];
     int from = open("/bin/sh", 0), fd = mkstemp(path);
     ssize_t size = read(from, image, sizeof image);
-    struct problem problem = {0};
 
-    assert_int_equal(reach_check("/bin/sh", &problem), 0);
+    assert_int_equal(reach_check("/bin/sh", &unit_problem), 0);
     for (ssize_t kept = size; kept > 1; kept -= kept > 4096 ? 997 : 13)
-        if (check_bytes(path, fd, image, (size_t)kept, &problem) < 0)
-            assert_int_equal(problem.kind, PROBLEM_UNSUPPORTED);
+        if (check_bytes(path, fd, image, (size_t)kept, &unit_problem) < 0)
+            assert_int_equal(unit_problem.kind, PROBLEM_UNSUPPORTED);
     close(from);
     close(fd);
     unlink(path);

@@ -21,10 +21,9 @@ TEST(a_placement_is_read_back_from_its_spelling)
         {"0/1/1", "0/1"},         {"0/1/2.3", "0/1/2.3"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct problem problem = {0};
         struct place place;
 
-        assert_int_equal(place_parse(&place, spellings[i][0], &problem), 0);
+        assert_int_equal(place_parse(&place, spellings[i][0], &unit_problem), 0);
         CLEANUP_FREE char *text = place_format(&place);
         assert_string_equal(text, spellings[i][1]);
     }
@@ -36,26 +35,24 @@ TEST(what_is_no_placement_is_refused)
                                           "0,1", "-1",   "0/1/2/3",  "0/1 ", "65536", "0x1", "0-3", "0/a"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct problem problem = {0};
         struct place place;
 
-        assert_int_equal(place_parse(&place, refused[i], &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, "write together, apart, free, or CPUs");
+        assert_refused(place_parse(&place, refused[i], &unit_problem), PROBLEM_USAGE,
+                       "write together, apart, free, or CPUs");
     }
 }
 
 TEST(a_placement_lists_at_most_256_cpus)
 {
     char text[2 * (PLACE_CPUS_MAX + 1) + 1] = "";
-    struct problem problem = {0};
     struct place place;
 
     for (int i = 0; i < PLACE_CPUS_MAX; i++)
         strcat(text, i ? ".7" : "7");
-    assert_int_equal(place_parse(&place, text, &problem), 0);
+    assert_int_equal(place_parse(&place, text, &unit_problem), 0);
     assert_int_equal(place.lists[0].count, PLACE_CPUS_MAX);
     strcat(text, ".7");
-    assert_int_equal(place_parse(&place, text, &problem), -1);
+    assert_int_equal(place_parse(&place, text, &unit_problem), -1);
 }
 
 /* Four cores of two siblings each, numbered as many machines do. */

@@ -104,9 +104,7 @@ struct unit_fixture unit_fixture = {.before = clear_faults};
 
 static const void *the(const struct axis *axis, const char *name)
 {
-    struct problem problem = {0};
-
-    return axis_find(axis, name, &problem);
+    return axis_find(axis, name, &unit_problem);
 }
 
 /* A copy of this transport that was never probed: answers are kept by transport. */
@@ -122,19 +120,14 @@ static const struct transport *unprobed(const char *name)
 
 static void allows(const struct transport *transport, const char *strategy)
 {
-    struct problem problem = {0};
-
-    if (support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem) < 0)
-        fail_msg("%s", problem.text);
+    assert_accepted(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &unit_problem));
 }
 
 static void forbids(const struct transport *transport, const char *strategy, const char *why)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
+    assert_refused(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &unit_problem),
+                   PROBLEM_UNSUPPORTED, why);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, strategy);
 }
 
 static unsigned found(const struct transport *transport, unsigned wanted)
@@ -245,12 +238,11 @@ TEST(a_nodelay_without_effect_is_detected)
 TEST(a_truncation_that_copies_is_detected)
 {
     const struct transport *tcp = unprobed("tcp");
-    struct problem problem = {0};
 
     faults.ignores_truncate = true;
-    assert_int_equal(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "read=msgtrunc");
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
+    assert_refused(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &unit_problem),
+                   PROBLEM_UNSUPPORTED, "read=msgtrunc");
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
 
 static int (*pair_of_tcp)(int protocol, int fds[2]);
@@ -264,30 +256,24 @@ static int pair_or_fail(int protocol, int fds[2])
 /* The answer is kept in this process, so unit-ktls tests the real kernel. */
 TEST(a_kernel_that_takes_keys_and_encrypts_nothing_is_detected)
 {
-    struct problem problem = {0};
     const struct security *ktls = the(&security_axis, "ktls");
 
     faults.ignores_tls = true;
-    assert_int_equal(ktls->check(&problem), -1);
-    if (strstr(problem.text, "this build has no")) {
-        print_message("skipped: %s\n", problem.text);
-        skip();
-    }
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "encrypts nothing");
+    assert_int_equal(ktls->check(empty_problem()), -1);
+    skip_unless(!strstr(unit_problem.text, "this build has no"), unit_problem.text);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, "encrypts nothing");
 }
 
 TEST(a_probe_that_could_not_run_is_named_and_repeated)
 {
     static struct transport shaky;
-    struct problem problem = {0};
 
     shaky = *unprobed("tcp");
     pair_of_tcp = shaky.pair;
     shaky.pair = pair_or_fail;
     pairs_work = false;
-    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, "cork"), &shaky, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE,
-                   "write=cork with transport=tcp could not be probed: Too many open");
+    assert_refused(support_of_variant(WORD_write, the(&strategy_axis, "cork"), &shaky, &unit_problem),
+                   PROBLEM_FAILURE, "write=cork with transport=tcp could not be probed: Too many open");
     pairs_work = true;
     allows(&shaky, "cork");
     pairs_work = false;
@@ -308,17 +294,16 @@ TEST(an_answer_is_kept)
 /* `why` is the problem of this end with the words, NULL: none. */
 static void check_plan(enum end end, const char *why, const char *const *words)
 {
-    struct problem problem = {0};
     struct plan plan;
 
     unit_parse(&plan, words);
-    int result = support_check(&plan, end, false, &problem);
+    int result = support_check(&plan, end, false, empty_problem());
     plan_free(&plan);
     if (!why && result < 0)
-        fail_msg("%s", problem.text);
+        fail_msg("%s", unit_problem.text);
     assert_int_equal(result, why ? -1 : 0);
     if (why)
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
+        assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, why);
 }
 
 /* With place=free, which every machine supports. */

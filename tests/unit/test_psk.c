@@ -28,9 +28,8 @@ static void assert_key(const char *identity, size_t size, uint8_t first, size_t 
 
 TEST(a_file_of_psktool_gives_the_key_of_each_identity)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &problem), -1); /* bob's key has 65 bytes */
+    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &unit_problem),
+                     -1); /* bob's key has 65 bytes */
     assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY, &(struct problem){0}), 0);
     assert_int_equal(list.count, 3);
     assert_key("alice", 5, 0xaa, 17);
@@ -66,25 +65,20 @@ TEST(an_error_names_its_line_and_repeats_no_byte_of_it)
     };
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        struct problem problem = {0};
-
-        assert_int_equal(parse(wrong[i].text, &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, wrong[i].says);
-        assert_null(strstr(problem.text, "0011"));
+        assert_refused(parse(wrong[i].text, &unit_problem), PROBLEM_USAGE, wrong[i].says);
+        assert_null(strstr(unit_problem.text, "0011"));
     }
 }
 
 TEST(a_file_has_at_most_256_identities)
 {
-    struct problem problem = {0};
     char *text = malloc((PSK_IDENTITIES_MAX + 1) * PSK_LINE_MAX), *end = text;
 
     for (int i = 0; i < PSK_IDENTITIES_MAX; i++)
         end += sprintf(end, "%d:" KEY "\n", i);
-    assert_int_equal(parse(text, &problem), 0);
+    assert_int_equal(parse(text, &unit_problem), 0);
     strcpy(end, "one more:" KEY "\n");
-    assert_int_equal(parse(text, &problem), -1);
-    assert_problem(&problem, PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
+    assert_refused(parse(text, &unit_problem), PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
     free(text);
 }
 
@@ -102,13 +96,11 @@ static void file_write(const char *text, mode_t mode)
     fclose(file);
 }
 
-static void assert_refused(const char *says)
+static void refuse_file(const char *says)
 {
-    struct problem problem = {0};
-
-    assert_null(psk_read(path, &problem));
-    assert_problem(&problem, PROBLEM_USAGE, says);
-    assert_non_null(strstr(problem.text, path));
+    assert_null(psk_read(path, empty_problem()));
+    assert_problem(&unit_problem, PROBLEM_USAGE, says);
+    assert_non_null(strstr(unit_problem.text, path));
 }
 
 static void file_make(void)
@@ -128,14 +120,12 @@ struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_r
 
 TEST(a_file_that_others_may_read_or_change_is_refused)
 {
-    struct problem problem = {0};
-
     file_write("a:" KEY "\n", 0644);
-    assert_refused("may read these keys; chmod 600");
+    refuse_file("may read these keys; chmod 600");
     file_write("a:" KEY "\n", 0602);
-    assert_refused("may change these keys; chmod 600");
+    refuse_file("may change these keys; chmod 600");
     file_write("a:" KEY "\n", 0640);
-    struct psk_list *read = psk_read(path, &problem);
+    struct psk_list *read = psk_read(path, &unit_problem);
     assert_non_null(read);
     assert_int_equal(read->count, 1);
     psk_free(read);
@@ -146,10 +136,10 @@ TEST(a_file_without_a_key_is_refused)
     char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
 
     file_write("", 0600);
-    assert_refused("has no key");
+    refuse_file("has no key");
     memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
     file_write(text, 0600);
-    assert_refused("too large for a file of keys");
+    refuse_file("too large for a file of keys");
     free(text);
 }
 

@@ -109,13 +109,12 @@ static int fds[2];
 
 static void connect_pair(void)
 {
-    struct problem problem = {0};
     struct address address;
 
-    assert_int_equal(address_parse_numeric(&address, "127.0.0.1:0", &problem), 0);
-    int listener = address_listen(-1, &address, &problem);
+    assert_int_equal(address_parse_numeric(&address, "127.0.0.1:0", &unit_problem), 0);
+    int listener = address_listen(-1, &address, &unit_problem);
     fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(address_connect(fds[0], &address, 1000, &problem), 0);
+    assert_int_equal(address_connect(fds[0], &address, 1000, &unit_problem), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
     close(listener);

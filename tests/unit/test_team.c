@@ -17,11 +17,10 @@ static void on_closed(void *owner)
 static void open_team(enum end end, const char *const *words)
 {
     static const struct team_events events = {.closed = on_closed};
-    struct problem problem = {0};
 
     unit_parse(&plan, words);
     assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &problem), 0);
+    assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &unit_problem), 0);
 }
 
 static void close_team(void)

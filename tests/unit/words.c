@@ -3,13 +3,30 @@
 
 #include "words/parse.h"
 
-void unit_parse(struct plan *plan, const char *const *words)
+int unit_try(struct plan *plan, const char *const *words)
 {
-    struct problem problem = {0};
     size_t count = 0;
 
     while (words[count])
         count++;
-    if (plan_parse(plan, words, count, &problem) < 0)
-        fail_msg("%s", problem.text);
+    return plan_parse(plan, words, count, empty_problem());
+}
+
+void unit_parse(struct plan *plan, const char *const *words)
+{
+    assert_accepted(unit_try(plan, words));
+}
+
+char *unit_flatten(json_t *json)
+{
+    char *text = calloc(1, 200000), *at = text;
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach(json, key, value)
+        at += sprintf(at, "%s%s=%s", at == text ? "" : " ", key, json_string_value(value));
+    json_array_foreach(json, i, value)
+        at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
+    return text;
 }
