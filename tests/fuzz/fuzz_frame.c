@@ -5,7 +5,6 @@
 
 #include "capture/capture.h"
 
-#include <netinet/in.h>
 
 /* What comes first in the input: link, which ways are encrypted, then frames behind their length each. */
 #define HEAD 2

@@ -5,7 +5,6 @@
  */
 #include "fuzz.h"
 
-#include "base/clock.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
 #include "words/parse.h"

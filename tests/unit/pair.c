@@ -55,9 +55,7 @@ void pair_open(struct pair *pair, const char *transport, const char *write, cons
     prepare(pair, END_CLIENT, fds[0]);
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];
-    assert_int_equal(thread_shared_open(&pair->shared, &pair->plan, END_CLIENT, 1), 0);
-    pair->connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&pair->connection, &pair->shared), 0);
+    unit_open(&pair->plan, &pair->shared, &pair->connection, END_CLIENT, fds[0]);
 }
 
 void pair_close(struct pair *pair)

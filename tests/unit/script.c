@@ -139,8 +139,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
     snprintf(texts[0], sizeof texts[0], "write=%s", write);
     snprintf(texts[1], sizeof texts[1], "message=%s", message);
     unit_parse(&script.plan, words);
-    assert_int_equal(thread_shared_open(&script.shared, &script.plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&script.connection, &script.shared), 0);
+    unit_open(&script.plan, &script.shared, &script.connection, END_CLIENT, 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;
     script.odd_answer = odd_answer;
@@ -149,9 +148,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
 
 void script_close(struct script *opened)
 {
-    connection_close(&opened->connection);
-    thread_shared_close(&opened->shared);
-    plan_free(&opened->plan);
+    unit_close(&opened->plan, &opened->shared, &opened->connection);
 }
 
 void script_reclaim(struct script *opened)

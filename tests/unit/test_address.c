@@ -3,7 +3,6 @@
 
 #include "transport/transport.h"
 
-#include <netinet/in.h>
 #include <sys/un.h>
 #include <unistd.h>
 

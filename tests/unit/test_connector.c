@@ -41,16 +41,6 @@ void freeaddrinfo(struct addrinfo *list)
 {
 }
 
-/* ---- a listener ---- */
-
-static int listen_on(const char *text, struct address *address)
-{
-    assert_int_equal(address_parse_numeric(address, text, &unit_problem), 0);
-    int fd = address_listen(-1, address, &unit_problem);
-    assert_true(fd >= 0);
-    return fd;
-}
-
 /* ---- the connector ---- */
 
 static void on_done(void *owner, int fd, const struct problem *problem)
@@ -93,15 +83,20 @@ static void await(void)
         uv_run(&loop, UV_RUN_ONCE);
 }
 
+static void find(const char *name)
+{
+    connector_find(&connector, name, 1000);
+    await();
+}
+
 TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 {
     struct address address;
     char text[32];
-    int listener = listen_on("127.0.0.3:0", &address);
+    int listener = unit_listen(&address, "127.0.0.3:0");
 
     snprintf(text, sizeof text, "several:%d", address_port(&address));
-    connector_find(&connector, text, 1000);
-    await();
+    find(text);
     assert_true(connected >= 0);
     assert_int_equal(connector.at, 1);
     close(listener);
@@ -112,10 +107,9 @@ TEST(a_failure_names_every_address_that_was_tried)
     struct address address;
     char text[32];
 
-    close(listen_on("127.0.0.2:0", &address)); /* no socket listens on this port now */
+    close(unit_listen(&address, "127.0.0.2:0")); /* no socket listens on this port now */
     snprintf(text, sizeof text, "several:%d", address_port(&address));
-    connector_find(&connector, text, 1000);
-    await();
+    find(text);
     assert_int_equal(connected, -1);
     assert_non_null(strstr(reasons.text, "127.0.0.2"));
     assert_non_null(strstr(reasons.text, "127.0.0.4"));
@@ -124,8 +118,7 @@ TEST(a_failure_names_every_address_that_was_tried)
 
 TEST(a_name_without_an_address_is_a_failure)
 {
-    connector_find(&connector, "nowhere:1", 1000);
-    await();
+    find("nowhere:1");
     assert_int_equal(connected, -1);
     assert_problem(&reasons, PROBLEM_FAILURE, "cannot look up nowhere");
 }
@@ -138,8 +131,7 @@ static int refuse(void *owner, const struct address *address, struct problem *pr
 TEST(an_address_that_its_owner_refuses_is_not_connected_to)
 {
     connector.check = refuse;
-    connector_find(&connector, "several:1", 1000);
-    await();
+    find("several:1");
     assert_int_equal(connected, -1);
     assert_problem(&reasons, PROBLEM_USAGE, "not there");
 }
@@ -147,9 +139,8 @@ TEST(an_address_that_its_owner_refuses_is_not_connected_to)
 TEST(a_persistent_connector_tries_until_somebody_listens)
 {
     struct address address;
-    int listener = listen_on("127.0.0.1:0", &address);
 
-    close(listener);
+    close(unit_listen(&address, "127.0.0.1:0"));
     connector_begin(&connector, &address, 1000, true);
     for (int turn = 0; turn < 20; turn++)
         uv_run(&loop, UV_RUN_ONCE);
@@ -163,7 +154,7 @@ TEST(a_persistent_connector_tries_until_somebody_listens)
 TEST(an_attempt_without_an_answer_ends_after_its_time)
 {
     struct address address;
-    int listener = listen_on("127.0.0.1:0", &address), queued[3];
+    int listener = unit_listen(&address, "127.0.0.1:0"), queued[3];
 
     listen(listener, 0);
     for (size_t i = 0; i < COUNT_OF(queued); i++) { /* the backlog is full */
@@ -200,8 +191,7 @@ TEST(the_loop_goes_on_while_a_name_is_looked_up)
     uv_timer_init(&loop, &timer);
     timer.data = &ticks;
     uv_timer_start(&timer, on_tick, 10, 10);
-    connector_find(&connector, "nowhere:1", 1000);
-    await();
+    find("nowhere:1");
     assert_true(ticks > 5);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&loop, UV_RUN_NOWAIT);

@@ -59,9 +59,7 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
     memset(side, 0, sizeof *side);
     assert_int_equal(shrink(fd), 0);
-    assert_int_equal(thread_shared_open(&side->shared, &plan, end, 1), 0);
-    side->connection.calls.fd = fd;
-    assert_int_equal(connection_open(&side->connection, &side->shared), 0);
+    unit_open(&plan, &side->shared, &side->connection, end, fd);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
     thread_shared_begin_phase(&side->shared, UINT64_MAX, false);

@@ -82,9 +82,7 @@ static void fixture_open(void)
     calls.data_thread = pthread_self();
     unit_parse(&fixture.plan, WORDS("transport=unix", "message=64", "reply=1", "handoff=thread"));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(thread_shared_open(&fixture.shared, &fixture.plan, END_CLIENT, 1), 0);
-    fixture.connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&fixture.connection, &fixture.shared), 0);
+    unit_open(&fixture.plan, &fixture.shared, &fixture.connection, END_CLIENT, fds[0]);
     assert_int_equal(security_begin(&fixture.connection), 0);
     fixture.connection.calls.table = &watched;
     fixture.connection.messages_left = MESSAGES;
@@ -111,9 +109,7 @@ static void fixture_close(void)
     engine_block.close(&fixture.job);
     close(fixture.connection.calls.fd);
     close(fixture.other);
-    connection_close(&fixture.connection);
-    thread_shared_close(&fixture.shared);
-    plan_free(&fixture.plan);
+    unit_close(&fixture.plan, &fixture.shared, &fixture.connection);
 }
 
 struct unit_fixture unit_fixture = {.before = fixture_open, .after = fixture_close};

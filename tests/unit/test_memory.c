@@ -6,7 +6,6 @@
 #include "connection/connection.h"
 #include "control/codec.h"
 #include "engine/engine.h"
-#include "words/parse.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

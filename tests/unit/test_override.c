@@ -90,18 +90,19 @@ static void assert_proof(const char *says)
         assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, says);
 }
 
+static void assert_proved(const char *text, int family, int nodelay, uint64_t changed, const char *says)
+{
+    counts(text, family, nodelay)->changed = changed;
+    assert_proof(says);
+}
+
 TEST(an_override_is_proved_by_sends_that_were_seen_and_options_that_were_read_back)
 {
-    counts("none", AF_INET, 0);
-    assert_proof(NULL);
-    counts("nodelay", AF_INET, 1)->changed = 1;
-    assert_proof(NULL);
-    counts("more:64", AF_INET, 0)->changed = 100;
-    assert_proof(NULL);
-    counts("sndbuf:8K", AF_UNIX, -1)->changed = 1;
-    assert_proof(NULL);
-    counts("nocork", AF_INET, 1);
-    assert_proof("there was nothing to change");
+    assert_proved("none", AF_INET, 0, 0, NULL);
+    assert_proved("nodelay", AF_INET, 1, 1, NULL);
+    assert_proved("more:64", AF_INET, 0, 100, NULL);
+    assert_proved("sndbuf:8K", AF_UNIX, -1, 1, NULL);
+    assert_proved("nocork", AF_INET, 1, 0, "there was nothing to change");
     shared.tls_corks = 3; /* of GnuTLS, which is no call on a socket */
     assert_proof(NULL);
 }
@@ -113,14 +114,10 @@ TEST(an_override_that_did_not_reach_the_program_is_rejected_with_the_reason)
     assert_proof("no process loaded it");
     counts("none", AF_INET, 0)->calls[COUNTED_sendto] = 0;
     assert_proof("saw no send");
-    counts("nodelay", AF_INET, 0)->changed = 1;
-    assert_proof("TCP_NODELAY is off");
-    counts("nagle", AF_INET, 1)->changed = 1;
-    assert_proof("TCP_NODELAY is on");
-    counts("join", AF_UNIX, -1);
-    assert_proof("a Unix socket does not have this option");
-    counts("nomore", AF_INET, 1);
-    assert_proof("there was nothing to change");
+    assert_proved("nodelay", AF_INET, 0, 1, "TCP_NODELAY is off");
+    assert_proved("nagle", AF_INET, 1, 1, "TCP_NODELAY is on");
+    assert_proved("join", AF_UNIX, -1, 0, "a Unix socket does not have this option");
+    assert_proved("nomore", AF_INET, 1, 0, "there was nothing to change");
 }
 
 /* ---- advice ---- */

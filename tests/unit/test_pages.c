@@ -23,10 +23,7 @@ static void close_reader(void)
     close(connection.calls.fd);
     if (other >= 0)
         close(other);
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
-    plan = (struct plan){0};
+    unit_close(&plan, &shared, &connection);
 }
 
 static void open_reader(const char *chunk)
@@ -39,11 +36,7 @@ static void open_reader(const char *chunk)
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(zerocopy_enable(fds[0]), 0);
     other = fds[0];
-    memset(&shared, 0, sizeof shared);
-    memset(&connection, 0, sizeof connection);
-    assert_int_equal(thread_shared_open(&shared, &plan, END_SERVER, 1), 0);
-    connection.calls.fd = fds[1];
-    assert_int_equal(connection_open(&connection, &shared), 0);
+    unit_open(&plan, &shared, &connection, END_SERVER, fds[1]);
 }
 
 struct unit_fixture unit_fixture = {.after = close_reader};
@@ -55,12 +48,9 @@ static ssize_t read_some(size_t limit, const uint8_t **data)
 
 static void need_pages(void)
 {
-    struct problem why = {0};
+    const struct variant *pages = &plan.ends[END_SERVER].reading->variant;
 
-    if (support_of_variant(WORD_read, &plan.ends[END_SERVER].reading->variant, plan.transport, &why) == 0)
-        return;
-    print_message("skipped: %s\n", why.text);
-    skip();
+    skip_unless(support_of_variant(WORD_read, pages, plan.transport, &unit_problem) == 0, unit_problem.text);
 }
 
 /* ---- over a real connection ---- */

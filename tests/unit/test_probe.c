@@ -2,7 +2,6 @@
 /* The probes must detect a system that accepts an option and does nothing. */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "connection/capability.h"
 #include "connection/reading.h"
 #include "connection/security.h"
@@ -162,10 +161,8 @@ static void need_bundles(void)
 {
     unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECV_BUNDLE;
 
-    if (found(the(&transport_axis, "tcp"), bundles) == bundles)
-        return;
-    print_message("skipped: no bundles (Linux 6.10) or no io_uring here\n");
-    skip();
+    skip_unless(found(the(&transport_axis, "tcp"), bundles) == bundles,
+                "no bundles (Linux 6.10) or no io_uring here");
 }
 
 TEST(a_bundle_that_takes_one_buffer_is_detected)

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "ring/ring.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -124,10 +123,7 @@ static void need(enum ring_ability ability, const char *what)
     bool has = ring_has(ability, pair[0], pair[1]);
     close(pair[0]);
     close(pair[1]);
-    if (has)
-        return;
-    print_message("skipped: this kernel does not %s\n", what);
-    skip();
+    skip_unless(has, what);
 }
 
 /* ---- setup, waits, events ---- */
@@ -253,7 +249,7 @@ static void provide(const char *const *texts)
 
 TEST(a_bundle_takes_all_buffers_in_order)
 {
-    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
+    need(RING_SENDS_BUNDLES, "this kernel does not send bundles (Linux 6.10)");
     char came[16] = {0};
 
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
@@ -266,7 +262,7 @@ TEST(a_bundle_takes_all_buffers_in_order)
 
 TEST(without_a_bundle_each_send_takes_one_buffer)
 {
-    need(RING_SENDS_BUFFERS, "send provided buffers (Linux 6.10)");
+    need(RING_SENDS_BUFFERS, "this kernel does not send provided buffers (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(WORDS("ab", "c"));
     assert_int_equal(send_provided(0), 0);
@@ -277,7 +273,7 @@ TEST(without_a_bundle_each_send_takes_one_buffer)
 
 TEST(a_ring_of_buffers_that_was_emptied_has_none_left)
 {
-    need(RING_SENDS_BUNDLES, "send bundles (Linux 6.10)");
+    need(RING_SENDS_BUNDLES, "this kernel does not send bundles (Linux 6.10)");
     assert_int_equal(ring_buffers_open(ring, &from.outgoing, 1, 4), 0);
     provide(WORDS("ab", "c"));
     assert_int_equal(ring_buffers_empty(ring, &from.outgoing), 0);
@@ -350,7 +346,7 @@ TEST(a_multishot_receive_loses_nothing_while_buffers_are_released_in_any_order)
 
 TEST(bundles_lose_nothing_while_buffers_are_released_in_any_order)
 {
-    need(RING_RECEIVES_BUNDLES, "receive bundles (Linux 6.10)");
+    need(RING_RECEIVES_BUNDLES, "this kernel does not receive bundles (Linux 6.10)");
     receive_all(true, 20000);
 }
 
@@ -425,7 +421,7 @@ TEST(the_bytes_of_a_message_begin_behind_its_header_and_its_buffer_is_released_a
 {
     const uint8_t *data = NULL;
 
-    need(RING_RECEIVES_MESSAGES, "receive by multishot RECVMSG (Linux 6.0)");
+    need(RING_RECEIVES_MESSAGES, "this kernel does not receive by multishot RECVMSG (Linux 6.0)");
     open_recv_buffers(8, RECEIVE_HEADER, 4);
     assert_int_equal(ring_receive(&to, RECEIVE_MESSAGE), 0);
     assert_int_equal(send(fds[0], "abcdefghij", 10, 0), 10);

@@ -6,7 +6,6 @@
 #include "connection/connection.h"
 #include "connection/security.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>

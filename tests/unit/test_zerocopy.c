@@ -156,10 +156,7 @@ static void open_late(uint32_t first, uint64_t seed)
 {
     close_late();
     unit_parse(&plan, WORDS("transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"));
-    memset(&shared, 0, sizeof shared);
-    memset(&connection, 0, sizeof connection);
-    assert_int_equal(thread_shared_open(&shared, &plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&connection, &shared), 0);
+    unit_open(&plan, &shared, &connection, END_CLIENT, 0);
     connection.calls.table = &late_calls;
     connection.queue.on_release = poison;
     *connection.loans = (struct loans){.sends = first, .returned = first};

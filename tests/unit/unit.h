@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/problem.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static inline void unit_each(void (*check)(const char *text, const char *says), 
         check(*texts, says);
 }
 
-struct plan;
+struct address;
 struct thread_shared;
 struct connection;
 struct json_t;
@@ -61,6 +62,13 @@ void unit_parse(struct plan *plan, const char *const *words);
 
 /* {"a": "1", "b": "2"} and ["a", "b"] as "a=1 b=2" and "a b". New memory. */
 char *unit_flatten(struct json_t *json);
+
+/* A socket that listens; the address gets its port. */
+int unit_listen(struct address *address, const char *text);
+
+/* Opens the only connection of a thread. */
+void unit_open(const struct plan *plan, struct thread_shared *shared, struct connection *connection,
+               enum end end, int fd);
 
 /* Closes a connection and what it was opened with; nothing if the plan is empty. */
 void unit_close(struct plan *plan, struct thread_shared *shared, struct connection *connection);
