@@ -2,7 +2,6 @@
 /* Any lines are words of a plan or are refused. The words of a plan make the same plan again. */
 #include "fuzz.h"
 
-#include "base/cleanup.h"
 #include "plan/plan.h"
 #include "words/parse.h"
 
@@ -24,11 +23,9 @@ static void check_again(const struct plan *plan)
         texts[count] = malloc(strlen(key) + json_string_length(value) + 2);
         strcat(strcat(strcpy(texts[count++], key), "="), json_string_value(value));
     }
-    if (plan_parse(&second, (const char *const *)texts, count, &problem) < 0)
-        abort();
+    abort_if(plan_parse(&second, (const char *const *)texts, count, &problem) < 0);
     CLEANUP_JSON json_t *again = plan_words(&second);
-    if (!json_equal(words, again))
-        abort();
+    abort_if(!json_equal(words, again));
     plan_free(&second);
     while (count)
         free(texts[--count]);
@@ -43,8 +40,7 @@ static void check_expansion(const char *const *words, size_t count)
     size_t i, j;
     json_t *word;
 
-    if (!expanded && (problem.kind == PROBLEM_NONE || !*problem.text))
-        abort();
+    abort_if(!expanded && (problem.kind == PROBLEM_NONE || !*problem.text));
     json_array_foreach(expanded, i, word) {
         json_array_foreach(json_object_get(word, "values"), j, value) {
             char text[4096];
@@ -55,8 +51,8 @@ static void check_expansion(const char *const *words, size_t count)
                          json_string_value(value)) >= (int)sizeof text)
                 break;
             CLEANUP_JSON json_t *single = expand_words(&again, 1, &problem);
-            if (!json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value))
-                abort();
+            abort_if(
+                !json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value));
         }
     }
 }
@@ -85,8 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             words[count++] = word;
     check_expansion(words, count);
     if (plan_parse(&plan, words, count, &problem) < 0) {
-        if (problem.kind == PROBLEM_NONE || !*problem.text)
-            abort();
+        abort_if(problem.kind == PROBLEM_NONE || !*problem.text);
         return 0;
     }
     check_again(&plan);

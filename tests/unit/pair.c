@@ -9,16 +9,11 @@
 
 static void parse(struct plan *plan, const char *transport, const char *write, const char *message)
 {
-    char texts[3][256];
-    const char *words[] = {"workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
-                           texts[0],          texts[1],    texts[2],    NULL};
-
-    snprintf(texts[0], sizeof texts[0], "transport=%s", transport);
-    snprintf(texts[1], sizeof texts[1], "write=%s", write);
-    snprintf(texts[2], sizeof texts[2], "message=%s", message);
-    unit_parse(plan, words);
-    if (plan->write.strategy
-            ->zerocopy) /* each fragment arrives on a page of its own, and TCP drops what does not fit */
+    unit_parse(plan, WORDS("workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
+                           unit_text("transport=%s", transport), unit_text("write=%s", write),
+                           unit_text("message=%s", message)));
+    /* with zerocopy each fragment arrives on a page of its own, and TCP drops what does not fit */
+    if (plan->write.strategy->zerocopy)
         plan->ends[END_SERVER].rcvbuf_bytes = 0;
 }
 
@@ -63,9 +58,7 @@ void pair_close(struct pair *pair)
     if (pair->connection.calls.fd >= 0) /* a stream has closed it */
         close(pair->connection.calls.fd);
     close(pair->other);
-    connection_close(&pair->connection);
-    thread_shared_close(&pair->shared);
-    plan_free(&pair->plan);
+    unit_close(&pair->plan, &pair->shared, &pair->connection);
 }
 
 size_t pair_read(struct pair *pair, size_t limit)

@@ -132,13 +132,9 @@ static const struct call_table scripted_calls = {
 
 struct script *script_open(const char *write, const char *message, size_t odd, ssize_t odd_answer)
 {
-    char texts[2][1024];
-    const char *words[] = {"transport=null", "workload=stream", "verify=on", texts[0], texts[1], NULL};
-
     memset(&script, 0, sizeof script);
-    snprintf(texts[0], sizeof texts[0], "write=%s", write);
-    snprintf(texts[1], sizeof texts[1], "message=%s", message);
-    unit_parse(&script.plan, words);
+    unit_parse(&script.plan, WORDS("transport=null", "workload=stream", "verify=on",
+                                   unit_text("write=%s", write), unit_text("message=%s", message)));
     unit_open(&script.plan, &script.shared, &script.connection, END_CLIENT, 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;

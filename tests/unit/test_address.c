@@ -6,9 +6,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-static void parse(struct address *address, const char *text)
+static struct address address; /* of the last parse() */
+
+static void parse(const char *text)
 {
-    assert_accepted(address_find(address, 1, text, &unit_problem));
+    assert_accepted(address_find(&address, 1, text, &unit_problem));
 }
 
 TEST(an_address_is_read_back_from_its_spelling)
@@ -26,15 +28,15 @@ TEST(an_address_is_read_back_from_its_spelling)
     };
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct address address, again;
         char text[ADDRESS_MAX];
 
-        parse(&address, spellings[i][0]);
+        parse(spellings[i][0]);
+        struct address first = address;
         address_format(text, &address);
         assert_string_equal(text, spellings[i][1]);
-        parse(&again, text);
-        assert_int_equal(address.size, again.size);
-        assert_memory_equal(&address.storage, &again.storage, address.size);
+        parse(text);
+        assert_int_equal(address.size, first.size);
+        assert_memory_equal(&address.storage, &first.storage, address.size);
     }
 }
 
@@ -47,8 +49,6 @@ TEST(an_invalid_address_is_refused)
         "unix:",  "host:80 ", "host: 80", "a:b:80"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct address address;
-
         assert_int_equal(address_check(refused[i]), -EINVAL);
         assert_refused(address_find(&address, 1, refused[i], &unit_problem), PROBLEM_USAGE,
                        "write HOST:PORT, [IPV6]:PORT or unix:PATH");
@@ -82,38 +82,31 @@ TEST(only_addresses_of_this_machine_are_local)
                      {"unix:x", true}};
 
     for (size_t i = 0; i < COUNT_OF(addresses); i++) {
-        struct address address;
-
-        parse(&address, addresses[i].text);
+        parse(addresses[i].text);
         assert_int_equal(address_is_local(&address), addresses[i].local);
     }
 }
 
 TEST(a_port_is_read_and_set)
 {
-    struct address address;
-
-    parse(&address, "127.0.0.1:80");
+    parse("127.0.0.1:80");
     assert_int_equal(address_port(&address), 80);
     address_set_port(&address, 65535);
     assert_int_equal(address_port(&address), 65535);
-    parse(&address, "[::1]:81");
+    parse("[::1]:81");
     assert_int_equal(address_port(&address), 81);
     address_set_port(&address, 0);
     assert_int_equal(address_port(&address), 0);
-    parse(&address, "unix:x");
+    parse("unix:x");
     address_set_port(&address, 7);
     assert_int_equal(address_port(&address), 0);
 }
 
 TEST(a_listener_reports_its_port_and_can_be_connected_to)
 {
-    struct address address, own;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct address own;
+    int fd = socket(AF_INET, SOCK_STREAM, 0), listener = unit_listen(&address, "127.0.0.1:0");
 
-    parse(&address, "127.0.0.1:0");
-    int listener = address_listen(-1, &address, &unit_problem);
-    assert_true(listener >= 0);
     assert_true(address_port(&address) > 0);
     assert_int_equal(address_of_socket(&own, listener), 0);
     assert_int_equal(address_port(&own), address_port(&address));
@@ -124,11 +117,9 @@ TEST(a_listener_reports_its_port_and_can_be_connected_to)
 
 TEST(a_taken_port_is_named)
 {
-    struct address address;
     char text[ADDRESS_MAX];
+    int listener = unit_listen(&address, "127.0.0.1:0");
 
-    parse(&address, "127.0.0.1:0");
-    int listener = address_listen(-1, &address, &unit_problem);
     address_format(text, &address);
     assert_refused(address_listen(-1, &address, &unit_problem), PROBLEM_FAILURE, text);
     assert_problem(&unit_problem, PROBLEM_FAILURE, "cannot bind on");
@@ -137,13 +128,10 @@ TEST(a_taken_port_is_named)
 
 TEST(a_refused_connection_names_its_address)
 {
-    struct address address;
     char text[ADDRESS_MAX];
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-    parse(&address, "127.0.0.1:0");
-    int listener = address_listen(-1, &address, &unit_problem);
-    close(listener); /* no socket listens on this port now */
+    close(unit_listen(&address, "127.0.0.1:0")); /* no socket listens on this port now */
     address_format(text, &address);
     assert_refused(address_connect(fd, &address, 1000, &unit_problem), PROBLEM_FAILURE, text);
     close(fd);
@@ -151,15 +139,11 @@ TEST(a_refused_connection_names_its_address)
 
 TEST(a_unix_socket_is_removed_with_its_directory)
 {
-    char directory[] = "/tmp/unit-address-XXXXXX", text[64];
-    struct address address;
+    char directory[] = "/tmp/unit-address-XXXXXX";
 
     assert_non_null(mkdtemp(directory));
-    snprintf(text, sizeof text, "unix:%s/data", directory);
-    parse(&address, text);
-    int listener = address_listen(-1, &address, &unit_problem);
-    assert_true(listener >= 0);
-    assert_int_equal(access(text + 5, F_OK), 0);
+    int listener = unit_listen(&address, unit_text("unix:%s/data", directory));
+    assert_int_equal(access(unit_text("%s/data", directory), F_OK), 0);
     address_unlink(&address);
     assert_int_equal(access(directory, F_OK), -1);
     close(listener);
@@ -172,10 +156,10 @@ static const char *target(const struct transport *transport, const char *control
                           const char *path)
 {
     static char text[ADDRESS_MAX];
-    struct address data, reached;
+    struct address data;
 
-    parse(&reached, control);
-    int result = transport->data_target(&data, &reached, port, path);
+    parse(control);
+    int result = transport->data_target(&data, &address, port, path);
     if (result < 0)
         return strerror(-result);
     address_format(text, &data);
@@ -221,7 +205,6 @@ TEST(a_port_or_path_that_the_transport_does_not_have_is_refused)
 static void contains(const char *text, bool expected, const char *const *addresses)
 {
     struct prefix prefix;
-    struct address address;
 
     assert_accepted(prefix_parse(&prefix, text, &unit_problem));
     for (; *addresses; addresses++) {
@@ -274,8 +257,6 @@ TEST(an_invalid_prefix_is_refused)
 
 TEST(a_numeric_parse_looks_up_no_name)
 {
-    struct address address;
-
     assert_refused(address_parse_numeric(&address, "localhost:80", &unit_problem), PROBLEM_FAILURE,
                    "localhost");
 }

@@ -228,14 +228,11 @@ TEST(the_kind_of_a_failure_is_a_problem)
     static const char *const kinds[] = {"ok", "", "Failed", "failed ", "none"};
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        char refused[100], failed[100];
-
-        snprintf(refused, sizeof refused, "{\"type\": \"refused\", \"kind\": \"%s\", \"text\": \"why\"}",
-                 kinds[i]);
-        snprintf(failed, sizeof failed,
-                 "{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}", kinds[i]);
-        refuse(refused, "'refused' without a valid 'kind'");
-        refuse(failed, "'failed' without a valid 'kind'");
+        refuse(unit_text("{\"type\": \"refused\", \"kind\": \"%s\", \"text\": \"why\"}", kinds[i]),
+               "'refused' without a valid 'kind'");
+        refuse(unit_text("{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}",
+                         kinds[i]),
+               "'failed' without a valid 'kind'");
     }
 }
 

@@ -92,11 +92,9 @@ static void find(const char *name)
 TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 {
     struct address address;
-    char text[32];
     int listener = unit_listen(&address, "127.0.0.3:0");
 
-    snprintf(text, sizeof text, "several:%d", address_port(&address));
-    find(text);
+    find(unit_text("several:%d", address_port(&address)));
     assert_true(connected >= 0);
     assert_int_equal(connector.at, 1);
     close(listener);
@@ -105,11 +103,9 @@ TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 TEST(a_failure_names_every_address_that_was_tried)
 {
     struct address address;
-    char text[32];
 
     close(unit_listen(&address, "127.0.0.2:0")); /* no socket listens on this port now */
-    snprintf(text, sizeof text, "several:%d", address_port(&address));
-    find(text);
+    find(unit_text("several:%d", address_port(&address)));
     assert_int_equal(connected, -1);
     assert_non_null(strstr(reasons.text, "127.0.0.2"));
     assert_non_null(strstr(reasons.text, "127.0.0.4"));

@@ -302,10 +302,8 @@ static const char *const any_layer[] = {"nodelay", "writev", "coalesce", "coales
 static const struct strategy_choice *choose(const char *write)
 {
     static struct plan chosen;
-    char word[64];
 
-    snprintf(word, sizeof word, "write=%s", write);
-    unit_parse(&chosen, WORDS(word));
+    unit_parse(&chosen, WORDS(unit_text("write=%s", write)));
     plan_free(&chosen);
     return &chosen.write;
 }

@@ -64,12 +64,8 @@ TEST(a_bad_range_is_refused)
                                          "64..1M:-1", "64..1M:2x", "15x2..1M",  "64..128..256", "1M..64K",
                                          "64..16+4K", "64 ..128"};
 
-    for (size_t i = 0; i < COUNT_OF(ranges); i++) {
-        char word[64];
-
-        snprintf(word, sizeof word, "message=%s", ranges[i]);
-        refuse(word, "is not a range; write it like 64..1M");
-    }
+    for (size_t i = 0; i < COUNT_OF(ranges); i++)
+        refuse(unit_text("message=%s", ranges[i]), "is not a range; write it like 64..1M");
 }
 
 TEST(every_value_of_a_list_must_be_valid)

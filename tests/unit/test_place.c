@@ -59,19 +59,22 @@ TEST(a_placement_lists_at_most_256_cpus)
 static const struct cores siblings = {
     .count = 4, .cpu_count = 8, .cpus = {0, 4, 1, 5, 2, 6, 3, 7}, .first = {0, 2, 4, 6, 8}};
 
+static void takes(const struct cores *cores, int from, int to, const uint16_t *expected, size_t count)
+{
+    struct place_list cpus;
+
+    cores_take(cores, from, to, &cpus);
+    assert_cpus(&cpus, expected, count);
+}
+
 TEST(cores_are_taken_before_their_siblings)
 {
     static const uint16_t first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7}, all[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct place_list cpus;
 
-    cores_take(&siblings, 0, 2, &cpus);
-    assert_cpus(&cpus, first, COUNT_OF(first));
-    cores_take(&siblings, 2, 4, &cpus);
-    assert_cpus(&cpus, second, COUNT_OF(second));
-    cores_take(&siblings, 0, 4, &cpus);
-    assert_cpus(&cpus, all, COUNT_OF(all));
-    cores_take(&siblings, 1, 1, &cpus);
-    assert_int_equal(cpus.count, 0);
+    takes(&siblings, 0, 2, first, COUNT_OF(first));
+    takes(&siblings, 2, 4, second, COUNT_OF(second));
+    takes(&siblings, 0, 4, all, COUNT_OF(all));
+    takes(&siblings, 1, 1, all, 0);
 }
 
 TEST(cores_of_different_size_are_taken_too)
@@ -79,10 +82,8 @@ TEST(cores_of_different_size_are_taken_too)
     static const struct cores mixed = {
         .count = 3, .cpu_count = 6, .cpus = {8, 0, 1, 2, 3, 9}, .first = {0, 1, 5, 6}};
     static const uint16_t all[] = {8, 0, 9, 1, 2, 3};
-    struct place_list cpus;
 
-    cores_take(&mixed, 0, 3, &cpus);
-    assert_cpus(&cpus, all, COUNT_OF(all));
+    takes(&mixed, 0, 3, all, COUNT_OF(all));
 }
 
 TEST(no_more_cpus_are_taken_than_a_list_holds)
@@ -164,55 +165,49 @@ TEST(a_thread_runs_where_it_was_pinned)
     assert_true(cores_pin_thread(CORES_CPUS_MAX - 1) < 0);
 }
 
-static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus, struct problem *problem)
+static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus)
 {
     struct place place;
 
-    *problem = (struct problem){0};
-    assert_int_equal(place_parse(&place, text, problem), 0);
-    return place_cpus(&place, list, list, remote, cpus, problem);
+    assert_int_equal(place_parse(&place, text, empty_problem()), 0);
+    return place_cpus(&place, list, list, remote, cpus, &unit_problem);
 }
 
 TEST(together_is_one_cpu_and_free_is_none)
 {
     struct place_list client, server;
-    struct problem problem;
 
-    assert_int_equal(cpus_of("together", 0, false, &client, &problem), 0);
-    assert_int_equal(cpus_of("together", 1, false, &server, &problem), 0);
+    assert_int_equal(cpus_of("together", 0, false, &client), 0);
+    assert_int_equal(cpus_of("together", 1, false, &server), 0);
     assert_int_equal(client.count, 1);
     assert_cpus(&server, client.cpus, 1);
-    assert_int_equal(cpus_of("free", 0, false, &client, &problem), 0);
+    assert_int_equal(cpus_of("free", 0, false, &client), 0);
     assert_int_equal(client.count, 0);
 }
 
 TEST(apart_shares_no_core_between_the_ends)
 {
     struct place_list client, server;
-    struct problem problem;
     struct cores cores;
 
     assert_int_equal(cores_read(&cores), 0);
     if (cores.count < 2) {
-        assert_int_equal(cpus_of("apart", 0, false, &client, &problem), -1);
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, "write place=together");
+        assert_refused(cpus_of("apart", 0, false, &client), PROBLEM_UNSUPPORTED, "write place=together");
         return;
     }
-    assert_int_equal(cpus_of("apart", 0, false, &client, &problem), 0);
-    assert_int_equal(cpus_of("apart", 1, false, &server, &problem), 0);
+    assert_int_equal(cpus_of("apart", 0, false, &client), 0);
+    assert_int_equal(cpus_of("apart", 1, false, &server), 0);
     assert_true(client.count > 0 && server.count > 0);
     for (int i = 0; i < client.count; i++)
         for (int j = 0; j < server.count; j++)
             assert_int_not_equal(client.cpus[i], server.cpus[j]);
-    assert_int_equal(cpus_of("apart", 1, true, &server, &problem), 0);
+    assert_int_equal(cpus_of("apart", 1, true, &server), 0);
     assert_int_equal(server.cpus[0], cores.cpus[0]);
 }
 
 TEST(a_cpu_that_is_not_here_is_unsupported)
 {
     struct place_list cpus;
-    struct problem problem;
 
-    assert_int_equal(cpus_of("65535", 0, false, &cpus, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
+    assert_refused(cpus_of("65535", 0, false, &cpus), PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
 }

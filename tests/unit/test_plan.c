@@ -166,12 +166,9 @@ TEST(a_sysctl_is_below_net)
                                         "net.:1", "net..ipv4:1", "net.../..:1", "net.ipv4/tcp_sack:1",
                                         "net.ipv4.tcp_sack:1 2", "net.ipv4.tcp_sack:'", "None", "");
 
-    for (; *settings; settings++) {
-        char word[64];
-
-        snprintf(word, sizeof word, "sysctl=%s", *settings);
-        refuse(WORDS(word, "lab=on"), "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
-    }
+    for (; *settings; settings++)
+        refuse(WORDS(unit_text("sysctl=%s", *settings), "lab=on"),
+               "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
 }
 
 TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)

@@ -15,10 +15,8 @@ static struct connection pair[2];
 
 static void open_pair(const char *direction)
 {
-    char word[32];
-
-    snprintf(word, sizeof word, "direction=%s", direction);
-    unit_parse(&plan, WORDS("workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on", word));
+    unit_parse(&plan, WORDS("workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on",
+                            unit_text("direction=%s", direction)));
     memset(&shared, 0, sizeof shared);
     memset(pair, 0, sizeof pair);
     assert_int_equal(thread_shared_open(&shared, &plan, END_PROXY, 2), 0);

@@ -11,10 +11,10 @@
 
 static struct psk_list list;
 
-static int parse(const char *text, struct problem *problem)
+static int parse(const char *text)
 {
     memset(&list, 0, sizeof list);
-    return psk_parse(&list, text, strlen(text), "keys", problem);
+    return psk_parse(&list, text, strlen(text), "keys", empty_problem());
 }
 
 static void assert_key(const char *identity, size_t size, uint8_t first, size_t key_size)
@@ -28,9 +28,8 @@ static void assert_key(const char *identity, size_t size, uint8_t first, size_t 
 
 TEST(a_file_of_psktool_gives_the_key_of_each_identity)
 {
-    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &unit_problem),
-                     -1); /* bob's key has 65 bytes */
-    assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY, &(struct problem){0}), 0);
+    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n"), -1); /* bob's key has 65 bytes */
+    assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY), 0);
     assert_int_equal(list.count, 3);
     assert_key("alice", 5, 0xaa, 17);
     assert_key("b:#b", 4, 0, 64);
@@ -65,7 +64,7 @@ TEST(an_error_names_its_line_and_repeats_no_byte_of_it)
     };
 
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        assert_refused(parse(wrong[i].text, &unit_problem), PROBLEM_USAGE, wrong[i].says);
+        assert_refused(parse(wrong[i].text), PROBLEM_USAGE, wrong[i].says);
         assert_null(strstr(unit_problem.text, "0011"));
     }
 }
@@ -76,9 +75,9 @@ TEST(a_file_has_at_most_256_identities)
 
     for (int i = 0; i < PSK_IDENTITIES_MAX; i++)
         end += sprintf(end, "%d:" KEY "\n", i);
-    assert_int_equal(parse(text, &unit_problem), 0);
+    assert_int_equal(parse(text), 0);
     strcpy(end, "one more:" KEY "\n");
-    assert_refused(parse(text, &unit_problem), PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
+    assert_refused(parse(text), PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
     free(text);
 }
 
@@ -96,11 +95,11 @@ static void file_write(const char *text, mode_t mode)
     fclose(file);
 }
 
-static void refuse_file(const char *says)
+static void refuse(const char *name, const char *says)
 {
-    assert_null(psk_read(path, empty_problem()));
+    assert_null(psk_read(name, empty_problem()));
     assert_problem(&unit_problem, PROBLEM_USAGE, says);
-    assert_non_null(strstr(unit_problem.text, path));
+    assert_non_null(strstr(unit_problem.text, name));
 }
 
 static void file_make(void)
@@ -121,9 +120,9 @@ struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_r
 TEST(a_file_that_others_may_read_or_change_is_refused)
 {
     file_write("a:" KEY "\n", 0644);
-    refuse_file("may read these keys; chmod 600");
+    refuse(path, "may read these keys; chmod 600");
     file_write("a:" KEY "\n", 0602);
-    refuse_file("may change these keys; chmod 600");
+    refuse(path, "may change these keys; chmod 600");
     file_write("a:" KEY "\n", 0640);
     struct psk_list *read = psk_read(path, &unit_problem);
     assert_non_null(read);
@@ -136,36 +135,30 @@ TEST(a_file_without_a_key_is_refused)
     char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
 
     file_write("", 0600);
-    refuse_file("has no key");
+    refuse(path, "has no key");
     memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
     file_write(text, 0600);
-    refuse_file("too large for a file of keys");
+    refuse(path, "too large for a file of keys");
     free(text);
 }
 
 TEST(an_unreadable_file_is_named)
 {
-    struct problem problem = {0}, again = {0};
-
-    assert_null(psk_read("/nonexistent/keys", &problem));
-    assert_problem(&problem, PROBLEM_USAGE, "/nonexistent/keys: No such file");
-    assert_null(psk_read("/tmp", &again));
-    assert_problem(&again, PROBLEM_USAGE, "/tmp: ");
+    refuse("/nonexistent/keys", "/nonexistent/keys: No such file");
+    refuse("/tmp", "/tmp: ");
 }
 
 TEST(a_key_is_read_from_an_inherited_descriptor)
 {
-    struct problem problem = {0};
-    char line[PSK_LINE_MAX], name[32];
-    struct psk_list *generated = psk_generate(line, &problem);
+    char line[PSK_LINE_MAX];
+    struct psk_list *generated = psk_generate(line, &unit_problem);
     size_t size = strlen(line);
     int ends[2];
 
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], line, size), size);
     close(ends[1]);
-    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    struct psk_list *read = psk_read(name, &problem);
+    struct psk_list *read = psk_read(unit_text("/dev/fd/%d", ends[0]), &unit_problem);
     assert_non_null(read);
     assert_memory_equal(read, generated, sizeof *read);
     close(ends[0]);
@@ -175,9 +168,8 @@ TEST(a_key_is_read_from_an_inherited_descriptor)
 
 TEST(two_generated_keys_differ)
 {
-    struct problem problem = {0};
     char line[PSK_LINE_MAX];
-    struct psk_list *one = psk_generate(line, &problem), *another = psk_generate(line, &problem);
+    struct psk_list *one = psk_generate(line, &unit_problem), *another = psk_generate(line, &unit_problem);
 
     assert_int_equal(one->entries[0].key_size, 32);
     assert_memory_not_equal(one->entries[0].key, another->entries[0].key, 32);

@@ -59,7 +59,10 @@ static void open_stream(const char *transport, const char *message)
 
 static void close_stream(void)
 {
-    stream_close(&stream);
+    if (!pair.plan.workload) /* nothing is open */
+        return;
+    if (pair.connection.bottom_state)
+        stream_close(&stream);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
     pair_close(&pair);

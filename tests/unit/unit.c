@@ -46,6 +46,19 @@ void unit_add(const char *sentence, CMUnitTestFunction test)
     tests[count++] = (struct CMUnitTest){sentence, test, before, after, NULL};
 }
 
+const char *unit_text(const char *format, ...)
+{
+    static char texts[8][1024];
+    static size_t next;
+    char *text = texts[next++ % COUNT_OF(texts)];
+    va_list arguments;
+
+    va_start(arguments, format);
+    assert_true(vsnprintf(text, sizeof *texts, format, arguments) < (int)sizeof *texts);
+    va_end(arguments);
+    return text;
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN); /* as both programs do */

@@ -43,6 +43,9 @@ extern struct unit_fixture unit_fixture;
 /* Words, or other texts, as a list that ends with NULL. It lives as long as the block around it. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+/* A formatted text. It lives until the eighth call behind this one. */
+__attribute__((format(printf, 1, 2))) const char *unit_text(const char *format, ...);
+
 /* check(text, says) for each text. */
 static inline void unit_each(void (*check)(const char *text, const char *says), const char *says,
                              const char *const *texts)
