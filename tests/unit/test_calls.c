@@ -75,13 +75,12 @@ static struct calls begin(const int *script, size_t count)
 TEST(every_call_is_counted_by_its_kind)
 {
     struct calls calls = BEGIN(5, 6, 7, 0, 0, 8, 0, 0);
-    struct msghdr message = {0};
     struct mapped mapped = {0};
     struct zerocopy_notification notification;
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
     assert_int_equal(flags_seen, MSG_MORE | MSG_NOSIGNAL);
-    assert_int_equal(calls_sendmsg(&calls, &message, 0), 6);
+    assert_int_equal(calls_sendmsg(&calls, &(struct msghdr){0}, 0), 6);
     assert_int_equal(flags_seen, MSG_NOSIGNAL);
     assert_int_equal(calls_recv(&calls, NULL, 7, MSG_TRUNC), 7);
     assert_int_equal(flags_seen, MSG_TRUNC);
@@ -113,10 +112,9 @@ TEST(an_interrupted_call_is_made_again_and_counted_as_strace_would)
 TEST(a_call_that_would_block_returns_eagain_and_is_counted)
 {
     struct calls calls = BEGIN(-EAGAIN, -EWOULDBLOCK, -EAGAIN);
-    struct msghdr message = {0};
 
     assert_int_equal(calls_send(&calls, NULL, 5, 0), -EAGAIN);
-    assert_int_equal(calls_sendmsg(&calls, &message, 0), -EAGAIN);
+    assert_int_equal(calls_sendmsg(&calls, &(struct msghdr){0}, 0), -EAGAIN);
     assert_int_equal(calls_recv(&calls, NULL, 5, 0), -EAGAIN);
     assert_int_equal(calls.counts.would_block, 3);
     assert_int_equal(calls.counts.made[CALL_SENDTO], 1);

@@ -15,6 +15,7 @@
 
 static const struct endpoint server = {AF_INET, {127, 0, 0, 1}, SERVER_PORT};
 
+static struct segment parsed; /* of the last frame */
 static struct tally *tally;
 static uint16_t client_port;
 
@@ -58,7 +59,14 @@ static void begin(unsigned close_notify_ways)
     client_port = CLIENT_PORT;
 }
 
-/* Counts from the first byte of each stream. */
+/* Counts from these bytes of each stream. */
+static void begin_at(uint16_t port, uint64_t sent, uint64_t received, uint16_t window)
+{
+    begin(0);
+    tally_begin_at(tally, port, sent, received);
+    open_with(CLIENT_ZERO, window);
+}
+
 static void begin_whole(unsigned close_notify_ways)
 {
     begin(close_notify_ways);
@@ -71,6 +79,7 @@ static void end(void)
     if (tally)
         tally_free(tally);
     tally = NULL;
+    parsed = (struct segment){0};
 }
 
 struct unit_fixture unit_fixture = {.after = end};
@@ -124,9 +133,7 @@ TEST(segments_are_counted_by_size_and_listed_in_order)
 
 TEST(the_interval_begins_at_a_byte_of_each_stream)
 {
-    begin(0);
-    tally_begin_at(tally, CLIENT_PORT, 320, 16);
-    open_with(CLIENT_ZERO, 64240);
+    begin_at(CLIENT_PORT, 320, 16, 64240);
     for (uint32_t at = 0; at < 640; at += 32)
         carry(WAY_SENT, at, 32); /* wraps */
     carry(WAY_RECEIVED, 0, 16);
@@ -161,9 +168,7 @@ TEST(a_packet_above_the_mss_counts_as_the_segments_that_it_becomes)
 
 TEST(no_segment_is_above_half_of_the_largest_window_that_was_given)
 {
-    begin(0);
-    tally_begin_at(tally, CLIENT_PORT, 0, 0);
-    open_with(CLIENT_ZERO, 2000);
+    begin_at(CLIENT_PORT, 0, 0, 2000);
     carry(WAY_SENT, 0, 1001);
     carry(WAY_RECEIVED, 0, 1); /* with it a window of 512 << 7 */
     carry(WAY_SENT, 1001, 1001);
@@ -173,9 +178,7 @@ TEST(no_segment_is_above_half_of_the_largest_window_that_was_given)
 
 TEST(connections_of_others_count_nothing)
 {
-    begin(0);
-    tally_begin_at(tally, CLIENT_PORT + 1, 0, 0);
-    open_with(CLIENT_ZERO, 64240);
+    begin_at(CLIENT_PORT + 1, 0, 0, 64240);
     carry(WAY_SENT, 0, 100);
     client_port = CLIENT_PORT + 1;
     carry(WAY_SENT, 0, 100); /* its SYN was not captured */
@@ -272,30 +275,29 @@ static struct endpoint endpoint(const char *text)
     return made;
 }
 
-static void assert_from_to(const struct segment *segment, const char *source, const char *destination)
+#define parse(link, bytes) frame_parse(&parsed, link, bytes, sizeof(bytes), sizeof(bytes))
+
+static void assert_from_to(const char *source, const char *destination)
 {
     struct endpoint from = endpoint(source), to = endpoint(destination);
 
-    assert_true(endpoint_equal(&segment->source, &from));
-    assert_true(endpoint_equal(&segment->destination, &to));
+    assert_true(endpoint_equal(&parsed.source, &from));
+    assert_true(endpoint_equal(&parsed.destination, &to));
 }
-
-#define parse(segment, link, bytes) frame_parse(segment, link, bytes, sizeof(bytes), sizeof(bytes))
 
 TEST(a_syn_has_its_endpoints_and_its_options)
 {
     const uint8_t frame[] = {ETHERNET(0x0800), IPV4(60, 0), SYN_TCP};
-    struct segment segment;
 
-    assert_true(parse(&segment, FRAME_ETHERNET, frame));
-    assert_from_to(&segment, "192.0.2.1:40000", "198.51.100.2:7007");
-    assert_int_equal(segment.sequence, 0x01020304);
-    assert_int_equal(segment.flags, SEGMENT_SYN);
-    assert_int_equal(segment.window, 64240);
-    assert_int_equal(segment.mss, 1460);
-    assert_int_equal(segment.shift, 7);
-    assert_int_equal(segment.option_bytes, 20);
-    assert_int_equal(segment.payload_bytes, 0);
+    assert_true(parse(FRAME_ETHERNET, frame));
+    assert_from_to("192.0.2.1:40000", "198.51.100.2:7007");
+    assert_int_equal(parsed.sequence, 0x01020304);
+    assert_int_equal(parsed.flags, SEGMENT_SYN);
+    assert_int_equal(parsed.window, 64240);
+    assert_int_equal(parsed.mss, 1460);
+    assert_int_equal(parsed.shift, 7);
+    assert_int_equal(parsed.option_bytes, 20);
+    assert_int_equal(parsed.payload_bytes, 0);
 }
 
 TEST(the_same_packet_is_found_behind_every_link)
@@ -305,17 +307,16 @@ TEST(the_same_packet_is_found_behind_every_link)
                   cooked[] = {0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x08, 0x00, IPV4(60, 0), SYN_TCP},
                   cooked2[] = {0x08, 0x00, 0, 0, 0, 0, 0, 2, 0, 1,           4,
                                6,    2,    0, 0, 0, 0, 1, 0, 0, IPV4(60, 0), SYN_TCP};
-    struct segment segment;
 
-    assert_true(parse(&segment, FRAME_NULL, loopback));
-    assert_true(parse(&segment, FRAME_LOOP, loopback));
-    assert_true(parse(&segment, FRAME_RAW, raw));
-    assert_true(parse(&segment, FRAME_RAW_IN_FILE, raw));
-    assert_true(parse(&segment, FRAME_ETHERNET, tagged));
-    assert_true(parse(&segment, FRAME_LINUX_SLL, cooked));
-    assert_true(parse(&segment, FRAME_LINUX_SLL2, cooked2));
-    assert_from_to(&segment, "192.0.2.1:40000", "198.51.100.2:7007");
-    assert_false(parse(&segment, 147, raw));
+    assert_true(parse(FRAME_NULL, loopback));
+    assert_true(parse(FRAME_LOOP, loopback));
+    assert_true(parse(FRAME_RAW, raw));
+    assert_true(parse(FRAME_RAW_IN_FILE, raw));
+    assert_true(parse(FRAME_ETHERNET, tagged));
+    assert_true(parse(FRAME_LINUX_SLL, cooked));
+    assert_true(parse(FRAME_LINUX_SLL2, cooked2));
+    assert_from_to("192.0.2.1:40000", "198.51.100.2:7007");
+    assert_false(parse(147, raw));
 }
 
 TEST(payload_is_what_ip_says_and_not_what_was_captured_or_padded)
@@ -323,14 +324,13 @@ TEST(payload_is_what_ip_says_and_not_what_was_captured_or_padded)
     const uint8_t frame[] = {ETHERNET(0x0800), IPV4(42, 0), DATA_TCP, 1, 2, 0, 0, 0, 0};
     const uint8_t cut[] = {ETHERNET(0x0800), IPV4(8232, 0), DATA_TCP, 1, 2, 3};
     const uint8_t uncut[] = {ETHERNET(0x0800), IPV4(0, 0), DATA_TCP};
-    struct segment segment;
 
-    assert_true(parse(&segment, FRAME_ETHERNET, frame));
-    assert_int_equal(segment.payload_bytes, 2);
-    assert_true(frame_parse(&segment, FRAME_ETHERNET, cut, sizeof cut, 14 + 8232));
-    assert_int_equal(segment.payload_bytes, 8192);
-    assert_true(frame_parse(&segment, FRAME_ETHERNET, uncut, sizeof uncut, 14 + 40 + 100000));
-    assert_int_equal(segment.payload_bytes, 100000); /* a packet too big for the field, not cut up yet */
+    assert_true(parse(FRAME_ETHERNET, frame));
+    assert_int_equal(parsed.payload_bytes, 2);
+    assert_true(frame_parse(&parsed, FRAME_ETHERNET, cut, sizeof cut, 14 + 8232));
+    assert_int_equal(parsed.payload_bytes, 8192);
+    assert_true(frame_parse(&parsed, FRAME_ETHERNET, uncut, sizeof uncut, 14 + 40 + 100000));
+    assert_int_equal(parsed.payload_bytes, 100000); /* a packet too big for the field, not cut up yet */
 }
 
 #define IPV6(length, next)                                                                                   \
@@ -341,12 +341,11 @@ TEST(a_segment_of_ipv6_has_no_extension_headers)
 {
     const uint8_t plain[] = {ETHERNET(0x86dd), IPV6(25, 6), DATA_TCP, 1, 2, 3, 4, 5};
     const uint8_t options[] = {ETHERNET(0x86dd), IPV6(20 + 8, 0), 6, 0, 0, 0, 0, 0, 0, 0, DATA_TCP};
-    struct segment segment;
 
-    assert_true(parse(&segment, FRAME_ETHERNET, plain));
-    assert_from_to(&segment, "[2001:db8::1]:40000", "[2001:db8::2]:7007");
-    assert_int_equal(segment.payload_bytes, 5);
-    assert_false(parse(&segment, FRAME_ETHERNET, options));
+    assert_true(parse(FRAME_ETHERNET, plain));
+    assert_from_to("[2001:db8::1]:40000", "[2001:db8::2]:7007");
+    assert_int_equal(parsed.payload_bytes, 5);
+    assert_false(parse(FRAME_ETHERNET, options));
 }
 
 TEST(an_incomplete_tcp_header_is_no_segment)
@@ -354,29 +353,27 @@ TEST(an_incomplete_tcp_header_is_no_segment)
     const uint8_t fragment[] = {IPV4(40, 0x20), DATA_TCP}, longer[] = {IPV4(41, 0), DATA_TCP},
                   shorter[] = {IPV4(19, 0), DATA_TCP}, headless[] = {IPV4(40, 0), 0, 0, 0, 0};
     uint8_t frame[] = {ETHERNET(0x0800), IPV4(60, 0), SYN_TCP};
-    struct segment segment;
 
-    assert_false(parse(&segment, FRAME_RAW, fragment));
-    assert_false(parse(&segment, FRAME_RAW, longer));
-    assert_false(parse(&segment, FRAME_RAW, shorter));
-    assert_false(parse(&segment, FRAME_RAW, headless));
+    assert_false(parse(FRAME_RAW, fragment));
+    assert_false(parse(FRAME_RAW, longer));
+    assert_false(parse(FRAME_RAW, shorter));
+    assert_false(parse(FRAME_RAW, headless));
     for (size_t size = 0; size < 14 + 20 + 20; size++)
-        assert_false(frame_parse(&segment, FRAME_ETHERNET, frame, size, sizeof frame));
+        assert_false(frame_parse(&parsed, FRAME_ETHERNET, frame, size, sizeof frame));
     frame[14 + 9] = IPPROTO_UDP;
-    assert_false(parse(&segment, FRAME_ETHERNET, frame));
+    assert_false(parse(FRAME_ETHERNET, frame));
     frame[13] = 6; /* ARP */
-    assert_false(parse(&segment, FRAME_ETHERNET, frame));
+    assert_false(parse(FRAME_ETHERNET, frame));
 }
 
 TEST(options_that_were_cut_off_are_read_as_far_as_they_go)
 {
     const uint8_t frame[] = {ETHERNET(0x0800), IPV4(60, 0), SYN_TCP};
-    struct segment segment;
 
-    assert_true(frame_parse(&segment, FRAME_ETHERNET, frame, 14 + 20 + 20 + 7, sizeof frame));
-    assert_int_equal(segment.mss, 1460);
-    assert_int_equal(segment.shift, -1);
-    assert_int_equal(segment.option_bytes, 20);
+    assert_true(frame_parse(&parsed, FRAME_ETHERNET, frame, 14 + 20 + 20 + 7, sizeof frame));
+    assert_int_equal(parsed.mss, 1460);
+    assert_int_equal(parsed.shift, -1);
+    assert_int_equal(parsed.option_bytes, 20);
 }
 
 TEST(ipv4_that_is_spelled_as_ipv6_is_the_same_endpoint)

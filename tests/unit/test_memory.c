@@ -2,8 +2,9 @@
 /* What a plan makes an end allocate: its limit, its computed size, and failures. */
 #include "unit.h"
 
-#include "connection/memory.h"
+#include "base/cleanup.h"
 #include "connection/connection.h"
+#include "connection/memory.h"
 #include "control/codec.h"
 #include "engine/engine.h"
 
@@ -47,9 +48,10 @@ static void exhaust(int (*attempt)(const void *what), const void *what)
     }
 }
 
+static struct plan plan;
+
 static int parse(const void *words)
 {
-    struct plan plan;
     int result = unit_try(&plan, words);
 
     if (result == 0)
@@ -72,7 +74,7 @@ static int take(void *owner, enum control_type type, const json_t *body)
 
 static int exchange(const void *text)
 {
-    json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
+    CLEANUP_JSON json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
     struct codec codec = {0};
     struct bytes bytes = {0};
     int result = control_encode(CONTROL_FAILED, body, &bytes, empty_problem());
@@ -81,7 +83,6 @@ static int exchange(const void *text)
         result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &unit_problem);
     if (result < 0)
         assert_problem(&unit_problem, PROBLEM_FAILURE, "no memory");
-    json_decref(body);
     free(codec.received.data);
     free(bytes.data);
     return result;
@@ -100,7 +101,6 @@ static int open_end(const void *words)
     struct engine_job job = {.connections = connections, .shared = &shared};
     const struct engine *engine;
     int fds[4];
-    struct plan plan;
     long allowed = left;
 
     left = -1; /* the plan is there */
@@ -140,8 +140,6 @@ TEST(a_thread_without_memory_for_its_connections_is_an_error)
 
 TEST(a_ring_without_memory_is_an_error)
 {
-    struct plan plan;
-
     unit_parse(&plan, WORDS("engine=ring"));
     bool has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &unit_problem) == 0;
     plan_free(&plan);
@@ -176,8 +174,7 @@ static json_t *run_client(const char *const *words)
 
 static void check_size(const char *const *words)
 {
-    json_t *record = run_client(words);
-    struct plan plan;
+    CLEANUP_JSON json_t *record = run_client(words);
 
     unit_parse(&plan, words);
     for (enum end end = 0; end < END_COUNT; end++) {
@@ -195,7 +192,6 @@ static void check_size(const char *const *words)
         assert_true((double)computed <= MOST * (double)touched);
     }
     plan_free(&plan);
-    json_decref(record);
 }
 
 TEST(the_computed_memory_is_what_real_runs_touch)
@@ -217,8 +213,6 @@ TEST(the_computed_memory_is_what_real_runs_touch)
 
 static void refuse_size(const char *const *words, enum end end, const char *says)
 {
-    struct plan plan;
-
     unit_parse(&plan, words);
     if (plan_check_memory(&plan, end, engine_threads(&plan, end), empty_problem()) == 0)
         plan_check_in_flight(&plan, &unit_problem);

@@ -5,19 +5,29 @@
 #include "base/memory.h"
 #include "plan/message.h"
 
-static void parse(struct shape *shape, const char *text)
+static struct shape shape; /* of the last parse() */
+
+static void free_shape(void)
 {
-    assert_accepted(shape_parse(shape, text, &unit_problem));
+    shape_free(&shape);
+}
+
+struct unit_fixture unit_fixture = {.after = free_shape};
+
+static void parse(const char *text)
+{
+    free_shape();
+    assert_accepted(shape_parse(&shape, text, &unit_problem));
 }
 
 static void refuse(const char *text, const char *why)
 {
-    struct shape shape = {0};
+    struct shape refused = {0};
 
-    if (shape_parse(&shape, text, empty_problem()) == 0)
+    if (shape_parse(&refused, text, empty_problem()) == 0)
         fail_msg("'%s' was taken for a message", text);
     assert_problem(&unit_problem, PROBLEM_USAGE, why);
-    assert_null(shape.spans);
+    assert_null(refused.spans);
 }
 
 TEST(an_invalid_message_is_refused)
@@ -40,14 +50,10 @@ TEST(a_refusal_names_the_position)
 
 TEST(a_message_has_limits)
 {
-    struct shape shape = {0};
-
-    parse(&shape, "65536x1");
+    parse("65536x1");
     assert_int_equal(shape.count, SHAPE_FRAGMENTS_MAX);
-    shape_free(&shape);
-    parse(&shape, "1G");
+    parse("1G");
     assert_int_equal(shape.bytes, SHAPE_BYTES_MAX);
-    shape_free(&shape);
     unit_each(refuse, "more than 65536 fragments",
               WORDS("65537x1", "65536x1+1", "18446744073709551615x18446744073709551615"));
     unit_each(refuse, "more than 1G", WORDS("1G+1", "65536x16385", "4G", "17179869183G"));
@@ -59,9 +65,8 @@ TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
     static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
     static const uint32_t counts[] = {1, 1, 1, 1, 3};
     static const uint32_t marks[] = {1, 0, 1, 1, 3 | SPAN_OF_MANY};
-    struct shape shape = {0};
 
-    parse(&shape, "32/2x4K/8K/3x1");
+    parse("32/2x4K/8K/3x1");
     assert_int_equal(shape.count, 7);
     assert_int_equal(shape.span_count, COUNT_OF(sizes));
     assert_int_equal(shape.groups, 4);
@@ -73,7 +78,6 @@ TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
         assert_int_equal(shape.spans[i].bytes, counts[i] * sizes[i]);
         assert_int_equal(shape.spans[i].marks, marks[i]);
     }
-    shape_free(&shape);
 }
 
 TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
@@ -94,12 +98,9 @@ TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
                                                {"1025x1K", "1025x1K"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct shape shape = {0};
-
-        parse(&shape, spellings[i][0]);
+        parse(spellings[i][0]);
         CLEANUP_FREE char *text = shape_format(&shape);
         assert_string_equal(text, spellings[i][1]);
-        shape_free(&shape);
     }
 }
 
@@ -135,18 +136,18 @@ TEST(every_shape_is_read_back_from_its_spelling)
 
     for (int i = 0; i < 3000; i++) {
         char typed[256];
-        struct shape shape = {0}, again = {0};
 
         roll_message(&dice, typed);
-        parse(&shape, typed);
+        parse(typed);
         CLEANUP_FREE char *text = shape_format(&shape);
-        parse(&again, text);
-        assert_same_shape(&shape, &again);
-        CLEANUP_FREE char *twice = shape_format(&again);
+        struct shape first = shape;
+        shape = (struct shape){0};
+        parse(text);
+        assert_same_shape(&first, &shape);
+        CLEANUP_FREE char *twice = shape_format(&shape);
         assert_string_equal(text, twice);
         assert_true(strlen(text) <= strlen(typed));
-        shape_free(&shape);
-        shape_free(&again);
+        shape_free(&first);
     }
 }
 

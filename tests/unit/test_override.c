@@ -12,6 +12,13 @@
 
 /* ---- words ---- */
 
+static struct change change; /* of the last parse() */
+
+static int parse(const char *text)
+{
+    return override_parse(&change, text, empty_problem());
+}
+
 TEST(an_override_is_read_and_written_back)
 {
     const char *const *texts =
@@ -19,10 +26,9 @@ TEST(an_override_is_read_and_written_back)
               "nodelay+more:64", "more:1", "nomore+nocork+sndbuf:8K", "nagle+join+rcvbuf:3");
 
     for (; *texts; texts++) {
-        struct change change;
         char text[128];
 
-        assert_int_equal(override_parse(&change, *texts, &unit_problem), 0);
+        assert_int_equal(parse(*texts), 0);
         override_format(&change, text, sizeof text);
         assert_string_equal(text, *texts);
     }
@@ -30,9 +36,7 @@ TEST(an_override_is_read_and_written_back)
 
 TEST(a_size_is_stored_with_its_change)
 {
-    struct change change;
-
-    assert_int_equal(override_parse(&change, "sndbuf:256K+more:64", &unit_problem), 0);
+    assert_int_equal(parse("sndbuf:256K+more:64"), 0);
     assert_int_equal(change.bits, CHANGE_SNDBUF | CHANGE_MORE);
     assert_int_equal(change.bytes[CHANGE_SNDBUF_POSITION], 262144);
     assert_int_equal(change.bytes[CHANGE_MORE_POSITION], 64);
@@ -56,11 +60,8 @@ TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
                  {"nodelay+", "write none, nodelay"},
                  {"nodelay+nodelay", "nodelay twice"}};
 
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        struct change change;
-
-        assert_refused(override_parse(&change, wrong[i].text, &unit_problem), PROBLEM_USAGE, wrong[i].says);
-    }
+    for (size_t i = 0; i < COUNT_OF(wrong); i++)
+        assert_refused(parse(wrong[i].text), PROBLEM_USAGE, wrong[i].says);
 }
 
 /* ---- proof ---- */

@@ -94,13 +94,6 @@ int __wrap_ring_receive(struct ring_slot *slot, unsigned options)
 }
 #endif
 
-static void clear_faults(void)
-{
-    memset(&faults, 0, sizeof faults);
-}
-
-struct unit_fixture unit_fixture = {.before = clear_faults};
-
 static const void *the(const struct axis *axis, const char *name)
 {
     return axis_find(axis, name, &unit_problem);
@@ -109,13 +102,23 @@ static const void *the(const struct axis *axis, const char *name)
 /* A copy of this transport that was never probed: answers are kept by transport. */
 static const struct transport *unprobed(const char *name)
 {
-    static struct transport transports[16];
+    static struct transport transports[64];
     static size_t used;
 
     assert_true(used < COUNT_OF(transports));
     transports[used] = *(const struct transport *)the(&transport_axis, name);
     return &transports[used++];
 }
+
+static const struct transport *tcp; /* not probed before the test */
+
+static void clear_faults(void)
+{
+    memset(&faults, 0, sizeof faults);
+    tcp = unprobed("tcp");
+}
+
+struct unit_fixture unit_fixture = {.before = clear_faults};
 
 static void allows(const struct transport *transport, const char *strategy)
 {
@@ -167,8 +170,6 @@ static void need_bundles(void)
 
 TEST(a_bundle_that_takes_one_buffer_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     need_bundles();
     faults.ignores_bundle = true;
     forbids(tcp, "uring-bundle", "takes only one provided buffer at a time");
@@ -180,8 +181,6 @@ TEST(a_bundle_that_takes_one_buffer_is_detected)
 
 TEST(only_wanted_capabilities_are_answered)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     assert_int_equal(found(tcp, 0), 0);
     assert_int_equal(found(tcp, CAPABLE_DESCRIPTOR) & ~(unsigned)CAPABLE_DESCRIPTOR, 0);
 }
@@ -201,8 +200,6 @@ TEST(the_null_transport_has_every_capability)
 
 TEST(a_cork_that_holds_nothing_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     faults.ignores_cork = true;
     forbids(tcp, "cork", "a cork holds nothing back");
     allows(tcp, "nodelay");
@@ -218,8 +215,6 @@ TEST(a_probe_that_was_preempted_is_repeated)
 
 TEST(a_more_that_holds_nothing_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     faults.ignores_more = true;
     forbids(tcp, "more", "MSG_MORE holds nothing back");
     forbids(tcp, "sendfile", "MSG_MORE holds nothing back");
@@ -234,8 +229,6 @@ TEST(a_nodelay_without_effect_is_detected)
 
 TEST(a_truncation_that_copies_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     faults.ignores_truncate = true;
     assert_refused(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &unit_problem),
                    PROBLEM_UNSUPPORTED, "read=msgtrunc");
@@ -279,8 +272,6 @@ TEST(a_probe_that_could_not_run_is_named_and_repeated)
 
 TEST(an_answer_is_kept)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     allows(tcp, "more");
     faults.ignores_more = true;
     allows(tcp, "more");
