@@ -59,8 +59,6 @@ static void restart(void)
     taken = (struct taken){0};
 }
 
-struct unit_fixture unit_fixture = {.after = restart};
-
 static int feed(const void *bytes, size_t size)
 {
     return codec_feed(&codec, bytes, size, take, &taken, &problem);
@@ -68,35 +66,36 @@ static int feed(const void *bytes, size_t size)
 
 /* ---- valid messages ---- */
 
-static uint8_t *encode(enum control_type type, const char *text, size_t *size)
+static void encode(enum control_type type, const char *text, struct bytes *bytes)
 {
     CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
-    struct problem why = {0};
-    struct bytes bytes = {0};
 
     assert_non_null(body);
-    if (control_encode(type, body, &bytes, &why) < 0)
-        fail_msg("%s", why.text);
-    *size = bytes.size;
-    return bytes.data;
+    assert_accepted(control_encode(type, body, bytes, &unit_problem));
 }
 
-/* Every type once, in one stream. */
-static uint8_t *encode_all(size_t *size)
+/* Every type once, in one stream; and a message by itself. */
+static struct bytes all, ping;
+
+static void encode_all(void)
 {
-    uint8_t *all = NULL;
-
-    *size = 0;
     for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
-        size_t part;
-        CLEANUP_FREE uint8_t *bytes = encode((enum control_type)type, bodies[type], &part);
+        struct bytes one = {0};
 
-        all = realloc(all, *size + part);
-        memcpy(all + *size, bytes, part);
-        *size += part;
+        encode((enum control_type)type, bodies[type], &one);
+        assert_int_equal(bytes_append(&all, one.data, one.size), 0);
+        free(one.data);
     }
-    return all;
+    encode(CONTROL_PING, "{}", &ping);
 }
+
+static void free_all(void)
+{
+    free(all.data);
+    free(ping.data);
+}
+
+struct unit_fixture unit_fixture = {.before_all = encode_all, .after = restart, .after_all = free_all};
 
 /* Every type came once, in order, as it is in `bodies`. */
 static void assert_all_taken(void)
@@ -113,43 +112,31 @@ static void assert_all_taken(void)
 
 TEST(every_message_comes_out_as_it_went_in)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    assert_int_equal(feed(bytes, size), 0);
+    assert_int_equal(feed(all.data, all.size), 0);
     assert_all_taken();
 }
 
 TEST(a_stream_may_be_cut_anywhere)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    for (size_t cut = 0; cut <= size; cut++) {
+    for (size_t cut = 0; cut <= all.size; cut++) {
         restart();
-        assert_int_equal(feed(bytes, cut), 0);
-        assert_int_equal(feed(bytes + cut, size - cut), 0);
+        assert_int_equal(feed(all.data, cut), 0);
+        assert_int_equal(feed(all.data + cut, all.size - cut), 0);
         assert_all_taken();
     }
 }
 
 TEST(a_stream_may_come_byte_by_byte)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    for (size_t i = 0; i < size; i++)
-        assert_int_equal(feed(bytes + i, 1), 0);
+    for (size_t i = 0; i < all.size; i++)
+        assert_int_equal(feed(all.data + i, 1), 0);
     assert_all_taken();
 }
 
 TEST(a_nonzero_result_of_take_stops_the_decoder)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
     taken.result = 7;
-    assert_int_equal(feed(bytes, size), 7);
+    assert_int_equal(feed(all.data, all.size), 7);
     assert_int_equal(taken.count, 1);
     assert_int_equal(problem.kind, PROBLEM_NONE);
 }
@@ -158,15 +145,12 @@ TEST(a_nonzero_result_of_take_stops_the_decoder)
 
 static void refuse_bytes(const void *bytes, size_t size, const char *why)
 {
-    size_t good;
-    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
-
     restart();
     assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
     /* every later message is refused */
     problem = (struct problem){0};
-    assert_int_equal(feed(ping, good), -1);
+    assert_int_equal(feed(ping.data, ping.size), -1);
     assert_int_equal(problem.kind, PROBLEM_FAILURE);
     assert_int_equal(taken.count, 0);
 }
@@ -302,16 +286,15 @@ TEST(deep_nesting_is_refused)
 TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
 {
     static const char wrong[] = "\0\0\0\x0f{\"type\":\"pong\"}";
-    size_t good;
-    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
-    CLEANUP_FREE uint8_t *bytes = malloc(good + sizeof wrong - 1);
+    size_t size = ping.size + sizeof wrong - 1;
+    CLEANUP_FREE uint8_t *bytes = malloc(size);
 
-    memcpy(bytes, ping, good);
-    memcpy(bytes + good, wrong, sizeof wrong - 1);
-    for (size_t cut = 0; cut < good + sizeof wrong - 1; cut++) {
+    memcpy(bytes, ping.data, ping.size);
+    memcpy(bytes + ping.size, wrong, sizeof wrong - 1);
+    for (size_t cut = 0; cut < size; cut++) {
         restart();
         assert_int_equal(feed(bytes, cut), 0);
-        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut), -1);
+        assert_int_equal(feed(bytes + cut, size - cut), -1);
         assert_int_equal(taken.count, 1);
     }
 }
@@ -464,11 +447,12 @@ TEST(a_long_value_comes_through_a_channel_whole)
 /* A peer that says why and closes, before this end has read that and while it sends. */
 TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode(CONTROL_REPORT, "{\"value\": {}}", &size);
+    struct bytes bytes = {0};
 
+    encode(CONTROL_REPORT, "{\"value\": {}}", &bytes);
     open_loop();
-    assert_int_equal(send(fds[1], bytes, size, 0), size);
+    assert_int_equal(send(fds[1], bytes.data, bytes.size, 0), bytes.size);
+    free(bytes.data);
     close(fds[1]);
     open_side(0);
     channel_send(&sides[0].channel, CONTROL_PING, NULL);

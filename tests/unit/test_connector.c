@@ -9,6 +9,7 @@
 
 static uv_loop_t loop;
 static struct connector connector;
+static struct address address; /* where a test listens, or not */
 static int connected, done_count, closed_count;
 static struct problem reasons;
 
@@ -91,7 +92,6 @@ static void find(const char *name)
 
 TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 {
-    struct address address;
     int listener = unit_listen(&address, "127.0.0.3:0");
 
     find(unit_text("several:%d", address_port(&address)));
@@ -102,8 +102,6 @@ TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 
 TEST(a_failure_names_every_address_that_was_tried)
 {
-    struct address address;
-
     close(unit_listen(&address, "127.0.0.2:0")); /* no socket listens on this port now */
     find(unit_text("several:%d", address_port(&address)));
     assert_int_equal(connected, -1);
@@ -119,7 +117,7 @@ TEST(a_name_without_an_address_is_a_failure)
     assert_problem(&reasons, PROBLEM_FAILURE, "cannot look up nowhere");
 }
 
-static int refuse(void *owner, const struct address *address, struct problem *problem)
+static int refuse(void *owner, const struct address *at, struct problem *problem)
 {
     return problem_usage(problem, "not there");
 }
@@ -134,8 +132,6 @@ TEST(an_address_that_its_owner_refuses_is_not_connected_to)
 
 TEST(a_persistent_connector_tries_until_somebody_listens)
 {
-    struct address address;
-
     close(unit_listen(&address, "127.0.0.1:0"));
     connector_begin(&connector, &address, 1000, true);
     for (int turn = 0; turn < 20; turn++)
@@ -149,7 +145,6 @@ TEST(a_persistent_connector_tries_until_somebody_listens)
 
 TEST(an_attempt_without_an_answer_ends_after_its_time)
 {
-    struct address address;
     int listener = unit_listen(&address, "127.0.0.1:0"), queued[3];
 
     listen(listener, 0);

@@ -30,6 +30,14 @@ static void each_strategy(void (*check)(const char *write, const char *message))
     }
 }
 
+#define TEST_EACH(sentence)                                                                                  \
+    static void each_##sentence(const char *write, const char *message);                                     \
+    TEST(sentence)                                                                                           \
+    {                                                                                                        \
+        each_strategy(each_##sentence);                                                                      \
+    }                                                                                                        \
+    static void each_##sentence(const char *write, const char *message)
+
 static size_t undisturbed_count;
 static struct scripted_call undisturbed[SCRIPT_CALLS_MAX];
 
@@ -76,7 +84,7 @@ static void push_two_messages(struct script *script, int expected)
     assert_int_equal(script->sent, 2 * script->plan.message.bytes);
 }
 
-static void block_at_every_call(const char *write, const char *message)
+TEST_EACH(a_strategy_that_would_block_makes_the_same_calls_afterwards)
 {
     record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
@@ -87,11 +95,6 @@ static void block_at_every_call(const char *write, const char *message)
         assert_memory_equal(script->calls, undisturbed, undisturbed_count * sizeof *undisturbed);
         script_close(script);
     }
-}
-
-TEST(a_strategy_that_would_block_makes_the_same_calls_afterwards)
-{
-    each_strategy(block_at_every_call);
 }
 
 static size_t count_switches(const struct scripted_call *calls, size_t count)
@@ -121,18 +124,13 @@ static void cut_call(const char *write, const char *message, bool blocks_after)
     }
 }
 
-static void cut_every_call(const char *write, const char *message)
+TEST_EACH(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
 {
     cut_call(write, message, false);
     cut_call(write, message, true);
 }
 
-TEST(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
-{
-    each_strategy(cut_every_call);
-}
-
-static void break_every_call(const char *write, const char *message)
+TEST_EACH(a_strategy_whose_call_fails_says_so_at_once)
 {
     record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
@@ -147,11 +145,6 @@ static void break_every_call(const char *write, const char *message)
         assert_int_equal(script->made, call + 1);
         script_close(script);
     }
-}
-
-TEST(a_strategy_whose_call_fails_says_so_at_once)
-{
-    each_strategy(break_every_call);
 }
 
 static bool ends_group(const struct shape *shape, size_t position)
@@ -176,7 +169,7 @@ static bool crosses_group(const struct shape *shape, const struct scripted_call 
     return false;
 }
 
-static void check_every_call(const char *write, const char *message)
+TEST_EACH(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
 {
     struct script *script;
 
@@ -196,12 +189,7 @@ static void check_every_call(const char *write, const char *message)
     script_close(script);
 }
 
-TEST(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
-{
-    each_strategy(check_every_call);
-}
-
-static void push_nothing(const char *write, const char *message)
+TEST_EACH(a_push_of_an_idle_queue_makes_no_call)
 {
     struct script *script = script_open(write, message, 0, 0);
     size_t made;
@@ -214,9 +202,4 @@ static void push_nothing(const char *write, const char *message)
     assert_int_equal(script_push(script), 0);
     assert_int_equal(script->made, made);
     script_close(script);
-}
-
-TEST(a_push_of_an_idle_queue_makes_no_call)
-{
-    each_strategy(push_nothing);
 }

@@ -67,21 +67,20 @@ TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
 /* ---- proof ---- */
 
 static struct shared shared; /* too large for a stack */
+static struct shared_kind *const kind = &shared.kinds[0];
 
 /* The counts of a program with one kind of connection. */
-static struct shared_kind *counts(const char *text, int family, int nodelay)
+static void counts(const char *text, int family, int nodelay)
 {
     memset(&shared, 0, sizeof shared);
     assert_int_equal(override_parse(&shared.change, text, &unit_problem), 0);
     shared.process_count = 1;
-    shared.kinds[0] =
-        (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
-                             .connections = 1,
-                             .read_back = 1,
-                             .nodelay = nodelay,
-                             .turns = 100};
-    shared.kinds[0].calls[COUNTED_sendto] = 200;
-    return &shared.kinds[0];
+    *kind = (struct shared_kind){.name = {.family = (uint16_t)family, .role = ROLE_ACCEPTED, .port = 10809},
+                                 .connections = 1,
+                                 .read_back = 1,
+                                 .nodelay = nodelay,
+                                 .turns = 100};
+    kind->calls[COUNTED_sendto] = 200;
 }
 
 static void assert_proof(const char *says)
@@ -93,7 +92,8 @@ static void assert_proof(const char *says)
 
 static void assert_proved(const char *text, int family, int nodelay, uint64_t changed, const char *says)
 {
-    counts(text, family, nodelay)->changed = changed;
+    counts(text, family, nodelay);
+    kind->changed = changed;
     assert_proof(says);
 }
 
@@ -113,7 +113,8 @@ TEST(an_override_that_did_not_reach_the_program_is_rejected_with_the_reason)
     counts("none", AF_INET, 0);
     shared.process_count = 0;
     assert_proof("no process loaded it");
-    counts("none", AF_INET, 0)->calls[COUNTED_sendto] = 0;
+    counts("none", AF_INET, 0);
+    kind->calls[COUNTED_sendto] = 0;
     assert_proof("saw no send");
     assert_proved("nodelay", AF_INET, 0, 1, "TCP_NODELAY is off");
     assert_proved("nagle", AF_INET, 1, 1, "TCP_NODELAY is on");
@@ -123,7 +124,7 @@ TEST(an_override_that_did_not_reach_the_program_is_rejected_with_the_reason)
 
 /* ---- advice ---- */
 
-static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends, const uint64_t *fragments)
+static void shape_add(uint64_t groups, uint32_t sends, const uint64_t *fragments)
 {
     struct shared_shape *shape = kind->shapes;
 
@@ -134,8 +135,8 @@ static void shape_add(struct shared_kind *kind, uint64_t groups, uint32_t sends,
         shape->fragments[i] = fragments[i];
 }
 
-#define SHAPE(kind, groups, ...)                                                                             \
-    shape_add(kind, groups, COUNT_OF(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__})
+#define SHAPE(groups, ...)                                                                                   \
+    shape_add(groups, COUNT_OF(((const uint64_t[]){__VA_ARGS__})), (const uint64_t[]){__VA_ARGS__})
 
 /* What the report says about the connections. New reference. */
 static json_t *reported(const char *subject)
@@ -147,10 +148,10 @@ static json_t *reported(const char *subject)
 
 static void assert_advice(const char *says, const char *override, const char *measure)
 {
-    CLEANUP_JSON json_t *kind = reported(NULL);
+    CLEANUP_JSON json_t *report = reported(NULL);
     const char *said, *tried = "", *measured = "";
 
-    json_unpack(kind, "{s:s, s?s, s?s}", "says", &said, "try", &tried, "measure", &measured);
+    json_unpack(report, "{s:s, s?s, s?s}", "says", &said, "try", &tried, "measure", &measured);
     assert_string_equal(said, says);
     assert_string_equal(tried, override);
     assert_string_equal(measured, measure);
@@ -158,28 +159,26 @@ static void assert_advice(const char *says, const char *override, const char *me
 
 TEST(the_report_is_about_the_most_frequent_shape)
 {
-    struct shared_kind *kind = counts("none", AF_INET, 0);
-
+    counts("none", AF_INET, 0);
     assert_advice("The library saw no send.", "", "");
-    SHAPE(kind, 2, 18);
-    SHAPE(kind, 100, 38, 4118);
-    SHAPE(kind, 3, 20);
+    SHAPE(2, 18);
+    SHAPE(100, 38, 4118);
+    SHAPE(3, 20);
     CLEANUP_JSON json_t *report = reported(NULL);
     assert_non_null(strstr(json_string_value(json_object_get(report, "says")), "(38, 4118)"));
 }
 
 TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
 {
-    struct shared_kind *kind = counts("none", AF_INET, 0);
-
-    SHAPE(kind, 100, 38, 4118);
+    counts("none", AF_INET, 0);
+    SHAPE(100, 38, 4118);
     kind->waits_40ms = 99;
     assert_advice(
         "Messages are groups of 2 sends (38, 4118), no TCP_NODELAY, and a wait of about 40 ms after "
         "each: they would join; try override=more:64.",
         "more:64", "uncork run workload=request message=64 reply=38+4118 reply_write=nagle,more");
-    kind = counts("none", AF_INET, 1);
-    SHAPE(kind, 100, 65, 10, 4118);
+    counts("none", AF_INET, 1);
+    SHAPE(100, 65, 10, 4118);
     kind->name.role = ROLE_CONNECTED;
     assert_advice("Messages are groups of 3 sends (65, 10, 4118): they would join; try override=more:128.",
                   "more:128", "uncork run message=65+10+4118 reply=64 write=nodelay,more");
@@ -188,28 +187,26 @@ TEST(a_short_send_before_a_long_one_wants_more_of_the_next_power_of_two)
 TEST(sends_of_one_size_and_long_headers_want_join)
 {
     static const uint64_t alike[SHARED_FRAGMENTS] = {100, 100, 100, 100, 100, 100, 100, 100};
-    struct shared_kind *kind = counts("none", AF_INET6, 1);
-
-    shape_add(kind, 10, 16, alike);
+    counts("none", AF_INET6, 1);
+    shape_add(10, 16, alike);
     assert_advice("Messages are groups of 16 sends (16 x 100): they would join; try override=join.", "join",
                   "uncork run workload=request message=64 reply=16x100 reply_write=nodelay,more");
-    kind = counts("none", AF_INET, 1);
-    SHAPE(kind, 10, 8000, 9000);
+    counts("none", AF_INET, 1);
+    SHAPE(10, 8000, 9000);
     assert_advice("Messages are groups of 2 sends (8000, 9000): they would join; try override=join.", "join",
                   "uncork run workload=request message=64 reply=8000+9000 reply_write=nodelay,more");
 }
 
 TEST(messages_that_are_joined_already_are_compared_with_separate_ones)
 {
-    struct shared_kind *kind = counts("none", AF_INET, 1);
-
-    SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
+    counts("none", AF_INET, 1);
+    SHAPE(100, 16 | FRAGMENT_MORE, 4096);
     assert_advice(
         "Messages are groups of 2 sends (16 MSG_MORE, 4096), joined by MSG_MORE: override=nomore shows "
         "what that saves.",
         "nomore", "uncork run workload=request message=64 reply=16+4096 reply_write=nodelay,more");
-    kind = counts("none", AF_INET, 1);
-    SHAPE(kind, 100, 234 | FRAGMENT_CORKED, 4096 | FRAGMENT_CORKED);
+    counts("none", AF_INET, 1);
+    SHAPE(100, 234 | FRAGMENT_CORKED, 4096 | FRAGMENT_CORKED);
     assert_advice(
         "Messages are groups of 2 sends (234 corked, 4096 corked), joined by TCP_CORK: override=nocork "
         "shows what that saves.",
@@ -218,9 +215,8 @@ TEST(messages_that_are_joined_already_are_compared_with_separate_ones)
 
 TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
 {
-    struct shared_kind *kind = counts("none", AF_INET, 0);
-
-    SHAPE(kind, 100, 4112);
+    counts("none", AF_INET, 0);
+    SHAPE(100, 4112);
     assert_advice("Messages are single sends (4112): nothing to join.", "", "");
     kind->waits_200ms = 90;
     assert_advice(
@@ -234,9 +230,8 @@ TEST(a_single_send_has_nothing_to_join_and_may_want_nodelay)
 
 TEST(on_a_unix_socket_no_override_is_offered)
 {
-    struct shared_kind *kind = counts("none", AF_UNIX, -1);
-
-    SHAPE(kind, 100, 16 | FRAGMENT_MORE, 4096);
+    counts("none", AF_UNIX, -1);
+    SHAPE(100, 16 | FRAGMENT_MORE, 4096);
     assert_advice(
         "Messages are groups of 2 sends (16 MSG_MORE, 4096): on a Unix socket no override joins them; one "
         "writev(2) would.",
@@ -247,7 +242,8 @@ TEST(on_a_unix_socket_no_override_is_offered)
 
 TEST(a_subject_is_measured_by_its_name)
 {
-    SHAPE(counts("none", AF_INET, 0), 100, 38, 4118);
+    counts("none", AF_INET, 0);
+    SHAPE(100, 38, 4118);
     CLEANUP_JSON json_t *whole = reported("qemu-nbd protocol=nbd");
     assert_string_equal(json_string_value(json_object_get(whole, "measure")),
                         "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
@@ -255,9 +251,8 @@ TEST(a_subject_is_measured_by_its_name)
 
 TEST(the_report_has_what_is_known_and_nothing_else)
 {
-    struct shared_kind *kind = counts("more:64", AF_INET, 0);
-
-    SHAPE(kind, 100, 38, 4118 | FRAGMENT_MORE);
+    counts("more:64", AF_INET, 0);
+    SHAPE(100, 38, 4118 | FRAGMENT_MORE);
     json_t *report = report_make(&shared, NULL, 60.0, "it has an io_uring");
     json_t *one = json_array_get(json_object_get(report, "connections"), 0);
     assert_int_equal(json_array_size(json_object_get(report, "connections")), 1);

@@ -6,6 +6,8 @@
 
 #include <sched.h>
 
+static struct place place; /* of the last parse */
+
 static void assert_cpus(const struct place_list *list, const uint16_t *cpus, size_t count)
 {
     assert_int_equal(list->count, count);
@@ -21,8 +23,6 @@ TEST(a_placement_is_read_back_from_its_spelling)
         {"0/1/1", "0/1"},         {"0/1/2.3", "0/1/2.3"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct place place;
-
         assert_int_equal(place_parse(&place, spellings[i][0], &unit_problem), 0);
         CLEANUP_FREE char *text = place_format(&place);
         assert_string_equal(text, spellings[i][1]);
@@ -35,8 +35,6 @@ TEST(what_is_no_placement_is_refused)
                                           "0,1", "-1",   "0/1/2/3",  "0/1 ", "65536", "0x1", "0-3", "0/a"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct place place;
-
         assert_refused(place_parse(&place, refused[i], &unit_problem), PROBLEM_USAGE,
                        "write together, apart, free, or CPUs");
     }
@@ -45,8 +43,6 @@ TEST(what_is_no_placement_is_refused)
 TEST(a_placement_lists_at_most_256_cpus)
 {
     char text[2 * (PLACE_CPUS_MAX + 1) + 1] = "";
-    struct place place;
-
     for (int i = 0; i < PLACE_CPUS_MAX; i++)
         strcat(text, i ? ".7" : "7");
     assert_int_equal(place_parse(&place, text, &unit_problem), 0);
@@ -167,8 +163,6 @@ TEST(a_thread_runs_where_it_was_pinned)
 
 static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus)
 {
-    struct place place;
-
     assert_int_equal(place_parse(&place, text, empty_problem()), 0);
     return place_cpus(&place, list, list, remote, cpus, &unit_problem);
 }

@@ -6,12 +6,13 @@
 
 #include <pthread.h>
 
+static struct scheduling scheduling; /* of the last parse */
+
 TEST(a_scheduling_class_is_read_back_from_its_spelling)
 {
     static const char *const spellings[] = {"other", "rr:1", "rr:2", "rr:99", "fifo:1", "fifo:50"};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct scheduling scheduling;
         char text[SCHEDULING_TEXT_MAX];
 
         assert_int_equal(scheduling_parse(&scheduling, spellings[i], &unit_problem), 0);
@@ -28,8 +29,6 @@ TEST(what_is_no_scheduling_class_is_refused)
                                           "r:2",   "rrr:2", "RR:2",   "rr 2",  "rr:2:3", ":2"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct scheduling scheduling;
-
         assert_refused(scheduling_parse(&scheduling, refused[i], &unit_problem), PROBLEM_USAGE,
                        "write other, rr:N or fifo:N with a priority from 1 to 99");
     }
