@@ -140,6 +140,13 @@ TEST(a_deadline_is_noticed_however_fast_the_messages_go)
     assert_true(clock_now_ns() >= shared.deadline_ns);
 }
 
+/* The bytes arrive, and then the role wants so many. */
+static void arrive(size_t bytes, size_t wants)
+{
+    assert_int_equal(connection.role->arrived(&connection, pattern, bytes), 0);
+    assert_int_equal(connection.role->wants(&connection), wants);
+}
+
 TEST(a_request_waits_for_its_whole_reply)
 {
     open_end(END_CLIENT, WORDS("message=10", "reply=6"));
@@ -149,8 +156,7 @@ TEST(a_request_waits_for_its_whole_reply)
     assert_int_equal(connection.queue.appended, 1);
     send_bytes(10);
     assert_int_equal(connection.role->wants(&connection), 6);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 4), 0);
-    assert_int_equal(connection.role->wants(&connection), 2);
+    arrive(4, 2);
     assert_int_equal(shared.latency.count, 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 2), 0);
     assert_int_equal(shared.latency.count, 1);
@@ -165,8 +171,7 @@ TEST(a_follower_stops_at_the_announced_byte)
     connection.stop = 31;
     assert_int_equal(connection.role->arrived(&connection, pattern, 20), 0);
     assert_true(connection.role->wants(&connection) > 0);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
-    assert_int_equal(connection.role->wants(&connection), 0);
+    arrive(10, 0);
 }
 
 TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
@@ -176,8 +181,7 @@ TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
     assert_int_equal(connection_open(&connection, &shared), 0);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
-    assert_int_equal(connection.role->wants(&connection), 0);
+    arrive(30, 0);
 }
 
 TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
@@ -190,9 +194,8 @@ TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
     }
     assert_int_equal(connection.queue.appended, 3);
     assert_int_equal(connection.role->wants(&connection), 18);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 13), 0);
+    arrive(13, 5);
     assert_int_equal(shared.latency.count, 2);
-    assert_int_equal(connection.role->wants(&connection), 5);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 4);
 }

@@ -2,14 +2,11 @@
 /* The contract of strategies and layers, against a slower ring and a stricter layer than any real
  * one: requests complete after push() has returned, layers hold back what they accepted. Real
  * workloads; both ends in one thread, in an engine of a few lines. */
-#include "records.h"
-#include "ring.h"
+#include "contract.h"
 #include "unit.h"
 
 #include "connection/capability.h"
 #include "connection/reading.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "transport/transport.h"
