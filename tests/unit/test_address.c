@@ -105,36 +105,33 @@ TEST(a_port_is_read_and_set)
 TEST(a_listener_reports_its_port_and_can_be_connected_to)
 {
     struct address own;
-    int fd = socket(AF_INET, SOCK_STREAM, 0), listener = unit_listen(&address, "127.0.0.1:0");
+    CLEANUP_CLOSE int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
 
     assert_true(address_port(&address) > 0);
     assert_int_equal(address_of_socket(&own, listener), 0);
     assert_int_equal(address_port(&own), address_port(&address));
     assert_int_equal(address_connect(fd, &address, 1000, &unit_problem), 0);
-    close(fd);
-    close(listener);
 }
 
 TEST(a_taken_port_is_named)
 {
     char text[ADDRESS_MAX];
-    int listener = unit_listen(&address, "127.0.0.1:0");
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
 
     address_format(text, &address);
     assert_refused(address_listen(-1, &address, &unit_problem), PROBLEM_FAILURE, text);
     assert_problem(&unit_problem, PROBLEM_FAILURE, "cannot bind on");
-    close(listener);
 }
 
 TEST(a_refused_connection_names_its_address)
 {
     char text[ADDRESS_MAX];
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CLEANUP_CLOSE int fd = socket(AF_INET, SOCK_STREAM, 0);
 
     close(unit_listen(&address, "127.0.0.1:0")); /* no socket listens on this port now */
     address_format(text, &address);
     assert_refused(address_connect(fd, &address, 1000, &unit_problem), PROBLEM_FAILURE, text);
-    close(fd);
 }
 
 TEST(a_unix_socket_is_removed_with_its_directory)
@@ -142,11 +139,10 @@ TEST(a_unix_socket_is_removed_with_its_directory)
     char directory[] = "/tmp/unit-address-XXXXXX";
 
     assert_non_null(mkdtemp(directory));
-    int listener = unit_listen(&address, unit_text("unix:%s/data", directory));
+    CLEANUP_CLOSE int listener = unit_listen(&address, unit_text("unix:%s/data", directory));
     assert_int_equal(access(unit_text("%s/data", directory), F_OK), 0);
     address_unlink(&address);
     assert_int_equal(access(directory, F_OK), -1);
-    close(listener);
 }
 
 extern const struct transport transport_tcp, transport_mptcp, transport_unix;

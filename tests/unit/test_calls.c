@@ -17,20 +17,17 @@ static ssize_t answer(int flags)
     return result < 0 ? -1 : result;
 }
 
-static ssize_t fake_send(int fd, const void *data, size_t size, int flags)
-{
-    return answer(flags);
-}
+#define FAKE(type, name, flags, ...)                                                                         \
+    static type fake_##name(__VA_ARGS__)                                                                     \
+    {                                                                                                        \
+        return (type)answer(flags);                                                                          \
+    }
 
-static ssize_t fake_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    return answer(flags);
-}
-
-static ssize_t fake_sendfile(int fd, int file, off_t offset, size_t size)
-{
-    return answer(0);
-}
+FAKE(ssize_t, send, flags, int fd, const void *data, size_t size, int flags)
+FAKE(ssize_t, sendmsg, flags, int fd, const struct msghdr *message, int flags)
+FAKE(ssize_t, sendfile, 0, int fd, int file, off_t offset, size_t size)
+FAKE(ssize_t, recv, flags, int fd, void *data, size_t size, int flags)
+FAKE(int, setsockopt, 0, int fd, int level, int name, const void *value, socklen_t size)
 
 static int fake_take_notification(int fd, struct zerocopy_notification *notification)
 {
@@ -38,19 +35,9 @@ static int fake_take_notification(int fd, struct zerocopy_notification *notifica
     return (int)answer(0);
 }
 
-static ssize_t fake_recv(int fd, void *data, size_t size, int flags)
-{
-    return answer(flags);
-}
-
 static int fake_map(int fd, struct mapped *mapped)
 {
     mapped->mapped = 4096;
-    return (int)answer(0);
-}
-
-static int fake_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
-{
     return (int)answer(0);
 }
 

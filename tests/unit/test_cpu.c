@@ -2,7 +2,6 @@
 /* The counts that a system reports of a thread, and the test whether they are true. */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "measure/cpu.h"
 

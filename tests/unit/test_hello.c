@@ -128,14 +128,13 @@ TEST(the_oldest_silent_connection_makes_room_for_a_new_one)
 
 TEST(a_wrong_hello_is_closed_and_counted)
 {
-    int fd = connect_one();
+    CLEANUP_CLOSE int fd = connect_one();
     char byte;
 
     say(fd, TAKEN_MAX, 0, HELLO_SIZE);
     assert_false(hello_acceptor_accept(&acceptor, 8));
     assert_int_equal(rejected, 1);
     assert_int_equal(recv(fd, &byte, 1, 0), 0);
-    close(fd);
 }
 
 /* ---- the hello itself ---- */

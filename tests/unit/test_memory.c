@@ -2,7 +2,6 @@
 /* What a plan makes an end allocate: its limit, its computed size, and failures. */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "connection/connection.h"
 #include "connection/memory.h"
 #include "control/codec.h"

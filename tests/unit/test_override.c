@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "base/program.h"
 #include "override/override.h"
 
@@ -253,7 +252,7 @@ TEST(the_report_has_what_is_known_and_nothing_else)
 {
     counts("more:64", AF_INET, 0);
     SHAPE(100, 38, 4118 | FRAGMENT_MORE);
-    json_t *report = report_make(&shared, NULL, 60.0, "it has an io_uring");
+    CLEANUP_JSON json_t *report = report_make(&shared, NULL, 60.0, "it has an io_uring");
     json_t *one = json_array_get(json_object_get(report, "connections"), 0);
     assert_int_equal(json_array_size(json_object_get(report, "connections")), 1);
     assert_string_equal(json_string_value(json_object_get(report, "override")), "more:64");
@@ -261,7 +260,6 @@ TEST(the_report_has_what_is_known_and_nothing_else)
     assert_true(json_is_false(json_object_get(one, "nodelay")));
     assert_null(json_object_get(one, "path"));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(one, "calls"), "sendto")), 200);
-    json_decref(report);
 }
 
 /* ---- programs ---- */
@@ -316,12 +314,11 @@ TEST(a_file_that_is_no_program_and_a_truncated_one_are_rejected)
 TEST(an_ordinary_program_is_accepted_and_a_truncated_one_is_not_read_beyond_its_end)
 {
     char image[65536];
-    int from = open("/bin/sh", 0);
+    CLEANUP_CLOSE int from = open("/bin/sh", 0);
     ssize_t size = read(from, image, sizeof image);
 
     assert_int_equal(reach_check("/bin/sh", &unit_problem), 0);
     for (ssize_t kept = size; kept > 1; kept -= kept > 4096 ? 997 : 13)
         if (check_bytes(image, (size_t)kept) < 0)
             assert_int_equal(unit_problem.kind, PROBLEM_UNSUPPORTED);
-    close(from);
 }

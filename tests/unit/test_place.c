@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "placement/cores.h"
 
 #include <sched.h>
@@ -84,7 +83,7 @@ TEST(cores_of_different_size_are_taken_too)
 
 TEST(no_more_cpus_are_taken_than_a_list_holds)
 {
-    struct cores *many = calloc(1, sizeof *many);
+    CLEANUP_FREE struct cores *many = calloc(1, sizeof *many);
     struct place_list cpus;
 
     many->count = many->cpu_count = 2 * PLACE_CPUS_MAX;
@@ -93,7 +92,6 @@ TEST(no_more_cpus_are_taken_than_a_list_holds)
     cores_take(many, 0, many->count, &cpus);
     assert_int_equal(cpus.count, PLACE_CPUS_MAX);
     assert_int_equal(cpus.cpus[PLACE_CPUS_MAX - 1], PLACE_CPUS_MAX - 1);
-    free(many);
 }
 
 TEST(only_listed_cpus_are_allowed)

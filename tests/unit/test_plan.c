@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "words/parse.h"

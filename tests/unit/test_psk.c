@@ -104,10 +104,9 @@ static void refuse(const char *name, const char *says)
 
 static void file_make(void)
 {
-    int fd = mkstemp(path);
+    CLEANUP_CLOSE int fd = mkstemp(path);
 
     assert_true(fd >= 0);
-    close(fd);
 }
 
 static void file_remove(void)
@@ -132,14 +131,13 @@ TEST(a_file_that_others_may_read_or_change_is_refused)
 
 TEST(a_file_without_a_key_is_refused)
 {
-    char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
+    CLEANUP_FREE char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
 
     file_write("", 0600);
     refuse(path, "has no key");
     memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
     file_write(text, 0600);
     refuse(path, "too large for a file of keys");
-    free(text);
 }
 
 TEST(an_unreadable_file_is_named)

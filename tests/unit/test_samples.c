@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "measure/samples.h"
 
 #define START_NS (UINT64_C(1000) * NS_PER_S)

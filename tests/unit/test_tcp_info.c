@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
 
@@ -122,13 +121,12 @@ struct unit_fixture unit_fixture = {.after = close_pair};
 static void connect_pair(void)
 {
     struct address address;
-    int listener = unit_listen(&address, "127.0.0.1:0");
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
 
     fds[0] = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(address_connect(fds[0], &address, 1000, &unit_problem), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
-    close(listener);
 }
 
 TEST(a_socket_that_is_not_tcp_has_no_figures)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "base/problem.h"
 #include "plan/plan.h"
 
@@ -57,14 +58,13 @@ static inline void unit_each(void (*check)(const char *text, const char *says), 
 struct address;
 struct thread_shared;
 struct connection;
-struct json_t;
 
 /* plan_parse(), with unit_problem; the other for words that must be valid. */
 int unit_try(struct plan *plan, const char *const *words);
 void unit_parse(struct plan *plan, const char *const *words);
 
 /* {"a": "1", "b": "2"} and ["a", "b"] as "a=1 b=2" and "a b". New memory. */
-char *unit_flatten(struct json_t *json);
+char *unit_flatten(json_t *json);
 
 /* A socket that listens; the address gets its port. */
 int unit_listen(struct address *address, const char *text);
