@@ -41,26 +41,19 @@ TEST(a_size_is_stored_with_its_change)
     assert_int_equal(change.bytes[CHANGE_MORE_POSITION], 64);
 }
 
+static void refuse(const char *text, const char *says)
+{
+    assert_refused(parse(text), PROBLEM_USAGE, says);
+}
+
 TEST(a_wrong_override_is_one_line_that_says_what_would_be_right)
 {
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {{"", "write none, nodelay"},
-                 {"mor:64", "write none, nodelay"},
-                 {"more", "write more:SIZE"},
-                 {"more:", "1 to 1023M"},
-                 {"more:0", "1 to 1023M"},
-                 {"more:1G", "1 to 1023M"},
-                 {"more:64 ", "1 to 1023M"},
-                 {"join:64", "write join without a size"},
-                 {"nodelay+nagle", "undoes"},
-                 {"join+more:64", "undoes"},
-                 {"nomore+join", "undoes"},
-                 {"nodelay+", "write none, nodelay"},
-                 {"nodelay+nodelay", "nodelay twice"}};
-
-    for (size_t i = 0; i < COUNT_OF(wrong); i++)
-        assert_refused(parse(wrong[i].text), PROBLEM_USAGE, wrong[i].says);
+    unit_each(refuse, "write none, nodelay", WORDS("", "mor:64", "nodelay+"));
+    refuse("more", "write more:SIZE");
+    unit_each(refuse, "1 to 1023M", WORDS("more:", "more:0", "more:1G", "more:64 "));
+    refuse("join:64", "write join without a size");
+    unit_each(refuse, "undoes", WORDS("nodelay+nagle", "join+more:64", "nomore+join"));
+    refuse("nodelay+nodelay", "nodelay twice");
 }
 
 /* ---- proof ---- */

@@ -38,35 +38,23 @@ TEST(a_file_of_psktool_gives_the_key_of_each_identity)
     assert_null(psk_find(&list, (const uint8_t *)"", 0));
 }
 
+static void refuse_keys(const char *text, const char *says)
+{
+    assert_refused(parse(text), PROBLEM_USAGE, says);
+    assert_null(strstr(unit_problem.text, "0011"));
+}
+
 TEST(an_error_names_its_line_and_repeats_no_byte_of_it)
 {
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {
-        {"alice\n", "keys:1: no colon"},
-        {"a:" KEY "\n\n", "keys:2: no colon"},
-        {":" KEY "\n", "keys:1: no identity"},
-        {"#:" KEY "\n", "keys:1: no identity"},
-        {"# comment\n", "keys:1: no colon"},
-        {"#abc:" KEY "\n", "keys:1: after #"},
-        {"#zz:" KEY "\n", "keys:1: after #"},
-        {"a\tb:" KEY "\n", "keys:1: an identity has"},
-        {KEY_64 KEY_64 ":" KEY "\n", "keys:1: an identity has"},
-        {"a:\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY " \n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "\r\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "a\n", "keys:1: a key has 32 to 128"},
-        {"a:0x" KEY "\n", "keys:1: a key has 32 to 128"},
-        {"a:00112233445566778899aabbccddee\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY_64 "aa\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY ":" KEY "\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: an earlier line has the same identity"},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        assert_refused(parse(wrong[i].text), PROBLEM_USAGE, wrong[i].says);
-        assert_null(strstr(unit_problem.text, "0011"));
-    }
+    unit_each(refuse_keys, "keys:1: no colon", WORDS("alice\n", "# comment\n"));
+    refuse_keys("a:" KEY "\n\n", "keys:2: no colon");
+    unit_each(refuse_keys, "keys:1: no identity", WORDS(":" KEY "\n", "#:" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: after #", WORDS("#abc:" KEY "\n", "#zz:" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: an identity has", WORDS("a\tb:" KEY "\n", KEY_64 KEY_64 ":" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: a key has 32 to 128",
+              WORDS("a:\n", "a:" KEY " \n", "a:" KEY "\r\n", "a:" KEY "a\n", "a:0x" KEY "\n",
+                    "a:00112233445566778899aabbccddee\n", "a:" KEY_64 "aa\n", "a:" KEY ":" KEY "\n"));
+    refuse_keys("a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: an earlier line has the same identity");
 }
 
 TEST(a_file_has_at_most_256_identities)
