@@ -9,35 +9,6 @@ static const char *const shapes[] = {"1", "15x2", "16+4K", "32/2x4K/2x4K", "2/3x
 /* Parameters that divide these shapes, for strategies that take one. */
 static const char *const parameters[] = {"", ":1", ":30", ":4K", ":1G"};
 
-/* Calls `check` for every strategy that works through the scripted calls, every parameter and every
- * shape. */
-static void each_strategy(void (*check)(const char *write, const char *message))
-{
-    for (size_t s = 0; s < strategy_axis.count; s++) {
-        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[s];
-
-        if (strategy->completed) {
-            print_message("skipped: %s needs an engine that completes requests\n", strategy->variant.name);
-            continue;
-        }
-        for (size_t p = 0; p < (strategy->parameter ? COUNT_OF(parameters) : 1); p++) {
-            char write[64];
-
-            snprintf(write, sizeof write, "%s%s", strategy->variant.name, parameters[p]);
-            for (size_t i = 0; i < COUNT_OF(shapes); i++)
-                check(write, shapes[i]);
-        }
-    }
-}
-
-#define TEST_EACH(sentence)                                                                                  \
-    static void each_##sentence(const char *write, const char *message);                                     \
-    TEST(sentence)                                                                                           \
-    {                                                                                                        \
-        each_strategy(each_##sentence);                                                                      \
-    }                                                                                                        \
-    static void each_##sentence(const char *write, const char *message)
-
 static size_t undisturbed_count;
 static struct scripted_call undisturbed[SCRIPT_CALLS_MAX];
 
@@ -56,6 +27,37 @@ static void record_undisturbed(const char *write, const char *message)
     memcpy(undisturbed, script->calls, sizeof undisturbed);
     script_close(script);
 }
+
+/* Calls `check` for every strategy that works through the scripted calls, every parameter and every
+ * shape, whose undisturbed calls are recorded. */
+static void each_strategy(void (*check)(const char *write, const char *message))
+{
+    for (size_t s = 0; s < strategy_axis.count; s++) {
+        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[s];
+
+        if (strategy->completed) {
+            print_message("skipped: %s needs an engine that completes requests\n", strategy->variant.name);
+            continue;
+        }
+        for (size_t p = 0; p < (strategy->parameter ? COUNT_OF(parameters) : 1); p++) {
+            char write[64];
+
+            snprintf(write, sizeof write, "%s%s", strategy->variant.name, parameters[p]);
+            for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+                record_undisturbed(write, shapes[i]);
+                check(write, shapes[i]);
+            }
+        }
+    }
+}
+
+#define TEST_EACH(sentence)                                                                                  \
+    static void each_##sentence(const char *write, const char *message);                                     \
+    TEST(sentence)                                                                                           \
+    {                                                                                                        \
+        each_strategy(each_##sentence);                                                                      \
+    }                                                                                                        \
+    static void each_##sentence(const char *write, const char *message)
 
 /* All calls of a short run, about forty of a long one. */
 static size_t next_call(size_t call)
@@ -86,7 +88,6 @@ static void push_two_messages(struct script *script, int expected)
 
 TEST_EACH(a_strategy_that_would_block_makes_the_same_calls_afterwards)
 {
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -EAGAIN);
 
@@ -108,7 +109,6 @@ static size_t count_switches(const struct scripted_call *calls, size_t count)
 
 static void cut_call(const char *write, const char *message, bool blocks_after)
 {
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, 1);
 
@@ -132,7 +132,6 @@ TEST_EACH(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
 
 TEST_EACH(a_strategy_whose_call_fails_says_so_at_once)
 {
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -ECONNRESET);
         int result = 0;
@@ -173,7 +172,6 @@ TEST_EACH(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
 {
     struct script *script;
 
-    record_undisturbed(write, message);
     script = script_open(write, message, 0, 0);
     for (size_t i = 0; i < undisturbed_count; i++) {
         const struct scripted_call *call = &undisturbed[i];

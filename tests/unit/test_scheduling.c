@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include "placement/scheduling.h"
-#include "plan/plan.h"
 
 #include <pthread.h>
 
