@@ -117,11 +117,12 @@ TEST(a_listener_reports_its_port_and_can_be_connected_to)
 TEST(a_taken_port_is_named)
 {
     char text[ADDRESS_MAX];
-    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
+    int listener = unit_listen(&address, "127.0.0.1:0");
 
     address_format(text, &address);
     assert_refused(address_listen(-1, &address, &unit_problem), PROBLEM_FAILURE, text);
     assert_problem(&unit_problem, PROBLEM_FAILURE, "cannot bind on");
+    close(listener);
 }
 
 TEST(a_refused_connection_names_its_address)
@@ -139,10 +140,11 @@ TEST(a_unix_socket_is_removed_with_its_directory)
     char directory[] = "/tmp/unit-address-XXXXXX";
 
     assert_non_null(mkdtemp(directory));
-    CLEANUP_CLOSE int listener = unit_listen(&address, unit_text("unix:%s/data", directory));
+    int listener = unit_listen(&address, unit_text("unix:%s/data", directory));
     assert_int_equal(access(unit_text("%s/data", directory), F_OK), 0);
     address_unlink(&address);
     assert_int_equal(access(directory, F_OK), -1);
+    close(listener);
 }
 
 extern const struct transport transport_tcp, transport_mptcp, transport_unix;

@@ -92,11 +92,12 @@ static void find(const char *name)
 
 TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 {
-    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.3:0");
+    int listener = unit_listen(&address, "127.0.0.3:0");
 
     find(unit_text("several:%d", address_port(&address)));
     assert_true(connected >= 0);
     assert_int_equal(connector.at, 1);
+    close(listener);
 }
 
 TEST(a_failure_names_every_address_that_was_tried)
@@ -136,9 +137,10 @@ TEST(a_persistent_connector_tries_until_somebody_listens)
     for (int turn = 0; turn < 20; turn++)
         uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(done_count, 0);
-    CLEANUP_CLOSE int unused = address_listen(-1, &address, &reasons);
+    int unused = address_listen(-1, &address, &reasons);
     await();
     assert_true(connected >= 0);
+    close(unused);
 }
 
 TEST(an_attempt_without_an_answer_ends_after_its_time)
