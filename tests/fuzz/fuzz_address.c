@@ -14,10 +14,9 @@ static int is_numeric(const char *text)
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     struct addrinfo *found = NULL;
     const char *colon = strrchr(text, ':');
-    char *host = strndup(text + (*text == '['), (size_t)(colon - text) - 2 * (*text == '['));
+    CLEANUP_FREE char *host = strndup(text + (*text == '['), (size_t)(colon - text) - 2 * (*text == '['));
     int result = getaddrinfo(host, colon + 1, &hints, &found);
 
-    free(host);
     if (result == 0)
         freeaddrinfo(found);
     return result == 0;
@@ -29,12 +28,10 @@ static void check_spelling(const char *text)
     struct problem problem = {0};
     struct address address, again;
 
-    if (address_find(&address, 1, text, &problem) < 0)
-        abort();
+    abort_if(address_find(&address, 1, text, &problem) < 0);
     address_format(spelled, &address);
-    if (address_check(spelled) < 0 || address_find(&again, 1, spelled, &problem) < 0 ||
-        again.size != address.size || memcmp(&again.storage, &address.storage, address.size) != 0)
-        abort();
+    abort_if(address_check(spelled) < 0 || address_find(&again, 1, spelled, &problem) < 0 ||
+             again.size != address.size || memcmp(&again.storage, &address.storage, address.size) != 0);
 }
 
 static void check_prefix(const char *text)
@@ -44,8 +41,7 @@ static void check_prefix(const char *text)
     struct address address = {.size = sizeof address.storage};
 
     if (prefix_parse(&prefix, text, &problem) < 0) {
-        if (problem.kind != PROBLEM_USAGE)
-            abort();
+        abort_if(problem.kind != PROBLEM_USAGE);
         return;
     }
     address.storage.ss_family = (sa_family_t)prefix.family;
@@ -54,24 +50,21 @@ static void check_prefix(const char *text)
     else if (prefix.family == AF_INET6)
         memcpy(&((struct sockaddr_in6 *)&address.storage)->sin6_addr, prefix.bytes, 16);
     /* ::ffff:192.0.2.1 counts as IPv4, so no IPv6 prefix contains it */
-    if (!prefix_contains(&prefix, &address) &&
-        !IN6_IS_ADDR_V4MAPPED(&((struct sockaddr_in6 *)&address.storage)->sin6_addr))
-        abort();
+    abort_if(!prefix_contains(&prefix, &address) &&
+             !IN6_IS_ADDR_V4MAPPED(&((struct sockaddr_in6 *)&address.storage)->sin6_addr));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = text_of(data, size);
+    CLEANUP_FREE char *text = text_of(data, size);
     struct problem problem = {0};
     struct address address;
 
     if (address_check(text) < 0) {
-        if (address_find(&address, 1, text, &problem) >= 0 || problem.kind != PROBLEM_USAGE)
-            abort();
+        abort_if(address_find(&address, 1, text, &problem) >= 0 || problem.kind != PROBLEM_USAGE);
     } else if (!strncmp(text, "unix:", 5) || is_numeric(text)) {
         check_spelling(text);
     }
     check_prefix(text);
-    free(text);
     return 0;
 }

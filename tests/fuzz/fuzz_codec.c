@@ -3,14 +3,11 @@
  * byte that controls a terminal. Encoded again, it is the same message. */
 #include "fuzz.h"
 
-#include "base/cleanup.h"
 #include "control/codec.h"
 
 static int compare(void *owner, enum control_type type, const json_t *body)
 {
-    (void)type;
-    if (!json_equal(owner, body))
-        abort();
+    abort_if(!json_equal(owner, body));
     return 1;
 }
 
@@ -25,16 +22,14 @@ static void check_encoding(enum control_type type, const json_t *body)
         return;
     codec.received.size = 0;
     codec.broken = false;
-    if (codec_feed(&codec, bytes.data, bytes.size, compare, (void *)(uintptr_t)body, &problem) != 1)
-        abort();
+    abort_if(codec_feed(&codec, bytes.data, bytes.size, compare, (void *)(uintptr_t)body, &problem) != 1);
     free(bytes.data);
 }
 
 static void check_text(const char *text)
 {
     for (; *text; text++)
-        if (*text != '\t' && (*text < ' ' || *text > '~'))
-            abort();
+        abort_if(*text != '\t' && (*text < ' ' || *text > '~'));
 }
 
 /* Checks any JSON, because a report may hold any. */
@@ -82,10 +77,8 @@ static int feed(const uint8_t *data, size_t size, size_t step, size_t *messages)
         part = size - done < step ? size - done : step;
         result = codec_feed(codec, data + done, part, take, messages, &problem);
     }
-    if ((result != 0) != (problem.kind != PROBLEM_NONE))
-        abort();
-    if (result != 0 && codec_feed(codec, data, size, take, messages, &again) != -1)
-        abort();
+    abort_if((result != 0) != (problem.kind != PROBLEM_NONE));
+    abort_if(result != 0 && codec_feed(codec, data, size, take, messages, &again) != -1);
     free(codec->received.data);
     free(codec);
     return result;
@@ -97,9 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int result = feed(data, size, size ? size : 1, &whole);
 
     check_report(data, size);
-    if (feed(data, size, 1, &cut) != result || cut != whole)
-        abort();
-    if (size && (feed(data, size, 2 + data[size - 1] % 64u, &cut) != result || cut != whole))
-        abort();
+    abort_if(feed(data, size, 1, &cut) != result || cut != whole);
+    abort_if(size && (feed(data, size, 2 + data[size - 1] % 64u, &cut) != result || cut != whole));
     return 0;
 }

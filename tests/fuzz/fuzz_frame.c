@@ -5,8 +5,6 @@
 
 #include "capture/capture.h"
 
-#include <netinet/in.h>
-
 /* What comes first in the input: link, which ways are encrypted, then frames behind their length each. */
 #define HEAD 2
 
@@ -20,24 +18,22 @@ static json_int_t figure(const json_t *summary, const char *key)
 
 static void check_summary(struct tally *tally, enum way way)
 {
-    json_t *summary = tally_to_json(tally, way), *pair;
+    CLEANUP_JSON json_t *summary = tally_to_json(tally, way);
+    json_t *pair;
     json_int_t segments = figure(summary, "other_sizes");
     size_t i;
 
     json_array_foreach(json_object_get(summary, "sizes"), i, pair)
         segments += json_integer_value(json_array_get(pair, 1));
-    if (segments != figure(summary, "data_segments") ||
-        figure(summary, "packets") > figure(summary, "data_segments") ||
-        figure(summary, "super_packets") > figure(summary, "packets"))
-        abort();
-    json_decref(summary);
+    abort_if(segments != figure(summary, "data_segments") ||
+             figure(summary, "packets") > figure(summary, "data_segments") ||
+             figure(summary, "super_packets") > figure(summary, "packets"));
 }
 
 static void check_segment(const struct segment *segment, size_t wire_bytes)
 {
-    if (segment->payload_bytes > wire_bytes || segment->option_bytes > 40 || segment->shift > 14 ||
-        (segment->source.family != AF_INET && segment->source.family != AF_INET6))
-        abort();
+    abort_if(segment->payload_bytes > wire_bytes || segment->option_bytes > 40 || segment->shift > 14 ||
+             (segment->source.family != AF_INET && segment->source.family != AF_INET6));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

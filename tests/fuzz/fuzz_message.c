@@ -6,29 +6,26 @@
 
 static void compare(const struct shape *a, const struct shape *b)
 {
-    if (a->count != b->count || a->groups != b->groups || a->bytes != b->bytes ||
-        a->span_count != b->span_count || memcmp(a->spans, b->spans, a->span_count * sizeof *a->spans) != 0)
-        abort();
+    abort_if(a->count != b->count || a->groups != b->groups || a->bytes != b->bytes ||
+             a->span_count != b->span_count ||
+             memcmp(a->spans, b->spans, a->span_count * sizeof *a->spans) != 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = text_of(data, size);
+    CLEANUP_FREE char *text = text_of(data, size);
     struct problem problem = {0};
     struct shape shape = {0}, again = {0};
 
     if (shape_parse(&shape, text, &problem) == 0) {
-        char *spelled = shape_format(&shape);
+        CLEANUP_FREE char *spelled = shape_format(&shape);
 
-        if (shape_parse(&again, spelled, &problem) < 0)
-            abort();
+        abort_if(shape_parse(&again, spelled, &problem) < 0);
         compare(&shape, &again);
         shape_free(&again);
         shape_free(&shape);
-        free(spelled);
-    } else if (problem.kind != PROBLEM_USAGE || !*problem.text) {
-        abort();
+    } else {
+        abort_if(problem.kind != PROBLEM_USAGE || !*problem.text);
     }
-    free(text);
     return 0;
 }

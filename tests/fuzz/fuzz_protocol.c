@@ -5,7 +5,6 @@
  */
 #include "fuzz.h"
 
-#include "base/clock.h"
 #include "connection/protocol.h"
 #include "connection/workload.h"
 #include "words/word.h"
@@ -57,8 +56,7 @@ static const struct plan *plan_of(size_t protocol, bool foreign, bool verify)
                            "chunk=512"};
     struct problem problem = {0};
 
-    if (!plan->protocol && plan_parse(plan, words, sizeof words / sizeof *words, &problem) < 0)
-        abort();
+    abort_if(!plan->protocol && plan_parse(plan, words, sizeof words / sizeof *words, &problem) < 0);
     return plan;
 }
 
@@ -73,38 +71,30 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     struct outcome outcome = {0};
     int result = 0;
 
-    if (!content.memory.bytes)
-        abort();
+    abort_if(!content.memory.bytes);
     pattern_fill(content.memory.bytes, CONTENT_SIZE, 0);
-    if (thread_shared_open(&shared, plan, end, 1) < 0 || connection_open(&connection, &shared) < 0)
-        abort();
+    abort_if(thread_shared_open(&shared, plan, end, 1) < 0 || connection_open(&connection, &shared) < 0);
     thread_shared_begin_phase(&shared, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;
     framing_set_size(&connection, CONTENT_SIZE);
     if (connection.role->begin)
         connection.role->begin(&connection);
     for (size_t at = 0, part; at < size && result == 0; at += part) {
-        size_t wanted;
-        uint8_t *piece;
-
         send_all(&connection, &outcome);
-        wanted = connection.role->wants(&connection);
-        if (foreign && !wanted && !connection.framing->quits)
-            abort(); /* the connection would wait for ever */
+        size_t wanted = connection.role->wants(&connection);
+        abort_if(foreign && !wanted && !connection.framing->quits); /* the connection would wait for ever */
         part = step < size - at ? step : size - at;
         if (foreign && part > wanted)
             part = wanted;
         if (!part)
             break;
-        piece = malloc(part);
-        if (!piece)
-            abort();
+        uint8_t *piece = malloc(part);
+        abort_if(!piece);
         memcpy(piece, data + at, part);
         result = connection.role->arrived(&connection, piece, part);
         free(piece);
     }
-    if ((result < 0) != (shared.problem.kind == PROBLEM_FAILURE))
-        abort();
+    abort_if((result < 0) != (shared.problem.kind == PROBLEM_FAILURE));
     if (result == 0)
         send_all(&connection, &outcome);
     outcome.refuses = result < 0;
@@ -129,9 +119,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!foreign)
         return 0;
     whole = run(plan, end, foreign, data + 2, size - 2, PIECE_MAX);
-    if (whole.refuses != outcome.refuses || (!whole.refuses && whole.bytes != outcome.bytes))
-        abort();
-    if (!whole.refuses && !plan->protocol->server_dialogue && whole.digest != outcome.digest)
-        abort(); /* nbd: a read during a write of the same bytes returns old or new ones */
+    abort_if(whole.refuses != outcome.refuses || (!whole.refuses && whole.bytes != outcome.bytes));
+    /* nbd: a read during a write of the same bytes returns old or new ones */
+    abort_if(!whole.refuses && !plan->protocol->server_dialogue && whole.digest != outcome.digest);
     return 0;
 }

@@ -10,8 +10,8 @@ static struct psk_list list;
 static void check_identities(void)
 {
     for (size_t i = 0; i < list.count; i++)
-        if (psk_find(&list, list.entries[i].identity, list.entries[i].identity_size) != &list.entries[i])
-            abort();
+        abort_if(psk_find(&list, list.entries[i].identity, list.entries[i].identity_size) !=
+                 &list.entries[i]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&list, 0, sizeof list);
     if (psk_parse(&list, (const char *)data, size, "keys", &problem) == 0)
         check_identities();
-    else if (problem.kind != PROBLEM_USAGE || strncmp(problem.text, "keys:", 5) != 0)
-        abort();
+    else
+        abort_if(problem.kind != PROBLEM_USAGE || strncmp(problem.text, "keys:", 5) != 0);
     return 0;
 }

@@ -2,7 +2,6 @@
 /* Any lines are words of a plan or are refused. The words of a plan make the same plan again. */
 #include "fuzz.h"
 
-#include "base/cleanup.h"
 #include "plan/plan.h"
 #include "words/word.h"
 
@@ -13,7 +12,6 @@
 static void check_again(const struct plan *plan)
 {
     CLEANUP_JSON json_t *words = plan_words(plan);
-    CLEANUP_JSON json_t *again = NULL;
     char *texts[WORDS_MAX * 2];
     struct problem problem = {0};
     struct plan second;
@@ -25,11 +23,9 @@ static void check_again(const struct plan *plan)
         texts[count] = malloc(strlen(key) + json_string_length(value) + 2);
         strcat(strcat(strcpy(texts[count++], key), "="), json_string_value(value));
     }
-    if (plan_parse(&second, (const char *const *)texts, count, &problem) < 0)
-        abort();
-    again = plan_words(&second);
-    if (!json_equal(words, again))
-        abort();
+    abort_if(plan_parse(&second, (const char *const *)texts, count, &problem) < 0);
+    CLEANUP_JSON json_t *again = plan_words(&second);
+    abort_if(!json_equal(words, again));
     plan_free(&second);
     while (count)
         free(texts[--count]);
@@ -44,21 +40,19 @@ static void check_expansion(const char *const *words, size_t count)
     size_t i, j;
     json_t *word;
 
-    if (!expanded && (problem.kind == PROBLEM_NONE || !*problem.text))
-        abort();
+    abort_if(!expanded && (problem.kind == PROBLEM_NONE || !*problem.text));
     json_array_foreach(expanded, i, word) {
         json_array_foreach(json_object_get(word, "values"), j, value) {
             char text[4096];
             const char *again = text;
-            CLEANUP_JSON json_t *single = NULL;
 
             if (j == 8 ||
                 snprintf(text, sizeof text, "%s=%s", json_string_value(json_object_get(word, "key")),
                          json_string_value(value)) >= (int)sizeof text)
                 break;
-            single = expand_words(&again, 1, &problem);
-            if (!json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value))
-                abort();
+            CLEANUP_JSON json_t *single = expand_words(&again, 1, &problem);
+            abort_if(
+                !json_equal(json_array_get(json_object_get(json_array_get(single, 0), "values"), 0), value));
         }
     }
 }
@@ -87,8 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             words[count++] = word;
     check_expansion(words, count);
     if (plan_parse(&plan, words, count, &problem) < 0) {
-        if (problem.kind == PROBLEM_NONE || !*problem.text)
-            abort();
+        abort_if(problem.kind == PROBLEM_NONE || !*problem.text);
         return 0;
     }
     check_again(&plan);

@@ -9,16 +9,11 @@
 
 static void parse(struct plan *plan, const char *transport, const char *write, const char *message)
 {
-    char texts[3][256];
-    const char *words[] = {"workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
-                           texts[0],          texts[1],    texts[2],    NULL};
-
-    snprintf(texts[0], sizeof texts[0], "transport=%s", transport);
-    snprintf(texts[1], sizeof texts[1], "write=%s", write);
-    snprintf(texts[2], sizeof texts[2], "message=%s", message);
-    unit_parse(plan, words);
-    if (plan->write.strategy
-            ->zerocopy) /* each fragment arrives on a page of its own, and TCP drops what does not fit */
+    unit_parse(plan, WORDS("workload=stream", "verify=on", "sndbuf=4K", "rcvbuf=4K",
+                           unit_text("transport=%s", transport), unit_text("write=%s", write),
+                           unit_text("message=%s", message)));
+    /* with zerocopy each fragment arrives on a page of its own, and TCP drops what does not fit */
+    if (plan->write.strategy->zerocopy)
         plan->ends[END_SERVER].rcvbuf_bytes = 0;
 }
 
@@ -27,10 +22,9 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
 {
     const struct transport *transport = pair->plan.transport;
     struct address control = {.storage.ss_family = AF_UNIX}, address;
-    int listener;
 
     assert_int_equal(transport->data_address(&address, &control, NULL), 0);
-    listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
+    int listener = transport_socket(&pair->plan, END_SERVER, &address, problem);
     listener = address_listen(listener, &address, problem);
     fds[0] = transport_socket(&pair->plan, END_CLIENT, &address, problem);
     assert_int_equal(address_connect(fds[0], &address, 1000, problem), 0);
@@ -42,27 +36,21 @@ static void connect_over_loopback(struct pair *pair, int fds[2], struct problem 
 
 static void prepare(struct pair *pair, enum end end, int fd)
 {
-    struct problem problem = {0};
-
-    if (transport_prepare(&pair->plan, end, fd, &problem) < 0)
-        fail_msg("%s", problem.text);
+    assert_accepted(transport_prepare(&pair->plan, end, fd, &unit_problem));
     assert_int_equal(fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK), 0);
 }
 
 void pair_open(struct pair *pair, const char *transport, const char *write, const char *message)
 {
-    struct problem problem = {0};
     int fds[2];
 
     memset(pair, 0, sizeof *pair);
     parse(&pair->plan, transport, write, message);
-    connect_over_loopback(pair, fds, &problem);
+    connect_over_loopback(pair, fds, &unit_problem);
     prepare(pair, END_CLIENT, fds[0]);
     prepare(pair, END_SERVER, fds[1]);
     pair->other = fds[1];
-    assert_int_equal(thread_shared_open(&pair->shared, &pair->plan, END_CLIENT, 1), 0);
-    pair->connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&pair->connection, &pair->shared), 0);
+    unit_open(&pair->plan, &pair->shared, &pair->connection, END_CLIENT, fds[0]);
 }
 
 void pair_close(struct pair *pair)
@@ -70,9 +58,7 @@ void pair_close(struct pair *pair)
     if (pair->connection.calls.fd >= 0) /* a stream has closed it */
         close(pair->connection.calls.fd);
     close(pair->other);
-    connection_close(&pair->connection);
-    thread_shared_close(&pair->shared);
-    plan_free(&pair->plan);
+    unit_close(&pair->plan, &pair->shared, &pair->connection);
 }
 
 size_t pair_read(struct pair *pair, size_t limit)

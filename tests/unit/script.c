@@ -55,7 +55,6 @@ static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
 {
     ssize_t sent = answer(size);
 
-    (void)fd;
     if (sent < 0)
         return -1;
     remember(CALL_SENDTO, flags, 0, size);
@@ -66,16 +65,15 @@ static ssize_t scripted_send(int fd, const void *data, size_t size, int flags)
 
 static ssize_t scripted_sendmsg(int fd, const struct msghdr *message, int flags)
 {
-    size_t size = 0, left;
+    size_t size = 0;
     ssize_t sent;
 
-    (void)fd;
     for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
         size += message->msg_iov[i].iov_len;
     if ((sent = answer(size)) < 0)
         return -1;
     remember(CALL_SENDMSG, flags, 0, size);
-    left = (size_t)sent;
+    size_t left = (size_t)sent;
     for (size_t i = 0; left; i++) {
         size_t part = message->msg_iov[i].iov_len < left ? message->msg_iov[i].iov_len : left;
 
@@ -90,7 +88,6 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
 {
     ssize_t sent = answer(size);
 
-    (void)fd;
     if (sent < 0)
         return -1;
     assert_int_equal(file, script.shared.source.memory.file);
@@ -103,21 +100,18 @@ static ssize_t scripted_sendfile(int fd, int file, off_t offset, size_t size)
 /* Returns all lent memory at each call. */
 static int scripted_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    (void)fd;
     *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
 }
 
 static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)size, (void)flags;
     fail_msg("a strategy received something");
     return -1;
 }
 
 static int scripted_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
-    (void)fd, (void)level, (void)name;
     assert_int_equal(size, sizeof(int));
     if (answer(1) < 0)
         return -1;
@@ -138,15 +132,10 @@ static const struct call_table scripted_calls = {
 
 struct script *script_open(const char *write, const char *message, size_t odd, ssize_t odd_answer)
 {
-    char texts[2][1024];
-    const char *words[] = {"transport=null", "workload=stream", "verify=on", texts[0], texts[1], NULL};
-
     memset(&script, 0, sizeof script);
-    snprintf(texts[0], sizeof texts[0], "write=%s", write);
-    snprintf(texts[1], sizeof texts[1], "message=%s", message);
-    unit_parse(&script.plan, words);
-    assert_int_equal(thread_shared_open(&script.shared, &script.plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&script.connection, &script.shared), 0);
+    unit_parse(&script.plan, WORDS("transport=null", "workload=stream", "verify=on",
+                                   unit_text("write=%s", write), unit_text("message=%s", message)));
+    unit_open(&script.plan, &script.shared, &script.connection, END_CLIENT, 0);
     script.connection.calls.table = &scripted_calls;
     script.odd = odd;
     script.odd_answer = odd_answer;
@@ -155,9 +144,7 @@ struct script *script_open(const char *write, const char *message, size_t odd, s
 
 void script_close(struct script *opened)
 {
-    connection_close(&opened->connection);
-    thread_shared_close(&opened->shared);
-    plan_free(&opened->plan);
+    unit_close(&opened->plan, &opened->shared, &opened->connection);
 }
 
 void script_reclaim(struct script *opened)

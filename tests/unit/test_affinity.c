@@ -15,13 +15,11 @@
 /* Like a system that accepts a pinning and does nothing. */
 static int pin_nowhere(int cpu)
 {
-    (void)cpu;
     return 0;
 }
 
 static int pin_never(int cpu)
 {
-    (void)cpu;
     return -EPERM;
 }
 
@@ -34,10 +32,7 @@ static int last(void)
 
 static void need_two(void)
 {
-    if (cores_read(&own) == 0 && own.cpu_count > 1)
-        return;
-    print_message("skipped: this needs two CPUs that can be pinned to\n");
-    skip();
+    skip_unless(cores_read(&own) == 0 && own.cpu_count > 1, "this needs two CPUs that can be pinned to");
 }
 
 /* ---- a busy machine ---- */
@@ -46,7 +41,6 @@ static atomic_bool over;
 
 static void burn(void *argument)
 {
-    (void)argument;
     while (!atomic_load(&over))
         ;
 }
@@ -64,8 +58,6 @@ static void load_end(uv_thread_t threads[LOAD])
     for (int i = 0; i < LOAD; i++)
         uv_thread_join(&threads[i]);
 }
-
-/* ---- */
 
 TEST(a_pinning_that_works_is_not_called_useless_on_a_busy_machine)
 {
@@ -86,10 +78,8 @@ TEST(a_pinning_that_works_shows_by_the_processor_also_on_a_busy_machine)
     int accepted = 0;
 
     need_two();
-    if (affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_UNKNOWN) {
-        print_message("skipped: a program cannot read the number of this processor\n");
-        skip();
-    }
+    skip_unless(affinity_follow(cores_pin_thread, own.cpus[0], last()) != AFFINITY_UNKNOWN,
+                "a program cannot read the number of this processor");
     load_begin(load);
     for (int i = 0; i < TIMES; i++)
         accepted += affinity_follow(cores_pin_thread, own.cpus[0], last()) == AFFINITY_FOLLOWED;

@@ -17,47 +17,27 @@ static ssize_t answer(int flags)
     return result < 0 ? -1 : result;
 }
 
-static ssize_t fake_send(int fd, const void *data, size_t size, int flags)
-{
-    (void)fd, (void)data, (void)size;
-    return answer(flags);
-}
+#define FAKE(type, name, flags, ...)                                                                         \
+    static type fake_##name(__VA_ARGS__)                                                                     \
+    {                                                                                                        \
+        return (type)answer(flags);                                                                          \
+    }
 
-static ssize_t fake_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-    (void)fd, (void)message;
-    return answer(flags);
-}
-
-static ssize_t fake_sendfile(int fd, int file, off_t offset, size_t size)
-{
-    (void)fd, (void)file, (void)offset, (void)size;
-    return answer(0);
-}
+FAKE(ssize_t, send, flags, int fd, const void *data, size_t size, int flags)
+FAKE(ssize_t, sendmsg, flags, int fd, const struct msghdr *message, int flags)
+FAKE(ssize_t, sendfile, 0, int fd, int file, off_t offset, size_t size)
+FAKE(ssize_t, recv, flags, int fd, void *data, size_t size, int flags)
+FAKE(int, setsockopt, 0, int fd, int level, int name, const void *value, socklen_t size)
 
 static int fake_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    (void)fd;
     *notification = (struct zerocopy_notification){.last = 7};
     return (int)answer(0);
 }
 
-static ssize_t fake_recv(int fd, void *data, size_t size, int flags)
-{
-    (void)fd, (void)data, (void)size;
-    return answer(flags);
-}
-
 static int fake_map(int fd, struct mapped *mapped)
 {
-    (void)fd;
     mapped->mapped = 4096;
-    return (int)answer(0);
-}
-
-static int fake_setsockopt(int fd, int level, int name, const void *value, socklen_t size)
-{
-    (void)fd, (void)level, (void)name, (void)value, (void)size;
     return (int)answer(0);
 }
 
@@ -82,13 +62,12 @@ static struct calls begin(const int *script, size_t count)
 TEST(every_call_is_counted_by_its_kind)
 {
     struct calls calls = BEGIN(5, 6, 7, 0, 0, 8, 0, 0);
-    struct msghdr message = {0};
     struct mapped mapped = {0};
     struct zerocopy_notification notification;
 
     assert_int_equal(calls_send(&calls, NULL, 5, MSG_MORE), 5);
     assert_int_equal(flags_seen, MSG_MORE | MSG_NOSIGNAL);
-    assert_int_equal(calls_sendmsg(&calls, &message, 0), 6);
+    assert_int_equal(calls_sendmsg(&calls, &(struct msghdr){0}, 0), 6);
     assert_int_equal(flags_seen, MSG_NOSIGNAL);
     assert_int_equal(calls_recv(&calls, NULL, 7, MSG_TRUNC), 7);
     assert_int_equal(flags_seen, MSG_TRUNC);
@@ -120,10 +99,9 @@ TEST(an_interrupted_call_is_made_again_and_counted_as_strace_would)
 TEST(a_call_that_would_block_returns_eagain_and_is_counted)
 {
     struct calls calls = BEGIN(-EAGAIN, -EWOULDBLOCK, -EAGAIN);
-    struct msghdr message = {0};
 
     assert_int_equal(calls_send(&calls, NULL, 5, 0), -EAGAIN);
-    assert_int_equal(calls_sendmsg(&calls, &message, 0), -EAGAIN);
+    assert_int_equal(calls_sendmsg(&calls, &(struct msghdr){0}, 0), -EAGAIN);
     assert_int_equal(calls_recv(&calls, NULL, 5, 0), -EAGAIN);
     assert_int_equal(calls.counts.would_block, 3);
     assert_int_equal(calls.counts.made[CALL_SENDTO], 1);
@@ -163,17 +141,17 @@ TEST(calls_of_nothing_move_everything_and_touch_no_memory)
 
 TEST(differences_and_sums_go_kind_by_kind)
 {
-    struct call_counts a = {.would_block = 1}, b = {.would_block = 10}, sum, back;
+    struct call_counts a = {.would_block = 1}, b = {.would_block = 10};
 
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
         a.made[kind] = (uint64_t)kind + 1;
         b.made[kind] = 100 * ((uint64_t)kind + 1);
     }
-    sum = calls_add(&a, &b, 1);
+    struct call_counts sum = calls_add(&a, &b, 1);
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         assert_int_equal(sum.made[kind], 101 * (kind + 1));
     assert_int_equal(sum.would_block, 11);
-    back = calls_add(&sum, &b, -1);
+    struct call_counts back = calls_add(&sum, &b, -1);
     assert_memory_equal(&back, &a, sizeof a);
 }
 

@@ -7,7 +7,7 @@
 #define KEY "00112233445566778899aabbccddeeff"
 #define ANOTHER_KEY "ff112233445566778899aabbccddeeff"
 
-struct end {
+struct side {
     struct psk_list keys;
     struct channel_tls *tls;
     struct problem problem;
@@ -15,9 +15,9 @@ struct end {
     uint8_t plain[100000];
 };
 
-static struct end client, server;
+static struct side client, server;
 
-static void end_open(struct end *end, const char *keys, bool is_server)
+static void end_open(struct side *end, const char *keys, bool is_server)
 {
     if (end->tls)
         channel_tls_free(end->tls);
@@ -34,14 +34,14 @@ static void open_both(const char *keys_of_client, const char *keys_of_server)
     end_open(&server, keys_of_server, true);
 }
 
-static int send_plain(struct end *end, const void *data, size_t size)
+static int send_plain(struct side *end, const void *data, size_t size)
 {
     assert_int_equal(bytes_append(&end->tls->unsent, data, size), 0);
     return channel_tls_flush(end->tls, &end->problem);
 }
 
 /* Passes the bytes in pieces of this size, because a stream may cut them anywhere. */
-static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
+static int feed(struct side *to, const uint8_t *bytes, size_t size, size_t piece)
 {
     for (size_t done = 0; done < size; done += piece) {
         ssize_t plain;
@@ -57,7 +57,7 @@ static int feed(struct end *to, const uint8_t *bytes, size_t size, size_t piece)
 }
 
 /* Returns how many bytes were passed on; -1: the other end refused them. */
-static int pass_on(struct end *from, struct end *to, size_t piece)
+static int pass_on(struct side *from, struct side *to, size_t piece)
 {
     struct bytes *output = &from->tls->output;
     size_t size = output->size;
@@ -145,14 +145,13 @@ static int take_refusal(void *owner, enum control_type type, const json_t *body)
 TEST(a_client_without_a_key_gets_a_plain_refusal)
 {
     static struct codec codec;
-    struct problem problem = {0};
     bool was_refused = false;
 
     end_open(&server, "alice:" KEY "\n", true);
     assert_int_equal(feed(&server, (const uint8_t *)"\0\0\0\2{}", 6, 6), -1);
     assert_problem(&server.problem, PROBLEM_FAILURE, "speaks no TLS");
     assert_int_equal(codec_feed(&codec, server.tls->output.data, server.tls->output.size, take_refusal,
-                                &was_refused, &problem),
+                                &was_refused, &unit_problem),
                      0);
     assert_true(was_refused);
 }
@@ -209,7 +208,7 @@ TEST(an_alert_without_a_name_is_an_error_with_its_number)
     static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 200};
 
     for (int is_server = 0; is_server < 2; is_server++) {
-        struct end *end = is_server ? &server : &client;
+        struct side *end = is_server ? &server : &client;
 
         end_open(end, "alice:" KEY "\n", is_server);
         assert_int_equal(feed(end, alert, sizeof alert, 1), -1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "control/channel.h"
 #include "control/codec.h"
 
@@ -59,8 +58,6 @@ static void restart(void)
     taken = (struct taken){0};
 }
 
-struct unit_fixture unit_fixture = {.after = restart};
-
 static int feed(const void *bytes, size_t size)
 {
     return codec_feed(&codec, bytes, size, take, &taken, &problem);
@@ -68,35 +65,36 @@ static int feed(const void *bytes, size_t size)
 
 /* ---- valid messages ---- */
 
-static uint8_t *encode(enum control_type type, const char *text, size_t *size)
+static void encode(enum control_type type, const char *text, struct bytes *bytes)
 {
     CLEANUP_JSON json_t *body = json_loads(text, 0, NULL);
-    struct problem why = {0};
-    struct bytes bytes = {0};
 
     assert_non_null(body);
-    if (control_encode(type, body, &bytes, &why) < 0)
-        fail_msg("%s", why.text);
-    *size = bytes.size;
-    return bytes.data;
+    assert_accepted(control_encode(type, body, bytes, &unit_problem));
 }
 
-/* Every type once, in one stream. */
-static uint8_t *encode_all(size_t *size)
+/* Every type once, in one stream; and a message by itself. */
+static struct bytes all, ping;
+
+static void encode_all(void)
 {
-    uint8_t *all = NULL;
-
-    *size = 0;
     for (int type = 0; type < CONTROL_TYPE_COUNT; type++) {
-        size_t part;
-        CLEANUP_FREE uint8_t *bytes = encode((enum control_type)type, bodies[type], &part);
+        struct bytes one = {0};
 
-        all = realloc(all, *size + part);
-        memcpy(all + *size, bytes, part);
-        *size += part;
+        encode((enum control_type)type, bodies[type], &one);
+        assert_int_equal(bytes_append(&all, one.data, one.size), 0);
+        free(one.data);
     }
-    return all;
+    encode(CONTROL_PING, "{}", &ping);
 }
+
+static void free_all(void)
+{
+    free(all.data);
+    free(ping.data);
+}
+
+struct unit_fixture unit_fixture = {.before_all = encode_all, .after = restart, .after_all = free_all};
 
 /* Every type came once, in order, as it is in `bodies`. */
 static void assert_all_taken(void)
@@ -113,43 +111,31 @@ static void assert_all_taken(void)
 
 TEST(every_message_comes_out_as_it_went_in)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    assert_int_equal(feed(bytes, size), 0);
+    assert_int_equal(feed(all.data, all.size), 0);
     assert_all_taken();
 }
 
 TEST(a_stream_may_be_cut_anywhere)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    for (size_t cut = 0; cut <= size; cut++) {
+    for (size_t cut = 0; cut <= all.size; cut++) {
         restart();
-        assert_int_equal(feed(bytes, cut), 0);
-        assert_int_equal(feed(bytes + cut, size - cut), 0);
+        assert_int_equal(feed(all.data, cut), 0);
+        assert_int_equal(feed(all.data + cut, all.size - cut), 0);
         assert_all_taken();
     }
 }
 
 TEST(a_stream_may_come_byte_by_byte)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
-    for (size_t i = 0; i < size; i++)
-        assert_int_equal(feed(bytes + i, 1), 0);
+    for (size_t i = 0; i < all.size; i++)
+        assert_int_equal(feed(all.data + i, 1), 0);
     assert_all_taken();
 }
 
 TEST(a_nonzero_result_of_take_stops_the_decoder)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode_all(&size);
-
     taken.result = 7;
-    assert_int_equal(feed(bytes, size), 7);
+    assert_int_equal(feed(all.data, all.size), 7);
     assert_int_equal(taken.count, 1);
     assert_int_equal(problem.kind, PROBLEM_NONE);
 }
@@ -158,15 +144,12 @@ TEST(a_nonzero_result_of_take_stops_the_decoder)
 
 static void refuse_bytes(const void *bytes, size_t size, const char *why)
 {
-    size_t good;
-    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
-
     restart();
     assert_int_equal(feed(bytes, size), -1);
     assert_problem(&problem, PROBLEM_FAILURE, why);
     /* every later message is refused */
     problem = (struct problem){0};
-    assert_int_equal(feed(ping, good), -1);
+    assert_int_equal(feed(ping.data, ping.size), -1);
     assert_int_equal(problem.kind, PROBLEM_FAILURE);
     assert_int_equal(taken.count, 0);
 }
@@ -192,31 +175,26 @@ TEST(a_length_that_no_message_has_is_refused_before_its_body_comes)
 
 TEST(only_a_json_object_is_accepted)
 {
-    refuse("{", "is not a JSON object");
-    refuse("[]", "is not a JSON object");
-    refuse("7", "is not a JSON object");
-    refuse("\"ping\"", "is not a JSON object");
-    refuse("{\"type\": \"ping\"} ?", "is not a JSON object");
-    refuse("{\"type\": \"ping\"}{}", "is not a JSON object");
-    refuse("{\"type\": \"pi\\u0000ng\"}", "is not a JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"\xff\"}", "is not a JSON object");
+    unit_each(refuse, "is not a JSON object",
+              WORDS("{", "[]", "7", "\"ping\"", "{\"type\": \"ping\"} ?", "{\"type\": \"ping\"}{}",
+                    "{\"type\": \"pi\\u0000ng\"}", "{\"type\": \"ask\", \"version\": \"\xff\"}"));
 }
 
 TEST(an_unknown_type_is_refused)
 {
-    refuse("{}", "unknown type '(none)'");
-    refuse("{\"type\": 7}", "unknown type '(none)'");
+    unit_each(refuse, "unknown type '(none)'", WORDS("{}", "{\"type\": 7}"));
     refuse("{\"type\": \"pong\"}", "unknown type 'pong'");
     refuse("{\"type\": \"\"}", "unknown type ''");
 }
 
 TEST(fields_must_be_those_of_the_type_and_no_others)
 {
-    refuse("{\"type\": \"ask\"}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": 1}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": null}", "'ask' without a valid 'version'");
-    refuse("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}", "fields that do not belong to it");
-    refuse("{\"type\": \"ping\", \"version\": \"1\"}", "fields that do not belong to it");
+    unit_each(refuse, "'ask' without a valid 'version'",
+              WORDS("{\"type\": \"ask\"}", "{\"type\": \"ask\", \"version\": 1}",
+                    "{\"type\": \"ask\", \"version\": null}"));
+    unit_each(refuse, "fields that do not belong to it",
+              WORDS("{\"type\": \"ask\", \"version\": \"1\", \"more\": 1}",
+                    "{\"type\": \"ping\", \"version\": \"1\"}"));
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": {}}", "without a valid 'bytes'");
     refuse("{\"type\": \"drain\", \"end\": \"client\", \"bytes\": [1, \"2\"]}",
            "item 1 of 'bytes' has the wrong type");
@@ -233,14 +211,11 @@ TEST(the_kind_of_a_failure_is_a_problem)
     static const char *const kinds[] = {"ok", "", "Failed", "failed ", "none"};
 
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
-        char refused[100], failed[100];
-
-        snprintf(refused, sizeof refused, "{\"type\": \"refused\", \"kind\": \"%s\", \"text\": \"why\"}",
-                 kinds[i]);
-        snprintf(failed, sizeof failed,
-                 "{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}", kinds[i]);
-        refuse(refused, "'refused' without a valid 'kind'");
-        refuse(failed, "'failed' without a valid 'kind'");
+        refuse(unit_text("{\"type\": \"refused\", \"kind\": \"%s\", \"text\": \"why\"}", kinds[i]),
+               "'refused' without a valid 'kind'");
+        refuse(unit_text("{\"type\": \"failed\", \"kind\": \"%s\", \"phase\": \"run\", \"text\": \"why\"}",
+                         kinds[i]),
+               "'failed' without a valid 'kind'");
     }
 }
 
@@ -292,8 +267,9 @@ TEST(a_message_is_clean_when_it_is_delivered)
 
 TEST(a_field_given_twice_is_refused)
 {
-    refuse("{\"type\": \"ping\", \"type\": \"ping\"}", "is not a JSON object");
-    refuse("{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}", "is not a JSON object");
+    unit_each(refuse, "is not a JSON object",
+              WORDS("{\"type\": \"ping\", \"type\": \"ping\"}",
+                    "{\"type\": \"ask\", \"version\": \"1\", \"version\": \"1\"}"));
 }
 
 TEST(deep_nesting_is_refused)
@@ -309,16 +285,15 @@ TEST(deep_nesting_is_refused)
 TEST(a_wrong_message_after_good_ones_is_refused_wherever_it_is_cut)
 {
     static const char wrong[] = "\0\0\0\x0f{\"type\":\"pong\"}";
-    size_t good;
-    CLEANUP_FREE uint8_t *ping = encode(CONTROL_PING, "{}", &good);
-    CLEANUP_FREE uint8_t *bytes = malloc(good + sizeof wrong - 1);
+    size_t size = ping.size + sizeof wrong - 1;
+    CLEANUP_FREE uint8_t *bytes = malloc(size);
 
-    memcpy(bytes, ping, good);
-    memcpy(bytes + good, wrong, sizeof wrong - 1);
-    for (size_t cut = 0; cut < good + sizeof wrong - 1; cut++) {
+    memcpy(bytes, ping.data, ping.size);
+    memcpy(bytes + ping.size, wrong, sizeof wrong - 1);
+    for (size_t cut = 0; cut < size; cut++) {
         restart();
         assert_int_equal(feed(bytes, cut), 0);
-        assert_int_equal(feed(bytes + cut, good + sizeof wrong - 1 - cut), -1);
+        assert_int_equal(feed(bytes + cut, size - cut), -1);
         assert_int_equal(taken.count, 1);
     }
 }
@@ -349,10 +324,9 @@ static int encode_long(size_t size, struct bytes *bytes)
 {
     size_t length = size - strlen("{\"version\":\"\",\"type\":\"ask\"}");
     CLEANUP_FREE char *version = calloc(1, length + 1);
-    CLEANUP_JSON json_t *body = NULL;
 
     memset(version, 'v', length);
-    body = json_pack("{s:s}", "version", version);
+    CLEANUP_JSON json_t *body = json_pack("{s:s}", "version", version);
     return control_encode(CONTROL_ASK, body, bytes, &problem);
 }
 
@@ -472,11 +446,12 @@ TEST(a_long_value_comes_through_a_channel_whole)
 /* A peer that says why and closes, before this end has read that and while it sends. */
 TEST(the_last_message_of_a_peer_that_has_closed_is_read_although_sending_fails)
 {
-    size_t size;
-    CLEANUP_FREE uint8_t *bytes = encode(CONTROL_REPORT, "{\"value\": {}}", &size);
+    struct bytes bytes = {0};
 
+    encode(CONTROL_REPORT, "{\"value\": {}}", &bytes);
     open_loop();
-    assert_int_equal(send(fds[1], bytes, size, 0), size);
+    assert_int_equal(send(fds[1], bytes.data, bytes.size, 0), bytes.size);
+    free(bytes.data);
     close(fds[1]);
     open_side(0);
     channel_send(&sides[0].channel, CONTROL_PING, NULL);

@@ -21,10 +21,7 @@ static void open_end(enum end end, const char *const *words)
 {
     close_end();
     unit_parse(&plan, words);
-    memset(&connection, 0, sizeof connection);
-    memset(&shared, 0, sizeof shared);
-    assert_int_equal(thread_shared_open(&shared, &plan, end, 1), 0);
-    assert_int_equal(connection_open(&connection, &shared), 0);
+    unit_open(&plan, &shared, &connection, end, 0);
     assert_int_equal(security_begin(&connection), 0);
     pattern_fill(pattern, sizeof pattern, 0);
 }
@@ -83,10 +80,8 @@ TEST(bytes_that_are_not_verified_are_only_counted)
 TEST(a_checksum_touches_every_byte)
 {
     uint8_t sums[3][DIGEST_SIZE];
-    struct problem absent = {0};
 
-    if (digest_check(&absent) < 0)
-        skip();
+    skip_unless(digest_check(&unit_problem) == 0, unit_problem.text);
     for (size_t i = 0; i < COUNT_OF(sums); i++) {
         open_end(END_SERVER, WORDS("workload=stream", "message=10", "touch=checksum"));
         pattern[3999] ^= i == 1;
@@ -145,6 +140,13 @@ TEST(a_deadline_is_noticed_however_fast_the_messages_go)
     assert_true(clock_now_ns() >= shared.deadline_ns);
 }
 
+/* The bytes arrive, and then the role wants so many. */
+static void arrive(size_t bytes, size_t wants)
+{
+    assert_int_equal(connection.role->arrived(&connection, pattern, bytes), 0);
+    assert_int_equal(connection.role->wants(&connection), wants);
+}
+
 TEST(a_request_waits_for_its_whole_reply)
 {
     open_end(END_CLIENT, WORDS("message=10", "reply=6"));
@@ -154,8 +156,7 @@ TEST(a_request_waits_for_its_whole_reply)
     assert_int_equal(connection.queue.appended, 1);
     send_bytes(10);
     assert_int_equal(connection.role->wants(&connection), 6);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 4), 0);
-    assert_int_equal(connection.role->wants(&connection), 2);
+    arrive(4, 2);
     assert_int_equal(shared.latency.count, 0);
     assert_int_equal(connection.role->arrived(&connection, pattern, 2), 0);
     assert_int_equal(shared.latency.count, 1);
@@ -170,8 +171,7 @@ TEST(a_follower_stops_at_the_announced_byte)
     connection.stop = 31;
     assert_int_equal(connection.role->arrived(&connection, pattern, 20), 0);
     assert_true(connection.role->wants(&connection) > 0);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 10), 0);
-    assert_int_equal(connection.role->wants(&connection), 0);
+    arrive(10, 0);
 }
 
 TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
@@ -181,8 +181,7 @@ TEST(a_stop_that_is_set_before_the_thread_begins_is_kept)
     memset(&connection, 0, sizeof connection);
     connection.stop = 31;
     assert_int_equal(connection_open(&connection, &shared), 0);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 30), 0);
-    assert_int_equal(connection.role->wants(&connection), 0);
+    arrive(30, 0);
 }
 
 TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
@@ -195,9 +194,8 @@ TEST(up_to_depth_requests_are_under_way_and_replies_answer_them_in_order)
     }
     assert_int_equal(connection.queue.appended, 3);
     assert_int_equal(connection.role->wants(&connection), 18);
-    assert_int_equal(connection.role->arrived(&connection, pattern, 13), 0);
+    arrive(13, 5);
     assert_int_equal(shared.latency.count, 2);
-    assert_int_equal(connection.role->wants(&connection), 5);
     connection.role->fill(&connection);
     assert_int_equal(connection.queue.appended, 4);
 }

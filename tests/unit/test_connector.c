@@ -9,6 +9,7 @@
 
 static uv_loop_t loop;
 static struct connector connector;
+static struct address address; /* where a test listens, or not */
 static int connected, done_count, closed_count;
 static struct problem reasons;
 
@@ -24,7 +25,6 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
     struct in_addr numeric;
     size_t count = !strcmp(host, "several") ? COUNT_OF(found) : inet_pton(AF_INET, host, &numeric) == 1;
 
-    (void)hints;
     sleep(lookup_s);
     for (size_t i = 0; i < count; i++) {
         addresses[i] = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
@@ -40,26 +40,12 @@ int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints
 
 void freeaddrinfo(struct addrinfo *list)
 {
-    (void)list;
-}
-
-/* ---- a listener ---- */
-
-static int listen_on(const char *text, struct address *address)
-{
-    struct problem problem = {0};
-
-    assert_int_equal(address_parse_numeric(address, text, &problem), 0);
-    int fd = address_listen(-1, address, &problem);
-    assert_true(fd >= 0);
-    return fd;
 }
 
 /* ---- the connector ---- */
 
 static void on_done(void *owner, int fd, const struct problem *problem)
 {
-    (void)owner;
     done_count++;
     connected = fd;
     reasons = *problem;
@@ -67,7 +53,6 @@ static void on_done(void *owner, int fd, const struct problem *problem)
 
 static void on_closed(void *owner)
 {
-    (void)owner;
     closed_count++;
 }
 
@@ -99,15 +84,17 @@ static void await(void)
         uv_run(&loop, UV_RUN_ONCE);
 }
 
+static void find(const char *name)
+{
+    connector_find(&connector, name, 1000);
+    await();
+}
+
 TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 {
-    struct address address;
-    char text[32];
-    int listener = listen_on("127.0.0.3:0", &address);
+    int listener = unit_listen(&address, "127.0.0.3:0");
 
-    snprintf(text, sizeof text, "several:%d", address_port(&address));
-    connector_find(&connector, text, 1000);
-    await();
+    find(unit_text("several:%d", address_port(&address)));
     assert_true(connected >= 0);
     assert_int_equal(connector.at, 1);
     close(listener);
@@ -115,13 +102,8 @@ TEST(the_next_address_of_a_name_is_tried_if_one_refuses)
 
 TEST(a_failure_names_every_address_that_was_tried)
 {
-    struct address address;
-    char text[32];
-
-    close(listen_on("127.0.0.2:0", &address)); /* no socket listens on this port now */
-    snprintf(text, sizeof text, "several:%d", address_port(&address));
-    connector_find(&connector, text, 1000);
-    await();
+    close(unit_listen(&address, "127.0.0.2:0")); /* no socket listens on this port now */
+    find(unit_text("several:%d", address_port(&address)));
     assert_int_equal(connected, -1);
     assert_non_null(strstr(reasons.text, "127.0.0.2"));
     assert_non_null(strstr(reasons.text, "127.0.0.4"));
@@ -130,38 +112,32 @@ TEST(a_failure_names_every_address_that_was_tried)
 
 TEST(a_name_without_an_address_is_a_failure)
 {
-    connector_find(&connector, "nowhere:1", 1000);
-    await();
+    find("nowhere:1");
     assert_int_equal(connected, -1);
     assert_problem(&reasons, PROBLEM_FAILURE, "cannot look up nowhere");
 }
 
-static int refuse(void *owner, const struct address *address, struct problem *problem)
+static int refuse(void *owner, const struct address *at, struct problem *problem)
 {
-    (void)owner, (void)address;
     return problem_usage(problem, "not there");
 }
 
 TEST(an_address_that_its_owner_refuses_is_not_connected_to)
 {
     connector.check = refuse;
-    connector_find(&connector, "several:1", 1000);
-    await();
+    find("several:1");
     assert_int_equal(connected, -1);
     assert_problem(&reasons, PROBLEM_USAGE, "not there");
 }
 
 TEST(a_persistent_connector_tries_until_somebody_listens)
 {
-    struct address address;
-    int listener = listen_on("127.0.0.1:0", &address), unused;
-
-    close(listener);
+    close(unit_listen(&address, "127.0.0.1:0"));
     connector_begin(&connector, &address, 1000, true);
     for (int turn = 0; turn < 20; turn++)
         uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(done_count, 0);
-    unused = address_listen(-1, &address, &reasons);
+    int unused = address_listen(-1, &address, &reasons);
     await();
     assert_true(connected >= 0);
     close(unused);
@@ -169,8 +145,8 @@ TEST(a_persistent_connector_tries_until_somebody_listens)
 
 TEST(an_attempt_without_an_answer_ends_after_its_time)
 {
-    struct address address;
-    int listener = listen_on("127.0.0.1:0", &address), queued[3];
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
+    int queued[3];
 
     listen(listener, 0);
     for (size_t i = 0; i < COUNT_OF(queued); i++) { /* the backlog is full */
@@ -183,7 +159,6 @@ TEST(an_attempt_without_an_answer_ends_after_its_time)
     assert_non_null(strstr(reasons.text, "timed out"));
     for (size_t i = 0; i < COUNT_OF(queued); i++)
         close(queued[i]);
-    close(listener);
 }
 
 TEST(a_connector_can_be_closed_in_an_attempt_and_in_a_lookup)
@@ -207,8 +182,7 @@ TEST(the_loop_goes_on_while_a_name_is_looked_up)
     uv_timer_init(&loop, &timer);
     timer.data = &ticks;
     uv_timer_start(&timer, on_tick, 10, 10);
-    connector_find(&connector, "nowhere:1", 1000);
-    await();
+    find("nowhere:1");
     assert_true(ticks > 5);
     uv_close((uv_handle_t *)&timer, NULL);
     uv_run(&loop, UV_RUN_NOWAIT);

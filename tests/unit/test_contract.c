@@ -2,13 +2,10 @@
 /* The contract of strategies and layers, against a slower ring and a stricter layer than any real
  * one: requests complete after push() has returned, layers hold back what they accepted. Real
  * workloads; both ends in one thread, in an engine of a few lines. */
-#include "records.h"
-#include "ring.h"
+#include "contract.h"
 #include "unit.h"
 
 #include "connection/layer.h"
-#include "connection/security.h"
-#include "connection/strategy.h"
 #include "connection/workload.h"
 #include "engine/engine.h"
 #include "transport/transport.h"
@@ -58,9 +55,7 @@ static void open_side(enum end end, int fd, uint64_t messages)
 
     memset(side, 0, sizeof *side);
     assert_int_equal(shrink(fd), 0);
-    assert_int_equal(thread_shared_open(&side->shared, &plan, end, 1), 0);
-    side->connection.calls.fd = fd;
-    assert_int_equal(connection_open(&side->connection, &side->shared), 0);
+    unit_open(&plan, &side->shared, &side->connection, end, fd);
     side->connection.queue.on_release = on_release;
     side->connection.queue.owner = side;
     thread_shared_begin_phase(&side->shared, UINT64_MAX, false);
@@ -303,10 +298,8 @@ static const char *const any_layer[] = {"nodelay", "writev", "coalesce", "coales
 static const struct strategy_choice *choose(const char *write)
 {
     static struct plan chosen;
-    char word[64];
 
-    snprintf(word, sizeof word, "write=%s", write);
-    unit_parse(&chosen, WORDS(word));
+    unit_parse(&chosen, WORDS(unit_text("write=%s", write)));
     plan_free(&chosen);
     return &chosen.write;
 }
@@ -327,11 +320,10 @@ TEST(a_layer_that_accepts_a_record_only_when_it_is_sent_carries_every_workload)
 TEST(every_library_carries_every_workload_to_every_other)
 {
     static const char *const writes[] = {"nodelay", "cork", "cork:30", "coalesce", "coalesce:30"};
-    struct problem problem = {0};
 
     for (size_t i = 0; i < security_axis.count; i++) {
         const struct security *library = (const struct security *)security_axis.variants[i];
-        bool is_absent = library->check && library->check(&problem) < 0;
+        bool is_absent = library->check && library->check(&unit_problem) < 0;
 
         if (!library->encrypts || is_absent || !(library->gives & CAPABLE_RECORD_CORK))
             continue;

@@ -2,7 +2,6 @@
 /* The counts that a system reports of a thread, and the test whether they are true. */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "measure/cpu.h"
 
@@ -46,13 +45,12 @@ TEST(zeros_are_rejected)
 TEST(true_counts_stay_in_the_record)
 {
     struct cpu_reading before = {0}, after = {0};
-    CLEANUP_JSON json_t *cpu = NULL, *process = NULL;
 
     cpu_probe();
     read_own(&before);
     read_own(&after);
-    cpu = cpu_to_json(&before, &after);
-    process = cpu_process_to_json();
+    CLEANUP_JSON json_t *cpu = cpu_to_json(&before, &after);
+    CLEANUP_JSON json_t *process = cpu_process_to_json();
     assert_non_null(json_object_get(cpu, "user_ns"));
     assert_non_null(json_object_get(cpu, "voluntary_switches"));
     assert_non_null(json_object_get(process, "user_ns"));

@@ -43,7 +43,6 @@ static void own_a_table(void *nothing)
     sigset_t blocked;
     char byte;
 
-    (void)nothing;
     table.owns = descriptors_own((int[]){-1, table.kept[1]}, 2);
     table.kept_is_open = is_open(table.kept[1]) && is_open(STDERR_FILENO);
     table.other_is_open = is_open(table.other[1]);

@@ -1,41 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "words/word.h"
-
-/* The values of the first word, separated by blanks. */
-static char *values_of(const json_t *expanded)
-{
-    const json_t *values = json_object_get(json_array_get(expanded, 0), "values");
-    char *text = calloc(1, 200000), *at = text;
-    json_t *value;
-    size_t i;
-
-    json_array_foreach(values, i, value)
-        at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
-    return text;
-}
 
 static void expands(const char *word, const char *expected)
 {
-    struct problem problem = {0};
-    CLEANUP_JSON json_t *expanded = expand_words(&word, 1, &problem);
-    CLEANUP_FREE char *text = NULL;
+    CLEANUP_JSON json_t *expanded = expand_words(&word, 1, empty_problem());
 
     if (!expanded)
-        fail_msg("%s", problem.text);
-    text = values_of(expanded);
+        fail_msg("%s", unit_problem.text);
+    CLEANUP_FREE char *text = unit_flatten(json_object_get(json_array_get(expanded, 0), "values"));
     assert_string_equal(text, expected);
 }
 
 static void refuse(const char *word, const char *why)
 {
-    struct problem problem = {0};
-
-    if (expand_words(&word, 1, &problem))
+    if (expand_words(&word, 1, empty_problem()))
         fail_msg("'%s' was expanded", word);
-    assert_problem(&problem, PROBLEM_USAGE, why);
+    assert_problem(&unit_problem, PROBLEM_USAGE, why);
 }
 
 TEST(a_range_doubles_multiplies_or_adds)
@@ -81,31 +63,22 @@ TEST(a_bad_range_is_refused)
                                          "64..1M:-1", "64..1M:2x", "15x2..1M",  "64..128..256", "1M..64K",
                                          "64..16+4K", "64 ..128"};
 
-    for (size_t i = 0; i < COUNT_OF(ranges); i++) {
-        char word[64];
-
-        snprintf(word, sizeof word, "message=%s", ranges[i]);
-        refuse(word, "is not a range; write it like 64..1M");
-    }
+    for (size_t i = 0; i < COUNT_OF(ranges); i++)
+        refuse(unit_text("message=%s", ranges[i]), "is not a range; write it like 64..1M");
 }
 
 TEST(every_value_of_a_list_must_be_valid)
 {
-    refuse("message=64,15x", "expected a size");
-    refuse("message=64,", "expected a size");
-    refuse("message=,64", "expected a size");
-    refuse("message=", "expected a size");
+    unit_each(refuse, "expected a size", WORDS("message=64,15x", "message=64,", "message=,64", "message="));
     refuse("write=cork,mroe", "the nearest is 'more'");
-    refuse("connections=1..20000:+5000,0", "out of range");
-    refuse("connections=1..20000", "out of range");
+    unit_each(refuse, "out of range", WORDS("connections=1..20000:+5000,0", "connections=1..20000"));
     refuse("message=512M..2G", "more than 1G");
 }
 
 TEST(names_and_durations_take_no_range)
 {
     refuse("write=nodelay..cork", "write takes no range; list the values with commas");
-    refuse("duration=1s..2s", "takes no range");
-    refuse("place=0..3", "takes no range");
+    unit_each(refuse, "takes no range", WORDS("duration=1s..2s", "place=0..3"));
 }
 
 TEST(a_sysctl_is_named_once_for_all_its_values)
@@ -132,8 +105,7 @@ TEST(words_keep_their_order_and_prefix)
     static const char *const words[] = {"write=cork,more", "client.sndbuf=4K,8K", "rounds=3", "not=a",
                                         "not=b"};
     static const char *const keys[] = {"write", "client.sndbuf", "rounds", "not", "not"};
-    struct problem problem = {0};
-    CLEANUP_JSON json_t *expanded = expand_words(words, COUNT_OF(words), &problem);
+    CLEANUP_JSON json_t *expanded = expand_words(words, COUNT_OF(words), &unit_problem);
 
     assert_int_equal(json_array_size(expanded), COUNT_OF(keys));
     for (size_t i = 0; i < COUNT_OF(keys); i++)
@@ -144,25 +116,22 @@ TEST(a_word_given_twice_is_refused)
 {
     static const char *const twice[] = {"write=cork", "message=64", "write=more"};
     static const char *const narrowed[] = {"sndbuf=4K", "client.sndbuf=8K"};
-    struct problem problem = {0};
-    json_t *expanded = expand_words(narrowed, 2, &problem);
+    CLEANUP_JSON json_t *expanded = expand_words(narrowed, 2, &unit_problem);
 
     assert_non_null(expanded);
-    json_decref(expanded);
-    assert_null(expand_words(twice, 3, &problem));
-    assert_problem(&problem, PROBLEM_USAGE, "'write' is given twice");
+    assert_null(expand_words(twice, 3, empty_problem()));
+    assert_problem(&unit_problem, PROBLEM_USAGE, "'write' is given twice");
 }
 
 TEST(a_range_has_at_most_ten_thousand_values)
 {
-    refuse("messages=1..10001:+1", "messages has more than 10000 values");
-    refuse("messages=1..281474976710656:+1", "messages has more than 10000 values");
+    unit_each(refuse, "messages has more than 10000 values",
+              WORDS("messages=1..10001:+1", "messages=1..281474976710656:+1"));
 }
 
 TEST(a_refused_word_has_a_reason)
 {
-    refuse("server=\xff:80", "not valid UTF-8");
-    refuse("not=\xff", "not valid UTF-8");
+    unit_each(refuse, "not valid UTF-8", WORDS("server=\xff:80", "not=\xff"));
     refuse("nothing", "write key=value");
     refuse("mesage=64", "the nearest is 'message'");
 }

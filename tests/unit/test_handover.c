@@ -27,15 +27,13 @@ static struct {
 
 static ssize_t send_watched(int fd, const void *data, size_t size, int flags)
 {
-    ssize_t sent;
-
     if (pthread_equal(pthread_self(), calls.data_thread))
         calls.sent_by_data_thread++;
     if (calls.fails) {
         errno = calls.fails;
         return -1;
     }
-    sent = send(fd, data, size, flags);
+    ssize_t sent = send(fd, data, size, flags);
     calls.requests++;
     while (calls.waits_for_replies && calls.replies < calls.requests)
         sched_yield();
@@ -84,9 +82,7 @@ static void fixture_open(void)
     calls.data_thread = pthread_self();
     unit_parse(&fixture.plan, WORDS("transport=unix", "message=64", "reply=1", "handoff=thread"));
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    assert_int_equal(thread_shared_open(&fixture.shared, &fixture.plan, END_CLIENT, 1), 0);
-    fixture.connection.calls.fd = fds[0];
-    assert_int_equal(connection_open(&fixture.connection, &fixture.shared), 0);
+    unit_open(&fixture.plan, &fixture.shared, &fixture.connection, END_CLIENT, fds[0]);
     assert_int_equal(security_begin(&fixture.connection), 0);
     fixture.connection.calls.table = &watched;
     fixture.connection.messages_left = MESSAGES;
@@ -101,9 +97,7 @@ static void fixture_open(void)
 
 static void start_sender(void)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, -1, &problem), 0);
+    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, -1, &unit_problem), 0);
     fixture.job.handover = &fixture.sender.handover;
 }
 
@@ -115,9 +109,7 @@ static void fixture_close(void)
     engine_block.close(&fixture.job);
     close(fixture.connection.calls.fd);
     close(fixture.other);
-    connection_close(&fixture.connection);
-    thread_shared_close(&fixture.shared);
-    plan_free(&fixture.plan);
+    unit_close(&fixture.plan, &fixture.shared, &fixture.connection);
 }
 
 struct unit_fixture unit_fixture = {.before = fixture_open, .after = fixture_close};
@@ -204,8 +196,6 @@ TEST(a_sender_ends_while_its_send_blocks)
 
 TEST(a_sender_that_cannot_be_pinned_reports_it)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(sender_start(&fixture.sender, &fixture.connection, 65535, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
+    assert_refused(sender_start(&fixture.sender, &fixture.connection, 65535, &unit_problem),
+                   PROBLEM_UNSUPPORTED, "a thread cannot be pinned to CPU 65535");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "measure/histogram.h"
 
 #include <math.h>
@@ -14,6 +13,15 @@ static int compare(const void *a, const void *b)
 
     return (x > y) - (x < y);
 }
+
+static struct histogram histogram;
+
+static void restart(void)
+{
+    histogram_reset(&histogram);
+}
+
+struct unit_fixture unit_fixture = {.before = restart};
 
 /* ---- shapes of samples, in ns ---- */
 
@@ -44,7 +52,6 @@ static double bimodal(struct dice *dice)
 
 static double constant(struct dice *dice)
 {
-    (void)dice;
     return 123456789;
 }
 
@@ -61,25 +68,23 @@ static double hours(struct dice *dice)
 
 static sampler *const shapes[] = {uniform, exponential, lognormal, bimodal, constant, tiny, hours};
 
-static void roll_values(struct dice *dice, sampler *sample, uint64_t values[VALUES],
-                        struct histogram *histogram)
+static void roll_values(struct dice *dice, sampler *sample, uint64_t values[VALUES])
 {
-    histogram_reset(histogram);
+    restart();
     for (size_t i = 0; i < VALUES; i++) {
         values[i] = (uint64_t)sample(dice);
-        histogram_record(histogram, values[i]);
+        histogram_record(&histogram, values[i]);
     }
 }
 
 TEST(the_value_of_a_rank_lies_within_0_8_percent_of_the_exact_one)
 {
     static const size_t ranks[] = {1, 20, 200, 2000, 5000, 10000, 15000, 18000, 19800, 19999, VALUES};
-    static struct histogram histogram;
     static uint64_t values[VALUES];
     struct dice dice = {.state = 5};
 
     for (size_t s = 0; s < COUNT_OF(shapes); s++) {
-        roll_values(&dice, shapes[s], values, &histogram);
+        roll_values(&dice, shapes[s], values);
         qsort(values, VALUES, sizeof *values, compare);
         for (size_t i = 0; i < COUNT_OF(ranks); i++) {
             double exact = (double)values[ranks[i] - 1], found = histogram_value(&histogram, ranks[i]);
@@ -94,9 +99,6 @@ TEST(the_value_of_a_rank_lies_within_0_8_percent_of_the_exact_one)
 
 TEST(a_small_histogram_has_ranks_too)
 {
-    static struct histogram histogram;
-
-    histogram_reset(&histogram);
     histogram_record(&histogram, 1000003);
     assert_true(histogram_value(&histogram, 1) == 1000003);
     histogram_record(&histogram, 7);
@@ -106,9 +108,8 @@ TEST(a_small_histogram_has_ranks_too)
 
 TEST(a_reset_histogram_is_empty)
 {
-    static struct histogram histogram, empty;
+    static struct histogram empty;
 
-    histogram_reset(&histogram);
     histogram_reset(&empty);
     for (unsigned power = 0; power < 64; power++)
         histogram_record(&histogram, UINT64_C(1) << power);
@@ -139,10 +140,8 @@ TEST(a_bin_holds_its_first_and_its_last_value)
 
 TEST(json_holds_the_counts_and_nothing_empty)
 {
-    static struct histogram histogram;
     CLEANUP_JSON json_t *json = NULL, *expected = NULL;
 
-    histogram_reset(&histogram);
     assert_null(histogram_to_json(&histogram));
     histogram_record(&histogram, 5);
     histogram_record(&histogram, 5);

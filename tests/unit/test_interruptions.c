@@ -9,27 +9,6 @@ static const char *const shapes[] = {"1", "15x2", "16+4K", "32/2x4K/2x4K", "2/3x
 /* Parameters that divide these shapes, for strategies that take one. */
 static const char *const parameters[] = {"", ":1", ":30", ":4K", ":1G"};
 
-/* Calls `check` for every strategy that works through the scripted calls, every parameter and every
- * shape. */
-static void each_strategy(void (*check)(const char *write, const char *message))
-{
-    for (size_t s = 0; s < strategy_axis.count; s++) {
-        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[s];
-
-        if (strategy->completed) {
-            print_message("skipped: %s needs an engine that completes requests\n", strategy->variant.name);
-            continue;
-        }
-        for (size_t p = 0; p < (strategy->parameter ? COUNT_OF(parameters) : 1); p++) {
-            char write[64];
-
-            snprintf(write, sizeof write, "%s%s", strategy->variant.name, parameters[p]);
-            for (size_t i = 0; i < COUNT_OF(shapes); i++)
-                check(write, shapes[i]);
-        }
-    }
-}
-
 static size_t undisturbed_count;
 static struct scripted_call undisturbed[SCRIPT_CALLS_MAX];
 
@@ -48,6 +27,37 @@ static void record_undisturbed(const char *write, const char *message)
     memcpy(undisturbed, script->calls, sizeof undisturbed);
     script_close(script);
 }
+
+/* Calls `check` for every strategy that works through the scripted calls, every parameter and every
+ * shape, whose undisturbed calls are recorded. */
+static void each_strategy(void (*check)(const char *write, const char *message))
+{
+    for (size_t s = 0; s < strategy_axis.count; s++) {
+        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[s];
+
+        if (strategy->completed) {
+            print_message("skipped: %s needs an engine that completes requests\n", strategy->variant.name);
+            continue;
+        }
+        for (size_t p = 0; p < (strategy->parameter ? COUNT_OF(parameters) : 1); p++) {
+            char write[64];
+
+            snprintf(write, sizeof write, "%s%s", strategy->variant.name, parameters[p]);
+            for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+                record_undisturbed(write, shapes[i]);
+                check(write, shapes[i]);
+            }
+        }
+    }
+}
+
+#define TEST_EACH(sentence)                                                                                  \
+    static void each_##sentence(const char *write, const char *message);                                     \
+    TEST(sentence)                                                                                           \
+    {                                                                                                        \
+        each_strategy(each_##sentence);                                                                      \
+    }                                                                                                        \
+    static void each_##sentence(const char *write, const char *message)
 
 /* All calls of a short run, about forty of a long one. */
 static size_t next_call(size_t call)
@@ -76,9 +86,8 @@ static void push_two_messages(struct script *script, int expected)
     assert_int_equal(script->sent, 2 * script->plan.message.bytes);
 }
 
-static void block_at_every_call(const char *write, const char *message)
+TEST_EACH(a_strategy_that_would_block_makes_the_same_calls_afterwards)
 {
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -EAGAIN);
 
@@ -87,11 +96,6 @@ static void block_at_every_call(const char *write, const char *message)
         assert_memory_equal(script->calls, undisturbed, undisturbed_count * sizeof *undisturbed);
         script_close(script);
     }
-}
-
-TEST(a_strategy_that_would_block_makes_the_same_calls_afterwards)
-{
-    each_strategy(block_at_every_call);
 }
 
 static size_t count_switches(const struct scripted_call *calls, size_t count)
@@ -105,7 +109,6 @@ static size_t count_switches(const struct scripted_call *calls, size_t count)
 
 static void cut_call(const char *write, const char *message, bool blocks_after)
 {
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, 1);
 
@@ -121,20 +124,14 @@ static void cut_call(const char *write, const char *message, bool blocks_after)
     }
 }
 
-static void cut_every_call(const char *write, const char *message)
+TEST_EACH(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
 {
     cut_call(write, message, false);
     cut_call(write, message, true);
 }
 
-TEST(a_strategy_whose_call_moves_one_byte_sends_the_rest_and_nothing_twice)
+TEST_EACH(a_strategy_whose_call_fails_says_so_at_once)
 {
-    each_strategy(cut_every_call);
-}
-
-static void break_every_call(const char *write, const char *message)
-{
-    record_undisturbed(write, message);
     for (size_t call = 0; call < undisturbed_count; call = next_call(call)) {
         struct script *script = script_open(write, message, call, -ECONNRESET);
         int result = 0;
@@ -147,11 +144,6 @@ static void break_every_call(const char *write, const char *message)
         assert_int_equal(script->made, call + 1);
         script_close(script);
     }
-}
-
-TEST(a_strategy_whose_call_fails_says_so_at_once)
-{
-    each_strategy(break_every_call);
 }
 
 static bool ends_group(const struct shape *shape, size_t position)
@@ -176,11 +168,10 @@ static bool crosses_group(const struct shape *shape, const struct scripted_call 
     return false;
 }
 
-static void check_every_call(const char *write, const char *message)
+TEST_EACH(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
 {
     struct script *script;
 
-    record_undisturbed(write, message);
     script = script_open(write, message, 0, 0);
     for (size_t i = 0; i < undisturbed_count; i++) {
         const struct scripted_call *call = &undisturbed[i];
@@ -196,12 +187,7 @@ static void check_every_call(const char *write, const char *message)
     script_close(script);
 }
 
-TEST(no_call_of_any_strategy_crosses_the_end_of_a_group_or_holds_it_back)
-{
-    each_strategy(check_every_call);
-}
-
-static void push_nothing(const char *write, const char *message)
+TEST_EACH(a_push_of_an_idle_queue_makes_no_call)
 {
     struct script *script = script_open(write, message, 0, 0);
     size_t made;
@@ -214,9 +200,4 @@ static void push_nothing(const char *write, const char *message)
     assert_int_equal(script_push(script), 0);
     assert_int_equal(script->made, made);
     script_close(script);
-}
-
-TEST(a_push_of_an_idle_queue_makes_no_call)
-{
-    each_strategy(push_nothing);
 }

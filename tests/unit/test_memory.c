@@ -2,11 +2,10 @@
 /* What a plan makes an end allocate: its limit, its computed size, and failures. */
 #include "unit.h"
 
-#include "connection/memory.h"
 #include "connection/connection.h"
+#include "connection/memory.h"
 #include "control/codec.h"
 #include "engine/engine.h"
-#include "words/word.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -39,10 +38,8 @@ static void exhaust(int (*attempt)(const void *what), const void *what)
     bool has_failed = true;
 
     for (long allowed = 0; has_failed; allowed++) {
-        int result;
-
         left = allowed;
-        result = attempt(what);
+        int result = attempt(what);
         has_failed = left < 0;
         left = -1;
         assert_true(result < 0 || !has_failed);
@@ -50,21 +47,16 @@ static void exhaust(int (*attempt)(const void *what), const void *what)
     }
 }
 
+static struct plan plan;
+
 static int parse(const void *words)
 {
-    const char *const *texts = words;
-    struct problem problem = {0};
-    struct plan plan;
-    size_t count = 0;
-    int result;
+    int result = unit_try(&plan, words);
 
-    while (texts[count])
-        count++;
-    result = plan_parse(&plan, texts, count, &problem);
     if (result == 0)
         plan_free(&plan);
     else
-        assert_problem(&problem, PROBLEM_FAILURE, "no memory");
+        assert_problem(&unit_problem, PROBLEM_FAILURE, "no memory");
     return result;
 }
 
@@ -76,23 +68,20 @@ TEST(a_plan_without_memory_is_refused)
 
 static int take(void *owner, enum control_type type, const json_t *body)
 {
-    (void)owner, (void)type, (void)body;
     return 0;
 }
 
 static int exchange(const void *text)
 {
-    json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
-    struct problem problem = {0};
+    CLEANUP_JSON json_t *body = json_pack("{s:s, s:s, s:s}", "kind", "failed", "phase", "run", "text", text);
     struct codec codec = {0};
     struct bytes bytes = {0};
-    int result = control_encode(CONTROL_FAILED, body, &bytes, &problem);
+    int result = control_encode(CONTROL_FAILED, body, &bytes, empty_problem());
 
     if (result == 0)
-        result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &problem);
+        result = codec_feed(&codec, bytes.data, bytes.size, take, NULL, &unit_problem);
     if (result < 0)
-        assert_problem(&problem, PROBLEM_FAILURE, "no memory");
-    json_decref(body);
+        assert_problem(&unit_problem, PROBLEM_FAILURE, "no memory");
     free(codec.received.data);
     free(bytes.data);
     return result;
@@ -110,8 +99,7 @@ static int open_end(const void *words)
     struct connection connections[2] = {{.number = 0}, {.number = 1}};
     struct engine_job job = {.connections = connections, .shared = &shared};
     const struct engine *engine;
-    int fds[4], result;
-    struct plan plan;
+    int fds[4];
     long allowed = left;
 
     left = -1; /* the plan is there */
@@ -121,7 +109,7 @@ static int open_end(const void *words)
     engine = plan.ends[END_SERVER].engine;
     left = allowed;
     job.count = plan.connections;
-    result = thread_shared_open(&shared, &plan, END_SERVER, job.count);
+    int result = thread_shared_open(&shared, &plan, END_SERVER, job.count);
     for (size_t i = 0; i < job.count && result == 0; i++) {
         result = connection_open(&connections[i], &shared);
         connections[i].calls.fd = fds[2 * i];
@@ -151,17 +139,10 @@ TEST(a_thread_without_memory_for_its_connections_is_an_error)
 
 TEST(a_ring_without_memory_is_an_error)
 {
-    struct problem problem = {0};
-    struct plan plan;
-    bool has_ring;
-
     unit_parse(&plan, WORDS("engine=ring"));
-    has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &problem) == 0;
+    bool has_ring = plan.ends[END_SERVER].engine->check(&plan.ends[END_SERVER], &unit_problem) == 0;
     plan_free(&plan);
-    if (!has_ring) {
-        print_message("skipped: %s\n", problem.text);
-        skip();
-    }
+    skip_unless(has_ring, unit_problem.text);
     exhaust(open_end, WORDS("transport=unix", "engine=ring", "connections=2", "workload=request",
                             "server.read=uring-multishot"));
 }
@@ -176,8 +157,6 @@ static json_t *run_client(const char *const *words)
 {
     char command[1024], path[512];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    FILE *client;
-    json_t *record;
 
     assert_true(length > 0);
     path[length] = '\0';
@@ -186,16 +165,15 @@ static json_t *run_client(const char *const *words)
         snprintf(command, sizeof command, "exec %s/../bin/uncork-client --json place=free warmup=0s", path);
     for (; *words; words++)
         length += snprintf(command + length, sizeof command - (size_t)length, " '%s'", *words);
-    client = popen(command, "r");
-    record = json_loadf(client, 0, NULL);
+    FILE *client = popen(command, "r");
+    json_t *record = json_loadf(client, 0, NULL);
     assert_int_equal(pclose(client), 0);
     return record;
 }
 
 static void check_size(const char *const *words)
 {
-    json_t *record = run_client(words);
-    struct plan plan;
+    CLEANUP_JSON json_t *record = run_client(words);
 
     unit_parse(&plan, words);
     for (enum end end = 0; end < END_COUNT; end++) {
@@ -213,7 +191,6 @@ static void check_size(const char *const *words)
         assert_true((double)computed <= MOST * (double)touched);
     }
     plan_free(&plan);
-    json_decref(record);
 }
 
 TEST(the_computed_memory_is_what_real_runs_touch)
@@ -235,13 +212,10 @@ TEST(the_computed_memory_is_what_real_runs_touch)
 
 static void refuse_size(const char *const *words, enum end end, const char *says)
 {
-    struct problem problem = {0};
-    struct plan plan;
-
     unit_parse(&plan, words);
-    if (plan_check_memory(&plan, end, engine_threads(&plan, end), &problem) == 0)
-        plan_check_in_flight(&plan, &problem);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, says);
+    if (plan_check_memory(&plan, end, engine_threads(&plan, end), empty_problem()) == 0)
+        plan_check_in_flight(&plan, &unit_problem);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, says);
     plan_free(&plan);
 }
 

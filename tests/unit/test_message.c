@@ -1,38 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "base/memory.h"
 #include "plan/message.h"
 
-static void parse(struct shape *shape, const char *text)
-{
-    struct problem problem = {0};
+static struct shape shape; /* of the last parse() */
 
-    if (shape_parse(shape, text, &problem) < 0)
-        fail_msg("%s", problem.text);
+static void free_shape(void)
+{
+    shape_free(&shape);
+}
+
+struct unit_fixture unit_fixture = {.after = free_shape};
+
+static void parse(const char *text)
+{
+    free_shape();
+    assert_accepted(shape_parse(&shape, text, &unit_problem));
 }
 
 static void refuse(const char *text, const char *why)
 {
-    struct problem problem = {0};
-    struct shape shape = {0};
+    struct shape refused = {0};
 
-    if (shape_parse(&shape, text, &problem) == 0)
+    if (shape_parse(&refused, text, empty_problem()) == 0)
         fail_msg("'%s' was taken for a message", text);
-    assert_problem(&problem, PROBLEM_USAGE, why);
-    assert_null(shape.spans);
+    assert_problem(&unit_problem, PROBLEM_USAGE, why);
+    assert_null(refused.spans);
 }
 
 TEST(an_invalid_message_is_refused)
 {
-    const char *const *refused =
-        WORDS("", "15x", "x2", "0x2", "2x0", "0", "-1", "+1", "1e99", "4k", "1x", "2++3", "/2", "2/", "2//3",
-              "+", "/", "x", "2+", "2x3x4", "4Kx2", "1.5K", " 64", "64 ", "64,128", "64..1M", "2x-1", "0x10",
-              "K", "15X2", "15*2", "64B", "1KK", "2x\xc3\x97\x33");
-
-    for (; *refused; refused++)
-        refuse(*refused, "write it like 64, 15x2");
+    unit_each(refuse, "write it like 64, 15x2",
+              WORDS("", "15x", "x2", "0x2", "2x0", "0", "-1", "+1", "1e99", "4k", "1x", "2++3", "/2", "2/",
+                    "2//3", "+", "/", "x", "2+", "2x3x4", "4Kx2", "1.5K", " 64", "64 ", "64,128", "64..1M",
+                    "2x-1", "0x10", "K", "15X2", "15*2", "64B", "1KK", "2x\xc3\x97\x33"));
 }
 
 TEST(a_refusal_names_the_position)
@@ -40,31 +42,21 @@ TEST(a_refusal_names_the_position)
     refuse("15x", "expected a size at character 4");
     refuse("x2", "expected a size or a count at character 1");
     refuse("4k", "at character 2");
-    refuse("2++3", "at character 3");
-    refuse("2/", "at character 3");
+    unit_each(refuse, "at character 3", WORDS("2++3", "2/"));
     refuse("1e99", "expected +, / or the end at character 2");
     refuse("64+0", "a count or a size of zero");
 }
 
 TEST(a_message_has_limits)
 {
-    struct shape shape = {0};
-
-    parse(&shape, "65536x1");
+    parse("65536x1");
     assert_int_equal(shape.count, SHAPE_FRAGMENTS_MAX);
-    shape_free(&shape);
-    parse(&shape, "1G");
+    parse("1G");
     assert_int_equal(shape.bytes, SHAPE_BYTES_MAX);
-    shape_free(&shape);
-    refuse("65537x1", "more than 65536 fragments");
-    refuse("65536x1+1", "more than 65536 fragments");
-    refuse("1G+1", "more than 1G");
-    refuse("65536x16385", "more than 1G");
-    refuse("4G", "more than 1G");
-    refuse("17179869183G", "more than 1G");
-    refuse("99999999999999999999", "too large");
-    refuse("99999999999999999999x1", "too large");
-    refuse("18446744073709551615x18446744073709551615", "more than 65536 fragments");
+    unit_each(refuse, "more than 65536 fragments",
+              WORDS("65537x1", "65536x1+1", "18446744073709551615x18446744073709551615"));
+    unit_each(refuse, "more than 1G", WORDS("1G+1", "65536x16385", "4G", "17179869183G"));
+    unit_each(refuse, "too large", WORDS("99999999999999999999", "99999999999999999999x1"));
 }
 
 TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
@@ -72,9 +64,8 @@ TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
     static const uint32_t sizes[] = {32, 4096, 4096, 8192, 1};
     static const uint32_t counts[] = {1, 1, 1, 1, 3};
     static const uint32_t marks[] = {1, 0, 1, 1, 3 | SPAN_OF_MANY};
-    struct shape shape = {0};
 
-    parse(&shape, "32/2x4K/8K/3x1");
+    parse("32/2x4K/8K/3x1");
     assert_int_equal(shape.count, 7);
     assert_int_equal(shape.span_count, COUNT_OF(sizes));
     assert_int_equal(shape.groups, 4);
@@ -86,7 +77,6 @@ TEST(a_shape_counts_fragments_and_groups_and_has_the_longest)
         assert_int_equal(shape.spans[i].bytes, counts[i] * sizes[i]);
         assert_int_equal(shape.spans[i].marks, marks[i]);
     }
-    shape_free(&shape);
 }
 
 TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
@@ -107,13 +97,9 @@ TEST(the_canonical_spelling_joins_runs_and_shortens_sizes)
                                                {"1025x1K", "1025x1K"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct shape shape = {0};
-        CLEANUP_FREE char *text = NULL;
-
-        parse(&shape, spellings[i][0]);
-        text = shape_format(&shape);
+        parse(spellings[i][0]);
+        CLEANUP_FREE char *text = shape_format(&shape);
         assert_string_equal(text, spellings[i][1]);
-        shape_free(&shape);
     }
 }
 
@@ -149,18 +135,78 @@ TEST(every_shape_is_read_back_from_its_spelling)
 
     for (int i = 0; i < 3000; i++) {
         char typed[256];
-        struct shape shape = {0}, again = {0};
-        CLEANUP_FREE char *text = NULL, *twice = NULL;
 
         roll_message(&dice, typed);
-        parse(&shape, typed);
-        text = shape_format(&shape);
-        parse(&again, text);
-        assert_same_shape(&shape, &again);
-        twice = shape_format(&again);
+        parse(typed);
+        CLEANUP_FREE char *text = shape_format(&shape);
+        struct shape first = shape;
+        shape = (struct shape){0};
+        parse(text);
+        assert_same_shape(&first, &shape);
+        CLEANUP_FREE char *twice = shape_format(&shape);
         assert_string_equal(text, twice);
         assert_true(strlen(text) <= strlen(typed));
-        shape_free(&shape);
-        shape_free(&again);
+        shape_free(&first);
     }
+}
+
+/* ---- operations of a protocol ---- */
+
+static void parse_mix(struct operations *operations, const char *text)
+{
+    assert_accepted(operations_parse(operations, text, &unit_problem));
+}
+
+static void refuse_mix(const char *text, const char *why)
+{
+    struct operations operations;
+
+    if (operations_parse(&operations, text, empty_problem()) == 0)
+        fail_msg("'%s' was taken", text);
+    assert_problem(&unit_problem, PROBLEM_USAGE, why);
+}
+
+TEST(an_invalid_operation_is_refused)
+{
+    unit_each(refuse_mix, "expected a name", WORDS("", ":4K", "READ:4K", "averylongname:4K", "read:4K+"));
+    unit_each(refuse_mix, "a weight from 1 to 256", WORDS("ping*", "read:4K*", "read:4K*0", "read:4K*257"));
+    unit_each(refuse_mix, "expected *, + or the end", WORDS("ping4", "read:4K/write:4K"));
+    unit_each(refuse_mix, "a size from 1 to 32M", WORDS("read:", "read:0", "read:33M"));
+    refuse_mix("read:4K*200+write:4K*57", "all weights together exceed 256");
+    refuse_mix("a:1+a:1+a:1+a:1+a:1+a:1+a:1+a:1+a:1", "more than 8 kinds");
+}
+
+TEST(a_mix_is_spelled_as_it_was_typed)
+{
+    static const char *const texts[] = {"read:4K", "read:4K*7+write:64K*3", "get:100+set:1025", "ping",
+                                        "ping*3+get:1"};
+
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct operations operations;
+
+        parse_mix(&operations, texts[i]);
+        CLEANUP_FREE char *spelled = operations_format(&operations);
+        assert_string_equal(spelled, texts[i]);
+    }
+}
+
+TEST(a_mix_has_its_weights_in_every_cycle)
+{
+    struct operations operations;
+    unsigned writes = 0;
+
+    parse_mix(&operations, "read:4K*7+write:8K*3");
+    assert_int_equal(operations.cycle, 10);
+    for (uint64_t number = 100; number < 110; number++)
+        writes += operations_at(&operations, number)->bytes == 8192;
+    assert_int_equal(writes, 3);
+}
+
+TEST(a_mix_is_spread_evenly)
+{
+    struct operations operations;
+
+    parse_mix(&operations, "read:4K*2+write:8K*2");
+    for (uint64_t number = 0; number < 8; number++)
+        assert_int_equal(operations_at(&operations, number)->bytes, number % 2 ? 8192 : 4096);
 }

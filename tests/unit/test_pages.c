@@ -23,10 +23,7 @@ static void close_reader(void)
     close(connection.calls.fd);
     if (other >= 0)
         close(other);
-    connection_close(&connection);
-    thread_shared_close(&shared);
-    plan_free(&plan);
-    plan = (struct plan){0};
+    unit_close(&plan, &shared, &connection);
 }
 
 static void open_reader(const char *chunk)
@@ -39,28 +36,23 @@ static void open_reader(const char *chunk)
     assert_int_equal(fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     assert_int_equal(zerocopy_enable(fds[0]), 0);
     other = fds[0];
-    memset(&shared, 0, sizeof shared);
-    memset(&connection, 0, sizeof connection);
-    assert_int_equal(thread_shared_open(&shared, &plan, END_SERVER, 1), 0);
-    connection.calls.fd = fds[1];
-    assert_int_equal(connection_open(&connection, &shared), 0);
+    unit_open(&plan, &shared, &connection, END_SERVER, fds[1]);
 }
 
 struct unit_fixture unit_fixture = {.after = close_reader};
 
-static ssize_t read_some(size_t limit, const uint8_t **data)
+static const uint8_t *data; /* of the last read_some() */
+
+static ssize_t read_some(size_t limit)
 {
-    return connection.reading->read(&connection, limit, data);
+    return connection.reading->read(&connection, limit, &data);
 }
 
 static void need_pages(void)
 {
-    struct problem why = {0};
+    const struct variant *pages = &plan.ends[END_SERVER].reading->variant;
 
-    if (support_of_variant(WORD_read, &plan.ends[END_SERVER].reading->variant, plan.transport, &why) == 0)
-        return;
-    print_message("skipped: %s\n", why.text);
-    skip();
+    skip_unless(support_of_variant(WORD_read, pages, plan.transport, &unit_problem) == 0, unit_problem.text);
 }
 
 /* ---- over a real connection ---- */
@@ -73,11 +65,10 @@ static uint8_t outgoing[BYTES] __attribute__((aligned(4096)));
 static size_t send_some(struct dice *dice, size_t at)
 {
     size_t size = dice_roll(dice, 2) ? 4096 * (1 + dice_roll(dice, 16)) : 1 + dice_roll(dice, 9000);
-    ssize_t sent;
 
     if (size > BYTES - at)
         size = BYTES - at;
-    sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? zerocopy_flag : 0));
+    ssize_t sent = send(other, outgoing + at, size, MSG_DONTWAIT | (dice_roll(dice, 4) ? zerocopy_flag : 0));
     return sent > 0 ? (size_t)sent : 0;
 }
 
@@ -97,14 +88,12 @@ static void carry(uint64_t seed)
 
     for (int turn = 0; came < BYTES; turn++) {
         struct pollfd readable = {.fd = connection.calls.fd, .events = POLLIN};
-        const uint8_t *data;
-        ssize_t size;
 
         assert_true(turn < 1000000);
         for (uint64_t i = dice_roll(&dice, 8); i && sent < BYTES; i--)
             sent += send_some(&dice, sent);
         drain_notifications();
-        size = read_some(1 + dice_roll(&dice, 100000), &data);
+        ssize_t size = read_some(1 + dice_roll(&dice, 100000));
         if (size == -EAGAIN) {
             poll(&readable, 1, 1);
             continue;
@@ -124,20 +113,17 @@ TEST(mapped_and_copied_bytes_are_the_stream_in_order)
 
     pattern_fill(outgoing, BYTES, 0);
     for (size_t i = 0; i < COUNT_OF(chunks); i++) {
-        const uint8_t *data;
-
         open_reader(chunks[i]);
         need_pages();
         carry(i + 1);
         shutdown(other, SHUT_WR);
-        assert_int_equal(read_some(65536, &data), 0);
+        assert_int_equal(read_some(65536), 0);
     }
 }
 
 TEST(a_reset_connection_is_an_error_and_not_an_end)
 {
     struct linger at_once = {.l_onoff = 1};
-    const uint8_t *data;
     ssize_t size = 1;
 
     open_reader("chunk=64K");
@@ -147,7 +133,7 @@ TEST(a_reset_connection_is_an_error_and_not_an_end)
     close(other);
     other = -1;
     while (size > 0)
-        size = read_some(65536, &data);
+        size = read_some(65536);
     assert_int_equal(size, -ECONNRESET);
 }
 
@@ -162,7 +148,6 @@ static int scripted_map(int fd, struct mapped *mapped)
 {
     const struct mapped *answer = &answers[maps];
 
-    (void)fd;
     asked_to_map = mapped->most;
     if (failures[maps]) {
         errno = failures[maps++];
@@ -177,9 +162,8 @@ static int scripted_map(int fd, struct mapped *mapped)
     return 0;
 }
 
-static ssize_t scripted_recv(int fd, void *data, size_t size, int flags)
+static ssize_t scripted_recv(int fd, void *buffer, size_t size, int flags)
 {
-    (void)fd, (void)data, (void)flags;
     asked_to_receive = size;
     receives++;
     return (ssize_t)size;
@@ -198,20 +182,19 @@ static void open_scripted(void)
 
 TEST(bytes_copied_beside_pages_are_delivered_after_them_without_a_call)
 {
-    const uint8_t *data, *pages;
-
     open_scripted();
     answers[0] = (struct mapped){.mapped = 8192, .copied = 100};
     answers[1] = (struct mapped){.mapped = 4096};
     assert_false(connection.reading->has_more(&connection));
-    assert_int_equal(read_some(65536, &pages), 8192);
+    assert_int_equal(read_some(65536), 8192);
+    const uint8_t *pages = data;
     assert_true(connection.reading->has_more(&connection));
-    assert_int_equal(read_some(60, &data), 60);
+    assert_int_equal(read_some(60), 60);
     assert_int_equal(data[0], 'r');
-    assert_int_equal(read_some(65536, &data), 40);
+    assert_int_equal(read_some(65536), 40);
     assert_int_equal(maps, 1);
     assert_false(connection.reading->has_more(&connection));
-    assert_int_equal(read_some(65536, &data), 4096);
+    assert_int_equal(read_some(65536), 4096);
     assert_ptr_equal(data, pages);
     assert_int_equal(connection.calls.counts.mapped_bytes, 12288);
     assert_int_equal(connection.calls.counts.copied_bytes, 100);
@@ -219,16 +202,14 @@ TEST(bytes_copied_beside_pages_are_delivered_after_them_without_a_call)
 
 TEST(recv_receives_exactly_the_bytes_that_cannot_be_mapped)
 {
-    const uint8_t *data;
-
     open_scripted();
     answers[0] = (struct mapped){.skip = 5000};
-    assert_int_equal(read_some(65536, &data), 5000);
+    assert_int_equal(read_some(65536), 5000);
     assert_int_equal(asked_to_receive, 5000);
     answers[1] = (struct mapped){.mapped = 4096, .skip = 5000};
-    assert_int_equal(read_some(65536, &data), 4096);
-    assert_int_equal(read_some(3000, &data), 3000);
-    assert_int_equal(read_some(65536, &data), 2000);
+    assert_int_equal(read_some(65536), 4096);
+    assert_int_equal(read_some(3000), 3000);
+    assert_int_equal(read_some(65536), 2000);
     assert_int_equal(maps, 2);
     assert_int_equal(receives, 3);
     assert_int_equal(connection.calls.counts.copied_bytes, 10000);
@@ -236,43 +217,37 @@ TEST(recv_receives_exactly_the_bytes_that_cannot_be_mapped)
 
 TEST(less_than_a_page_is_received_without_asking_for_pages)
 {
-    const uint8_t *data;
-
     open_scripted();
-    assert_int_equal(read_some(4095, &data), 4095);
+    assert_int_equal(read_some(4095), 4095);
     assert_int_equal(maps, 0);
     answers[0] = (struct mapped){.mapped = 4096};
-    assert_int_equal(read_some(6000, &data), 4096);
+    assert_int_equal(read_some(6000), 4096);
     assert_int_equal(asked_to_map, 6000);
-    assert_int_equal(read_some(1 << 20, &data), -EAGAIN);
+    assert_int_equal(read_some(1 << 20), -EAGAIN);
     assert_int_equal(asked_to_map, 65536); /* no more than the chunk */
     assert_int_equal(connection.calls.counts.would_block, 1);
 }
 
 TEST(an_error_that_comes_with_bytes_is_returned_after_them)
 {
-    const uint8_t *data;
-
     open_scripted();
     answers[0] = (struct mapped){.mapped = 4096, .copied = 7, .error = -ECONNRESET};
-    assert_int_equal(read_some(65536, &data), 4096);
-    assert_int_equal(read_some(65536, &data), 7);
-    assert_int_equal(read_some(65536, &data), -ECONNRESET);
+    assert_int_equal(read_some(65536), 4096);
+    assert_int_equal(read_some(65536), 7);
+    assert_int_equal(read_some(65536), -ECONNRESET);
     answers[1] = (struct mapped){.error = -ETIMEDOUT};
-    assert_int_equal(read_some(65536, &data), -ETIMEDOUT);
+    assert_int_equal(read_some(65536), -ETIMEDOUT);
 }
 
 /* Neither that call nor the recv() that finds the end is counted. */
 TEST(at_the_end_of_the_stream_a_recv_reports_why)
 {
-    const uint8_t *data;
-
     open_scripted();
     failures[0] = EIO;
-    assert_int_equal(read_some(65536, &data), 65536);
+    assert_int_equal(read_some(65536), 65536);
     assert_int_equal(receives, 1);
     assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 0);
     failures[1] = EINVAL;
-    assert_int_equal(read_some(65536, &data), -EINVAL);
+    assert_int_equal(read_some(65536), -EINVAL);
     assert_int_equal(connection.calls.counts.made[CALL_GETSOCKOPT], 1);
 }

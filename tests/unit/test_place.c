@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "placement/placement.h"
 
 #include <sched.h>
+
+static struct place place; /* of the last parse */
 
 static void assert_cpus(const struct place_list *list, const uint16_t *cpus, size_t count)
 {
@@ -21,12 +22,8 @@ TEST(a_placement_is_read_back_from_its_spelling)
         {"0/1/1", "0/1"},         {"0/1/2.3", "0/1/2.3"}};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct problem problem = {0};
-        struct place place;
-        CLEANUP_FREE char *text = NULL;
-
-        assert_int_equal(place_parse(&place, spellings[i][0], &problem), 0);
-        text = place_format(&place);
+        assert_int_equal(place_parse(&place, spellings[i][0], &unit_problem), 0);
+        CLEANUP_FREE char *text = place_format(&place);
         assert_string_equal(text, spellings[i][1]);
     }
 }
@@ -37,45 +34,42 @@ TEST(what_is_no_placement_is_refused)
                                           "0,1", "-1",   "0/1/2/3",  "0/1 ", "65536", "0x1", "0-3", "0/a"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct problem problem = {0};
-        struct place place;
-
-        assert_int_equal(place_parse(&place, refused[i], &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, "write together, apart, free, or CPUs");
+        assert_refused(place_parse(&place, refused[i], &unit_problem), PROBLEM_USAGE,
+                       "write together, apart, free, or CPUs");
     }
 }
 
 TEST(a_placement_lists_at_most_256_cpus)
 {
     char text[2 * (PLACE_CPUS_MAX + 1) + 1] = "";
-    struct problem problem = {0};
-    struct place place;
-
     for (int i = 0; i < PLACE_CPUS_MAX; i++)
         strcat(text, i ? ".7" : "7");
-    assert_int_equal(place_parse(&place, text, &problem), 0);
+    assert_int_equal(place_parse(&place, text, &unit_problem), 0);
     assert_int_equal(place.lists[0].count, PLACE_CPUS_MAX);
     strcat(text, ".7");
-    assert_int_equal(place_parse(&place, text, &problem), -1);
+    assert_int_equal(place_parse(&place, text, &unit_problem), -1);
 }
 
 /* Four cores of two siblings each, numbered as many machines do. */
 static const struct cores siblings = {
     .count = 4, .cpu_count = 8, .cpus = {0, 4, 1, 5, 2, 6, 3, 7}, .first = {0, 2, 4, 6, 8}};
 
+static void takes(const struct cores *cores, int from, int to, const uint16_t *expected, size_t count)
+{
+    struct place_list cpus;
+
+    cores_take(cores, from, to, &cpus);
+    assert_cpus(&cpus, expected, count);
+}
+
 TEST(cores_are_taken_before_their_siblings)
 {
     static const uint16_t first[] = {0, 1, 4, 5}, second[] = {2, 3, 6, 7}, all[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    struct place_list cpus;
 
-    cores_take(&siblings, 0, 2, &cpus);
-    assert_cpus(&cpus, first, COUNT_OF(first));
-    cores_take(&siblings, 2, 4, &cpus);
-    assert_cpus(&cpus, second, COUNT_OF(second));
-    cores_take(&siblings, 0, 4, &cpus);
-    assert_cpus(&cpus, all, COUNT_OF(all));
-    cores_take(&siblings, 1, 1, &cpus);
-    assert_int_equal(cpus.count, 0);
+    takes(&siblings, 0, 2, first, COUNT_OF(first));
+    takes(&siblings, 2, 4, second, COUNT_OF(second));
+    takes(&siblings, 0, 4, all, COUNT_OF(all));
+    takes(&siblings, 1, 1, all, 0);
 }
 
 TEST(cores_of_different_size_are_taken_too)
@@ -83,15 +77,13 @@ TEST(cores_of_different_size_are_taken_too)
     static const struct cores mixed = {
         .count = 3, .cpu_count = 6, .cpus = {8, 0, 1, 2, 3, 9}, .first = {0, 1, 5, 6}};
     static const uint16_t all[] = {8, 0, 9, 1, 2, 3};
-    struct place_list cpus;
 
-    cores_take(&mixed, 0, 3, &cpus);
-    assert_cpus(&cpus, all, COUNT_OF(all));
+    takes(&mixed, 0, 3, all, COUNT_OF(all));
 }
 
 TEST(no_more_cpus_are_taken_than_a_list_holds)
 {
-    struct cores *many = calloc(1, sizeof *many);
+    CLEANUP_FREE struct cores *many = calloc(1, sizeof *many);
     struct place_list cpus;
 
     many->count = many->cpu_count = 2 * PLACE_CPUS_MAX;
@@ -100,7 +92,6 @@ TEST(no_more_cpus_are_taken_than_a_list_holds)
     cores_take(many, 0, many->count, &cpus);
     assert_int_equal(cpus.count, PLACE_CPUS_MAX);
     assert_int_equal(cpus.cpus[PLACE_CPUS_MAX - 1], PLACE_CPUS_MAX - 1);
-    free(many);
 }
 
 TEST(only_listed_cpus_are_allowed)
@@ -168,55 +159,47 @@ TEST(a_thread_runs_where_it_was_pinned)
     assert_true(cores_pin_thread(CORES_CPUS_MAX - 1) < 0);
 }
 
-static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus, struct problem *problem)
+static int cpus_of(const char *text, int list, bool remote, struct place_list *cpus)
 {
-    struct place place;
-
-    *problem = (struct problem){0};
-    assert_int_equal(place_parse(&place, text, problem), 0);
-    return place_cpus(&place, list, list, remote, cpus, problem);
+    assert_int_equal(place_parse(&place, text, empty_problem()), 0);
+    return place_cpus(&place, list, list, remote, cpus, &unit_problem);
 }
 
 TEST(together_is_one_cpu_and_free_is_none)
 {
     struct place_list client, server;
-    struct problem problem;
 
-    assert_int_equal(cpus_of("together", 0, false, &client, &problem), 0);
-    assert_int_equal(cpus_of("together", 1, false, &server, &problem), 0);
+    assert_int_equal(cpus_of("together", 0, false, &client), 0);
+    assert_int_equal(cpus_of("together", 1, false, &server), 0);
     assert_int_equal(client.count, 1);
     assert_cpus(&server, client.cpus, 1);
-    assert_int_equal(cpus_of("free", 0, false, &client, &problem), 0);
+    assert_int_equal(cpus_of("free", 0, false, &client), 0);
     assert_int_equal(client.count, 0);
 }
 
 TEST(apart_shares_no_core_between_the_ends)
 {
     struct place_list client, server;
-    struct problem problem;
     struct cores cores;
 
     assert_int_equal(cores_read(&cores), 0);
     if (cores.count < 2) {
-        assert_int_equal(cpus_of("apart", 0, false, &client, &problem), -1);
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, "write place=together");
+        assert_refused(cpus_of("apart", 0, false, &client), PROBLEM_UNSUPPORTED, "write place=together");
         return;
     }
-    assert_int_equal(cpus_of("apart", 0, false, &client, &problem), 0);
-    assert_int_equal(cpus_of("apart", 1, false, &server, &problem), 0);
+    assert_int_equal(cpus_of("apart", 0, false, &client), 0);
+    assert_int_equal(cpus_of("apart", 1, false, &server), 0);
     assert_true(client.count > 0 && server.count > 0);
     for (int i = 0; i < client.count; i++)
         for (int j = 0; j < server.count; j++)
             assert_int_not_equal(client.cpus[i], server.cpus[j]);
-    assert_int_equal(cpus_of("apart", 1, true, &server, &problem), 0);
+    assert_int_equal(cpus_of("apart", 1, true, &server), 0);
     assert_int_equal(server.cpus[0], cores.cpus[0]);
 }
 
 TEST(a_cpu_that_is_not_here_is_unsupported)
 {
     struct place_list cpus;
-    struct problem problem;
 
-    assert_int_equal(cpus_of("65535", 0, false, &cpus, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
+    assert_refused(cpus_of("65535", 0, false, &cpus), PROBLEM_UNSUPPORTED, "CPU 65535 does not exist here");
 }

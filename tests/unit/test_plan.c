@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "connection/strategy.h"
 #include "connection/workload.h"
 #include "words/word.h"
@@ -24,38 +23,22 @@ struct unit_fixture unit_fixture = {.after = close_plan};
 
 static void refuse(const char *const *words, const char *why)
 {
-    struct problem problem = {0};
     struct plan refused;
-    size_t count = 0;
 
-    while (words[count])
-        count++;
-    if (plan_parse(&refused, words, count, &problem) == 0)
+    if (unit_try(&refused, words) == 0)
         fail_msg("'%s ...' was taken, not refused with '%s'", words[0], why);
-    assert_problem(&problem, PROBLEM_USAGE, why);
+    assert_problem(&unit_problem, PROBLEM_USAGE, why);
 }
 
-/* {"a": "1", "b": "2"} and ["a", "b"] as "a=1 b=2" and "a b". */
-static char *flatten(json_t *json)
+static void refuse_word(const char *word, const char *why)
 {
-    CLEANUP_JSON json_t *owned = json;
-    char *text = calloc(1, 4096), *at = text;
-    const char *key;
-    json_t *value;
-    size_t i;
-
-    if (json_is_object(owned))
-        json_object_foreach(owned, key, value)
-            at += sprintf(at, "%s%s=%s", at == text ? "" : " ", key, json_string_value(value));
-    else
-        json_array_foreach(owned, i, value)
-            at += sprintf(at, "%s%s", i ? " " : "", json_string_value(value));
-    return text;
+    refuse(WORDS(word), why);
 }
 
 static void assert_flat(json_t *json, const char *expected)
 {
-    CLEANUP_FREE char *text = flatten(json);
+    CLEANUP_JSON json_t *owned = json;
+    CLEANUP_FREE char *text = unit_flatten(owned);
 
     assert_string_equal(text, expected);
 }
@@ -88,10 +71,8 @@ static void assert_word(const char *key, const char *value)
 
 TEST(without_words_a_plan_is_a_request_of_64_bytes_with_every_default)
 {
-    CLEANUP_JSON json_t *words = NULL;
-
     parse(WORDS(NULL));
-    words = plan_words(&plan);
+    CLEANUP_JSON json_t *words = plan_words(&plan);
     assert_word("workload", "request");
     assert_word("message", "64");
     for (size_t i = 0; i < WORD_COUNT; i++) {
@@ -147,13 +128,10 @@ TEST(an_unknown_word_or_value_names_the_nearest)
 
 TEST(an_invalid_word_is_refused)
 {
-    refuse(WORDS("write"), "write key=value");
-    refuse(WORDS(""), "write key=value");
-    refuse(WORDS("client.=1"), "no word is called ''");
-    refuse(WORDS("=cork"), "no word is called ''");
+    unit_each(refuse_word, "write key=value", WORDS("write", "", "--json"));
+    unit_each(refuse_word, "no word is called ''", WORDS("client.=1", "=cork"));
     refuse(WORDS("sink.read=recv"), "no word is called 'sink.read'");
     refuse(WORDS("write="), "write=");
-    refuse(WORDS("--json"), "write key=value");
     refuse(WORDS("client.message=64"), "write message=... without a prefix");
     refuse(WORDS("client.client.sndbuf=1K"), "no word is called 'client.sndbuf'");
     refuse(WORDS("rounds=3"), "rounds= is for all cells");
@@ -165,14 +143,11 @@ TEST(a_value_out_of_range_names_the_range)
 {
     refuse(WORDS("connections=0"), "connections=0 is out of range: 1 to 10000");
     refuse(WORDS("connections=10001"), "1 to 10000");
-    refuse(WORDS("chunk=0"), "1 to 1G");
-    refuse(WORDS("sndbuf=2G"), "1 to 1G");
-    refuse(WORDS("duration=0s"), "1ms to 3600s");
-    refuse(WORDS("duration=3601s"), "1ms to 3600s");
+    unit_each(refuse_word, "1 to 1G", WORDS("chunk=0", "sndbuf=2G"));
+    unit_each(refuse_word, "1ms to 3600s", WORDS("duration=0s", "duration=3601s"));
     refuse(WORDS("spin=2s"), "0s to 1s");
-    refuse(WORDS("messages=0"), "out of range");
-    refuse(WORDS("messages=99999999999999999999"), "out of range");
-    refuse(WORDS("bytes=17179869184G"), "out of range");
+    unit_each(refuse_word, "out of range",
+              WORDS("messages=0", "messages=99999999999999999999", "bytes=17179869184G"));
     refuse(WORDS("connections=-1"), "is not a valid count");
     refuse(WORDS("duration=2"), "is not a valid duration; write it like 2s");
     refuse(WORDS("chunk=64k"), "is not a valid size; write it like");
@@ -189,12 +164,9 @@ TEST(a_sysctl_is_below_net)
                                         "net.:1", "net..ipv4:1", "net.../..:1", "net.ipv4/tcp_sack:1",
                                         "net.ipv4.tcp_sack:1 2", "net.ipv4.tcp_sack:'", "None", "");
 
-    for (; *settings; settings++) {
-        char word[64];
-
-        snprintf(word, sizeof word, "sysctl=%s", *settings);
-        refuse(WORDS(word, "lab=on"), "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
-    }
+    for (; *settings; settings++)
+        refuse(WORDS(unit_text("sysctl=%s", *settings), "lab=on"),
+               "write none, or NAME:VALUE like net.ipv4.tcp_sack:0");
 }
 
 TEST(a_build_is_any_folder_whose_path_can_stand_in_a_list)
@@ -210,8 +182,7 @@ TEST(a_target_can_stand_in_a_list_and_is_not_too_long)
 {
     char text[TARGET_TEXT_MAX + 8] = "target=ssh:";
 
-    refuse(WORDS("target=ssh:a b"), "neither blanks nor commas");
-    refuse(WORDS("target=ssh:a\n"), "neither blanks nor commas");
+    unit_each(refuse_word, "neither blanks nor commas", WORDS("target=ssh:a b", "target=ssh:a\n"));
     memset(text + 11, 'h', TARGET_TEXT_MAX - 4);
     refuse(WORDS(text), "at most 255 characters");
     text[TARGET_TEXT_MAX + 6] = '\0';
@@ -282,14 +253,12 @@ TEST(a_strategy_takes_its_parameter_after_a_colon)
     assert_word("write", "cork:64K");
     assert_word("reply_write", "coalesce");
     refuse(WORDS("write=nodelay:4K"), "nodelay takes no parameter");
-    refuse(WORDS("write=cork:segment:record"), "a size from 1 to 1G must follow the colon");
+    unit_each(refuse_word, "a size from 1 to 1G must follow the colon",
+              WORDS("write=cork:segment:record", "write=cork:"));
     refuse(WORDS("write=cork:64K:record"), "or a layer: record, segment");
-    refuse(WORDS("write=coalesce:record"), "must follow the colon");
-    refuse(WORDS("write=cork:"), "a size from 1 to 1G must follow the colon");
-    refuse(WORDS("write=cork:0"), "must follow the colon");
-    refuse(WORDS("write=cork:2G"), "must follow the colon");
-    refuse(WORDS("write=cork:x"), "must follow the colon");
-    refuse(WORDS("write=cork:4K:4K"), "must follow the colon");
+    unit_each(
+        refuse_word, "must follow the colon",
+        WORDS("write=coalesce:record", "write=cork:0", "write=cork:2G", "write=cork:x", "write=cork:4K:4K"));
     refuse(WORDS("write=:4K"), "no write strategy is called ''");
 }
 
@@ -324,15 +293,11 @@ TEST(a_load_needs_a_subject_and_uses_no_word_of_a_data_thread)
 
 TEST(values_with_a_grammar_of_their_own_are_strict)
 {
-    refuse(WORDS("source=cold"), "write hot, or cold:SIZE");
-    refuse(WORDS("source=cold:0"), "out of range");
-    refuse(WORDS("source=cold:5G"), "out of range");
-    refuse(WORDS("source=warm"), "write hot, or cold:SIZE");
-    refuse(WORDS("congestion="), "write the name of a congestion control");
-    refuse(WORDS("congestion=CUBIC"), "write the name of a congestion control");
-    refuse(WORDS("congestion=longer-than-kernel"), "write the name of a congestion control");
-    refuse(WORDS("server=nowhere"), "write own, HOST:PORT");
-    refuse(WORDS("server=host:99999"), "write own, HOST:PORT");
+    unit_each(refuse_word, "write hot, or cold:SIZE", WORDS("source=cold", "source=warm"));
+    unit_each(refuse_word, "out of range", WORDS("source=cold:0", "source=cold:5G"));
+    unit_each(refuse_word, "write the name of a congestion control",
+              WORDS("congestion=", "congestion=CUBIC", "congestion=longer-than-kernel"));
+    unit_each(refuse_word, "write own, HOST:PORT", WORDS("server=nowhere", "server=host:99999"));
     refuse(WORDS("place=near"), "write together, apart, free");
     refuse(WORDS("message=0"), "a count or a size of zero");
 }
@@ -420,13 +385,12 @@ static void assert_words_read_back(const char *const *typed)
 {
     const char *words[2 * PLAN_WORDS_MAX + 1];
     char texts[2 * PLAN_WORDS_MAX][200];
-    CLEANUP_JSON json_t *first = NULL, *second = NULL;
     const char *key;
     json_t *value;
     size_t count = 0;
 
     parse(typed);
-    first = plan_words(&plan);
+    CLEANUP_JSON json_t *first = plan_words(&plan);
     json_object_foreach(first, key, value) {
         snprintf(texts[count], sizeof texts[count], "%s=%s", key, json_string_value(value));
         words[count] = texts[count];
@@ -434,7 +398,7 @@ static void assert_words_read_back(const char *const *typed)
     }
     words[count] = NULL;
     parse(words);
-    second = plan_words(&plan);
+    CLEANUP_JSON json_t *second = plan_words(&plan);
     if (!json_equal(first, second))
         fail_msg("%s ... does not read back", typed[0]);
     assert_unused("");
@@ -464,9 +428,8 @@ TEST(every_word_of_the_list_is_complete)
 {
     for (size_t i = 0; i < WORD_COUNT; i++) {
         const struct word *word = &word_list[i];
-        struct problem problem = {0};
 
-        assert_ptr_equal(word_find(word->key, &problem), word);
+        assert_ptr_equal(word_find(word->key, &unit_problem), word);
         assert_non_null(word->help);
         assert_true(!word->per_end || !word->for_run); /* only a word of a cell has ends */
         assert_true(word->minimum <= word->maximum);

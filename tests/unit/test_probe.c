@@ -2,7 +2,6 @@
 /* The probes must detect a system that accepts an option and does nothing. */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "connection/layer.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
@@ -22,12 +21,14 @@ static struct {
     int slow_sends; /* so many sends take longer than a cork holds */
 } faults;
 
-ssize_t __real_send(int fd, const void *data, size_t size, int flags);
-ssize_t __wrap_send(int fd, const void *data, size_t size, int flags);
-ssize_t __real_recv(int fd, void *data, size_t size, int flags);
-ssize_t __wrap_recv(int fd, void *data, size_t size, int flags);
-int __real_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
-int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t size);
+#define WRAPPED(type, name, ...)                                                                             \
+    type __real_##name(__VA_ARGS__);                                                                         \
+    type __wrap_##name(__VA_ARGS__);
+
+WRAPPED(ssize_t, send, int fd, const void *data, size_t size, int flags)
+WRAPPED(ssize_t, recv, int fd, void *data, size_t size, int flags)
+WRAPPED(int, setsockopt, int fd, int level, int name, const void *value, socklen_t size)
+WRAPPED(int, accept, int fd, struct sockaddr *address, socklen_t *size)
 
 ssize_t __wrap_send(int fd, const void *data, size_t size, int flags)
 {
@@ -47,19 +48,13 @@ int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t 
 {
     bool tcp = level == IPPROTO_TCP;
 
-    if (tcp && name == TCP_CORK && faults.ignores_cork)
-        return 0;
-    if (tcp && name == TCP_NODELAY && faults.ignores_nodelay)
-        return 0;
-    if (tcp && name == TCP_QUICKACK && faults.ignores_quickack)
-        return 0;
-    if (faults.ignores_tls && (level == SOL_TLS || (tcp && name == TCP_ULP)))
+    if ((tcp && name == TCP_CORK && faults.ignores_cork) ||
+        (tcp && name == TCP_NODELAY && faults.ignores_nodelay) ||
+        (tcp && name == TCP_QUICKACK && faults.ignores_quickack) ||
+        (faults.ignores_tls && (level == SOL_TLS || (tcp && name == TCP_ULP))))
         return 0;
     return __real_setsockopt(fd, level, name, value, size);
 }
-
-int __real_accept(int fd, struct sockaddr *address, socklen_t *size);
-int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size);
 
 /* With the fault, an accepted connection has default options, not those of its listener. */
 int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
@@ -75,10 +70,8 @@ int __wrap_accept(int fd, struct sockaddr *address, socklen_t *size)
 }
 
 #ifdef UNCORK_HAS_LIBURING
-int __real_ring_send(struct ring_slot *slot, const struct send_request *request);
-int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request);
-int __real_ring_receive(struct ring_slot *slot, unsigned options);
-int __wrap_ring_receive(struct ring_slot *slot, unsigned options);
+WRAPPED(int, ring_send, struct ring_slot *slot, const struct send_request *request)
+WRAPPED(int, ring_receive, struct ring_slot *slot, unsigned options)
 
 int __wrap_ring_send(struct ring_slot *slot, const struct send_request *request)
 {
@@ -94,24 +87,15 @@ int __wrap_ring_receive(struct ring_slot *slot, unsigned options)
 }
 #endif
 
-static void clear_faults(void)
-{
-    memset(&faults, 0, sizeof faults);
-}
-
-struct unit_fixture unit_fixture = {.before = clear_faults};
-
 static const void *the(const struct axis *axis, const char *name)
 {
-    struct problem problem = {0};
-
-    return axis_find(axis, name, &problem);
+    return axis_find(axis, name, &unit_problem);
 }
 
 /* A copy of this transport that was never probed: answers are kept by transport. */
 static const struct transport *unprobed(const char *name)
 {
-    static struct transport transports[16];
+    static struct transport transports[64];
     static size_t used;
 
     assert_true(used < COUNT_OF(transports));
@@ -119,21 +103,26 @@ static const struct transport *unprobed(const char *name)
     return &transports[used++];
 }
 
+static const struct transport *tcp; /* not probed before the test */
+
+static void clear_faults(void)
+{
+    memset(&faults, 0, sizeof faults);
+    tcp = unprobed("tcp");
+}
+
+struct unit_fixture unit_fixture = {.before = clear_faults};
+
 static void allows(const struct transport *transport, const char *strategy)
 {
-    struct problem problem = {0};
-
-    if (support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem) < 0)
-        fail_msg("%s", problem.text);
+    assert_accepted(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &unit_problem));
 }
 
 static void forbids(const struct transport *transport, const char *strategy, const char *why)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, strategy);
+    assert_refused(support_of_variant(WORD_write, the(&strategy_axis, strategy), transport, &unit_problem),
+                   PROBLEM_UNSUPPORTED, why);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, strategy);
 }
 
 static unsigned found(const struct transport *transport, unsigned wanted)
@@ -168,16 +157,12 @@ static void need_bundles(void)
 {
     unsigned bundles = CAPABLE_SEND_BUNDLE | CAPABLE_RECV_BUNDLE;
 
-    if (found(the(&transport_axis, "tcp"), bundles) == bundles)
-        return;
-    print_message("skipped: no bundles (Linux 6.10) or no io_uring here\n");
-    skip();
+    skip_unless(found(the(&transport_axis, "tcp"), bundles) == bundles,
+                "no bundles (Linux 6.10) or no io_uring here");
 }
 
 TEST(a_bundle_that_takes_one_buffer_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     need_bundles();
     faults.ignores_bundle = true;
     forbids(tcp, "uring-bundle", "takes only one provided buffer at a time");
@@ -189,8 +174,6 @@ TEST(a_bundle_that_takes_one_buffer_is_detected)
 
 TEST(only_wanted_capabilities_are_answered)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     assert_int_equal(found(tcp, 0), 0);
     assert_int_equal(found(tcp, CAPABLE_DESCRIPTOR) & ~(unsigned)CAPABLE_DESCRIPTOR, 0);
 }
@@ -200,9 +183,9 @@ TEST(the_null_transport_has_every_capability)
     const struct transport *null = unprobed("null");
 
     for (size_t i = 0; i < strategy_axis.count; i++) {
-        const struct strategy *strategy = (const struct strategy *)strategy_axis.variants[i];
+        unsigned needs = ((const struct strategy *)strategy_axis.variants[i])->needs;
 
-        assert_int_equal(found(null, strategy->needs), strategy->needs);
+        assert_int_equal(found(null, needs), needs);
     }
 }
 
@@ -210,8 +193,6 @@ TEST(the_null_transport_has_every_capability)
 
 TEST(a_cork_that_holds_nothing_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     faults.ignores_cork = true;
     forbids(tcp, "cork", "a cork holds nothing back");
     allows(tcp, "nodelay");
@@ -227,8 +208,6 @@ TEST(a_probe_that_was_preempted_is_repeated)
 
 TEST(a_more_that_holds_nothing_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     faults.ignores_more = true;
     forbids(tcp, "more", "MSG_MORE holds nothing back");
     forbids(tcp, "sendfile", "MSG_MORE holds nothing back");
@@ -243,13 +222,10 @@ TEST(a_nodelay_without_effect_is_detected)
 
 TEST(a_truncation_that_copies_is_detected)
 {
-    const struct transport *tcp = unprobed("tcp");
-    struct problem problem = {0};
-
     faults.ignores_truncate = true;
-    assert_int_equal(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &problem), -1);
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "read=msgtrunc");
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
+    assert_refused(support_of_variant(WORD_read, the(&reading_axis, "msgtrunc"), tcp, &unit_problem),
+                   PROBLEM_UNSUPPORTED, "read=msgtrunc");
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, "MSG_TRUNC does not discard");
 }
 
 static int (*pair_of_tcp)(int protocol, int fds[2]);
@@ -263,30 +239,24 @@ static int pair_or_fail(int protocol, int fds[2])
 /* The answer is kept in this process, so unit-ktls tests the real kernel. */
 TEST(a_kernel_that_takes_keys_and_encrypts_nothing_is_detected)
 {
-    struct problem problem = {0};
     const struct security *ktls = the(&security_axis, "ktls");
 
     faults.ignores_tls = true;
-    assert_int_equal(ktls->check(&problem), -1);
-    if (strstr(problem.text, "this build has no")) {
-        print_message("skipped: %s\n", problem.text);
-        skip();
-    }
-    assert_problem(&problem, PROBLEM_UNSUPPORTED, "encrypts nothing");
+    assert_int_equal(ktls->check(empty_problem()), -1);
+    skip_unless(!strstr(unit_problem.text, "this build has no"), unit_problem.text);
+    assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, "encrypts nothing");
 }
 
 TEST(a_probe_that_could_not_run_is_named_and_repeated)
 {
     static struct transport shaky;
-    struct problem problem = {0};
 
     shaky = *unprobed("tcp");
     pair_of_tcp = shaky.pair;
     shaky.pair = pair_or_fail;
     pairs_work = false;
-    assert_int_equal(support_of_variant(WORD_write, the(&strategy_axis, "cork"), &shaky, &problem), -1);
-    assert_problem(&problem, PROBLEM_FAILURE,
-                   "write=cork with transport=tcp could not be probed: Too many open");
+    assert_refused(support_of_variant(WORD_write, the(&strategy_axis, "cork"), &shaky, &unit_problem),
+                   PROBLEM_FAILURE, "write=cork with transport=tcp could not be probed: Too many open");
     pairs_work = true;
     allows(&shaky, "cork");
     pairs_work = false;
@@ -295,8 +265,6 @@ TEST(a_probe_that_could_not_run_is_named_and_repeated)
 
 TEST(an_answer_is_kept)
 {
-    const struct transport *tcp = unprobed("tcp");
-
     allows(tcp, "more");
     faults.ignores_more = true;
     allows(tcp, "more");
@@ -307,18 +275,16 @@ TEST(an_answer_is_kept)
 /* `why` is the problem of this end with the words, NULL: none. */
 static void check_plan(enum end end, const char *why, const char *const *words)
 {
-    struct problem problem = {0};
     struct plan plan;
-    int result;
 
     unit_parse(&plan, words);
-    result = support_check(&plan, end, false, &problem);
+    int result = support_check(&plan, end, false, empty_problem());
     plan_free(&plan);
     if (!why && result < 0)
-        fail_msg("%s", problem.text);
+        fail_msg("%s", unit_problem.text);
     assert_int_equal(result, why ? -1 : 0);
     if (why)
-        assert_problem(&problem, PROBLEM_UNSUPPORTED, why);
+        assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, why);
 }
 
 /* With place=free, which every machine supports. */

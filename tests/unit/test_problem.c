@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include <jansson.h>
-
 TEST(the_first_cause_stays)
 {
     struct problem problem = {0};
@@ -32,12 +30,10 @@ TEST(a_problem_is_one_line_that_json_can_hold)
 
     for (size_t i = 0; i < COUNT_OF(typed); i++) {
         struct problem problem = {0};
-        json_t *string;
 
         problem_usage(&problem, "'%s' is no word", typed[i]);
-        string = json_string(problem.text);
+        CLEANUP_JSON json_t *string = json_string(problem.text);
         assert_non_null(string);
-        json_decref(string);
         for (const char *at = problem.text; *at; at++)
             assert_in_range(*at, ' ', '~');
     }

@@ -15,10 +15,8 @@ static struct connection pair[2];
 
 static void open_pair(const char *direction)
 {
-    char word[32];
-
-    snprintf(word, sizeof word, "direction=%s", direction);
-    unit_parse(&plan, WORDS("workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on", word));
+    unit_parse(&plan, WORDS("workload=proxy", "transport=unix", "chunk=8", "window=4", "verify=on",
+                            unit_text("direction=%s", direction)));
     memset(&shared, 0, sizeof shared);
     memset(pair, 0, sizeof pair);
     assert_int_equal(thread_shared_open(&shared, &plan, END_PROXY, 2), 0);
@@ -66,14 +64,13 @@ static void send_all(struct connection *connection)
 TEST(bytes_that_arrive_on_one_twin_are_sent_by_the_other_in_groups_of_a_window)
 {
     const struct send_queue *queue = &pair[1].queue;
-    struct queue_cursor cursor;
     struct fragment last = {0};
 
     open_pair("send");
     for (uint8_t i = 0; i < 6; i++)
         assert_int_equal(arrive(&pair[0], i == 5 ? 3 : CHUNK, i), 0);
     pair[1].role->fill(&pair[1]);
-    cursor = queue_begin(queue);
+    struct queue_cursor cursor = queue_begin(queue);
     for (unsigned i = 0; i < WINDOW; i++) {
         struct fragment fragment = queue_next(queue, &cursor);
 

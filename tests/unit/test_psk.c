@@ -11,10 +11,10 @@
 
 static struct psk_list list;
 
-static int parse(const char *text, struct problem *problem)
+static int parse(const char *text)
 {
     memset(&list, 0, sizeof list);
-    return psk_parse(&list, text, strlen(text), "keys", problem);
+    return psk_parse(&list, text, strlen(text), "keys", empty_problem());
 }
 
 static void assert_key(const char *identity, size_t size, uint8_t first, size_t key_size)
@@ -28,10 +28,8 @@ static void assert_key(const char *identity, size_t size, uint8_t first, size_t 
 
 TEST(a_file_of_psktool_gives_the_key_of_each_identity)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n", &problem), -1); /* bob's key has 65 bytes */
-    assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY, &(struct problem){0}), 0);
+    assert_int_equal(parse("alice:aa" KEY "\nbob:BB" KEY_64 "\n"), -1); /* bob's key has 65 bytes */
+    assert_int_equal(parse("alice:aa" KEY "\n#623a2362:" KEY_64 "\nc d#e:Ff" KEY), 0);
     assert_int_equal(list.count, 3);
     assert_key("alice", 5, 0xaa, 17);
     assert_key("b:#b", 4, 0, 64);
@@ -40,51 +38,34 @@ TEST(a_file_of_psktool_gives_the_key_of_each_identity)
     assert_null(psk_find(&list, (const uint8_t *)"", 0));
 }
 
+static void refuse_keys(const char *text, const char *says)
+{
+    assert_refused(parse(text), PROBLEM_USAGE, says);
+    assert_null(strstr(unit_problem.text, "0011"));
+}
+
 TEST(an_error_names_its_line_and_repeats_no_byte_of_it)
 {
-    static const struct {
-        const char *text, *says;
-    } wrong[] = {
-        {"alice\n", "keys:1: no colon"},
-        {"a:" KEY "\n\n", "keys:2: no colon"},
-        {":" KEY "\n", "keys:1: no identity"},
-        {"#:" KEY "\n", "keys:1: no identity"},
-        {"# comment\n", "keys:1: no colon"},
-        {"#abc:" KEY "\n", "keys:1: after #"},
-        {"#zz:" KEY "\n", "keys:1: after #"},
-        {"a\tb:" KEY "\n", "keys:1: an identity has"},
-        {KEY_64 KEY_64 ":" KEY "\n", "keys:1: an identity has"},
-        {"a:\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY " \n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "\r\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "a\n", "keys:1: a key has 32 to 128"},
-        {"a:0x" KEY "\n", "keys:1: a key has 32 to 128"},
-        {"a:00112233445566778899aabbccddee\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY_64 "aa\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY ":" KEY "\n", "keys:1: a key has 32 to 128"},
-        {"a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: an earlier line has the same identity"},
-    };
-
-    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        struct problem problem = {0};
-
-        assert_int_equal(parse(wrong[i].text, &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, wrong[i].says);
-        assert_null(strstr(problem.text, "0011"));
-    }
+    unit_each(refuse_keys, "keys:1: no colon", WORDS("alice\n", "# comment\n"));
+    refuse_keys("a:" KEY "\n\n", "keys:2: no colon");
+    unit_each(refuse_keys, "keys:1: no identity", WORDS(":" KEY "\n", "#:" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: after #", WORDS("#abc:" KEY "\n", "#zz:" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: an identity has", WORDS("a\tb:" KEY "\n", KEY_64 KEY_64 ":" KEY "\n"));
+    unit_each(refuse_keys, "keys:1: a key has 32 to 128",
+              WORDS("a:\n", "a:" KEY " \n", "a:" KEY "\r\n", "a:" KEY "a\n", "a:0x" KEY "\n",
+                    "a:00112233445566778899aabbccddee\n", "a:" KEY_64 "aa\n", "a:" KEY ":" KEY "\n"));
+    refuse_keys("a:" KEY "\nb:" KEY "\n#61:" KEY_64 "\n", "keys:3: an earlier line has the same identity");
 }
 
 TEST(a_file_has_at_most_256_identities)
 {
-    struct problem problem = {0};
     char *text = malloc((PSK_IDENTITIES_MAX + 1) * PSK_LINE_MAX), *end = text;
 
     for (int i = 0; i < PSK_IDENTITIES_MAX; i++)
         end += sprintf(end, "%d:" KEY "\n", i);
-    assert_int_equal(parse(text, &problem), 0);
+    assert_int_equal(parse(text), 0);
     strcpy(end, "one more:" KEY "\n");
-    assert_int_equal(parse(text, &problem), -1);
-    assert_problem(&problem, PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
+    assert_refused(parse(text), PROBLEM_USAGE, "keys:257: a file has at most 256 identities");
     free(text);
 }
 
@@ -102,21 +83,18 @@ static void file_write(const char *text, mode_t mode)
     fclose(file);
 }
 
-static void assert_refused(const char *says)
+static void refuse(const char *name, const char *says)
 {
-    struct problem problem = {0};
-
-    assert_null(psk_read(path, &problem));
-    assert_problem(&problem, PROBLEM_USAGE, says);
-    assert_non_null(strstr(problem.text, path));
+    assert_null(psk_read(name, empty_problem()));
+    assert_problem(&unit_problem, PROBLEM_USAGE, says);
+    assert_non_null(strstr(unit_problem.text, name));
 }
 
 static void file_make(void)
 {
-    int fd = mkstemp(path);
+    CLEANUP_CLOSE int fd = mkstemp(path);
 
     assert_true(fd >= 0);
-    close(fd);
 }
 
 static void file_remove(void)
@@ -128,15 +106,12 @@ struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_r
 
 TEST(a_file_that_others_may_read_or_change_is_refused)
 {
-    struct problem problem = {0};
-    struct psk_list *read;
-
     file_write("a:" KEY "\n", 0644);
-    assert_refused("may read these keys; chmod 600");
+    refuse(path, "may read these keys; chmod 600");
     file_write("a:" KEY "\n", 0602);
-    assert_refused("may change these keys; chmod 600");
+    refuse(path, "may change these keys; chmod 600");
     file_write("a:" KEY "\n", 0640);
-    read = psk_read(path, &problem);
+    struct psk_list *read = psk_read(path, &unit_problem);
     assert_non_null(read);
     assert_int_equal(read->count, 1);
     psk_free(read);
@@ -144,39 +119,32 @@ TEST(a_file_that_others_may_read_or_change_is_refused)
 
 TEST(a_file_without_a_key_is_refused)
 {
-    char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
+    CLEANUP_FREE char *text = calloc(1, PSK_IDENTITIES_MAX * PSK_LINE_MAX + 2);
 
     file_write("", 0600);
-    assert_refused("has no key");
+    refuse(path, "has no key");
     memset(text, 'a', PSK_IDENTITIES_MAX * PSK_LINE_MAX + 1);
     file_write(text, 0600);
-    assert_refused("too large for a file of keys");
-    free(text);
+    refuse(path, "too large for a file of keys");
 }
 
 TEST(an_unreadable_file_is_named)
 {
-    struct problem problem = {0}, again = {0};
-
-    assert_null(psk_read("/nonexistent/keys", &problem));
-    assert_problem(&problem, PROBLEM_USAGE, "/nonexistent/keys: No such file");
-    assert_null(psk_read("/tmp", &again));
-    assert_problem(&again, PROBLEM_USAGE, "/tmp: ");
+    refuse("/nonexistent/keys", "/nonexistent/keys: No such file");
+    refuse("/tmp", "/tmp: ");
 }
 
 TEST(a_key_is_read_from_an_inherited_descriptor)
 {
-    struct problem problem = {0};
-    char line[PSK_LINE_MAX], name[32];
-    struct psk_list *generated = psk_generate(line, &problem), *read;
+    char line[PSK_LINE_MAX];
+    struct psk_list *generated = psk_generate(line, &unit_problem);
     size_t size = strlen(line);
     int ends[2];
 
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(write(ends[1], line, size), size);
     close(ends[1]);
-    snprintf(name, sizeof name, "/dev/fd/%d", ends[0]);
-    read = psk_read(name, &problem);
+    struct psk_list *read = psk_read(unit_text("/dev/fd/%d", ends[0]), &unit_problem);
     assert_non_null(read);
     assert_memory_equal(read, generated, sizeof *read);
     close(ends[0]);
@@ -186,9 +154,8 @@ TEST(a_key_is_read_from_an_inherited_descriptor)
 
 TEST(two_generated_keys_differ)
 {
-    struct problem problem = {0};
     char line[PSK_LINE_MAX];
-    struct psk_list *one = psk_generate(line, &problem), *another = psk_generate(line, &problem);
+    struct psk_list *one = psk_generate(line, &unit_problem), *another = psk_generate(line, &unit_problem);
 
     assert_int_equal(one->entries[0].key_size, 32);
     assert_memory_not_equal(one->entries[0].key, another->entries[0].key, 32);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "measure/samples.h"
 
 #define START_NS (UINT64_C(1000) * NS_PER_S)
@@ -23,9 +22,10 @@ static void run(uint64_t step, uint64_t end)
     }
 }
 
+struct unit_fixture unit_fixture = {.before = restart};
+
 TEST(a_point_is_taken_at_the_first_message_after_it_is_due)
 {
-    restart();
     run(30 * NS_PER_MS, 260 * NS_PER_MS);
     assert_int_equal(samples.count, 2);
     assert_int_equal(samples.points[0].ns, 120 * NS_PER_MS);
@@ -36,7 +36,6 @@ TEST(a_point_is_taken_at_the_first_message_after_it_is_due)
 
 TEST(a_late_message_does_not_shift_the_points_behind_it)
 {
-    restart();
     samples_reached(&samples, START_NS + 350 * NS_PER_MS);
     samples_reached(&samples, START_NS + 390 * NS_PER_MS);
     samples_reached(&samples, START_NS + 400 * NS_PER_MS);
@@ -62,7 +61,6 @@ TEST(points_stand_at_multiples_of_the_interval_however_often_it_doubled)
 
 TEST(every_second_point_is_dropped_when_they_are_full)
 {
-    restart();
     run(SAMPLES_INTERVAL_NS, 59 * NS_PER_S);
     assert_int_equal(samples.interval_ns, SAMPLES_INTERVAL_NS);
     assert_int_equal(samples.count, 590);
@@ -77,7 +75,6 @@ TEST(every_second_point_is_dropped_when_they_are_full)
 
 TEST(a_restart_forgets_everything)
 {
-    restart();
     run(SAMPLES_INTERVAL_NS, 61 * NS_PER_S);
     samples_restart(&samples, START_NS);
     assert_int_equal(samples.count, 0);
@@ -96,7 +93,6 @@ TEST(a_function_is_called_at_every_point)
 {
     int calls = 0;
 
-    restart();
     samples.on_point = count_point;
     samples.context = &calls;
     run(10 * NS_PER_MS, NS_PER_S);
@@ -105,12 +101,9 @@ TEST(a_function_is_called_at_every_point)
 
 TEST(json_lists_the_points)
 {
-    CLEANUP_JSON json_t *json = NULL, *expected = NULL;
-
-    restart();
     run(100 * NS_PER_MS, 200 * NS_PER_MS);
-    json = samples_to_json(&samples);
-    expected = json_pack("{s:i, s:[[i, i, i], [i, i, i]]}", "interval_ns", 100000000, "points", 100000000, 1,
-                         10, 200000000, 2, 20);
+    CLEANUP_JSON json_t *json = samples_to_json(&samples);
+    CLEANUP_JSON json_t *expected = json_pack("{s:i, s:[[i, i, i], [i, i, i]]}", "interval_ns", 100000000,
+                                              "points", 100000000, 1, 10, 200000000, 2, 20);
     assert_true(json_equal(json, expected));
 }

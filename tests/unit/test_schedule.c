@@ -7,20 +7,24 @@
 
 #include <math.h>
 
-static struct plan make_plan(enum arrival arrival, uint64_t rate, uint64_t connections)
+static struct plan plan; /* of the last begin() */
+
+static struct schedule begin(enum arrival arrival, uint64_t rate, uint64_t connections, uint64_t number)
 {
-    return (struct plan){.rate = rate, .arrival = (int)arrival, .connections = connections};
+    struct schedule schedule;
+
+    plan = (struct plan){.rate = rate, .arrival = (int)arrival, .connections = connections};
+    schedule_begin(&schedule, &plan, number);
+    return schedule;
 }
 
 TEST(even_starts_of_all_connections_are_the_same_time_apart)
 {
-    struct plan plan = make_plan(ARRIVAL_EVEN, 1000, 4);
     bool seen[40] = {false};
 
     for (uint64_t number = 0; number < 4; number++) {
-        struct schedule schedule;
+        struct schedule schedule = begin(ARRIVAL_EVEN, 1000, 4, number);
 
-        schedule_begin(&schedule, &plan, number);
         for (int i = 0; i < 10; i++, schedule_advance(&schedule)) {
             uint64_t after = schedule.due_ns;
 
@@ -35,10 +39,9 @@ TEST(even_starts_of_all_connections_are_the_same_time_apart)
 
 TEST(an_even_schedule_does_not_drift)
 {
-    struct plan plan = make_plan(ARRIVAL_EVEN, 3, 1); /* a third of a second is no whole number of ns */
-    struct schedule schedule;
+    /* a third of a second is no whole number of ns */
+    struct schedule schedule = begin(ARRIVAL_EVEN, 3, 1, 0);
 
-    schedule_begin(&schedule, &plan, 0);
     for (int i = 0; i < 3 * 3600; i++)
         schedule_advance(&schedule);
     assert_int_equal(schedule.due_ns, 3600 * NS_PER_S);
@@ -48,13 +51,11 @@ TEST(an_even_schedule_does_not_drift)
  * distribution. */
 TEST(poisson_pauses_are_exponential)
 {
-    struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 1);
-    struct schedule schedule;
+    struct schedule schedule = begin(ARRIVAL_POISSON, 1000, 1, 7);
     uint64_t before = 0;
     double sum = 0, squares = 0;
     const int count = 200000;
 
-    schedule_begin(&schedule, &plan, 7);
     for (int i = 0; i < count; i++, schedule_advance(&schedule)) {
         double pause_ms = (double)(schedule.due_ns - before) / (double)NS_PER_MS;
 
@@ -68,10 +69,9 @@ TEST(poisson_pauses_are_exponential)
 
 static uint64_t first_due_ns(uint64_t seed, uint64_t number)
 {
-    struct plan plan = make_plan(ARRIVAL_POISSON, 1000, 2);
     struct schedule schedule;
 
-    plan.arrival_seed = seed;
+    plan = (struct plan){.rate = 1000, .arrival = ARRIVAL_POISSON, .connections = 2, .arrival_seed = seed};
     schedule_begin(&schedule, &plan, number);
     return schedule.due_ns;
 }
@@ -93,10 +93,8 @@ TEST(each_seed_draws_arrivals_of_its_own)
 
 TEST(starts_up_to_a_deadline_are_counted_without_being_taken)
 {
-    struct plan plan = make_plan(ARRIVAL_EVEN, 1000, 1);
-    struct schedule schedule;
+    struct schedule schedule = begin(ARRIVAL_EVEN, 1000, 1, 0);
 
-    schedule_begin(&schedule, &plan, 0);
     assert_int_equal(schedule_count_until(&schedule, 0), 0);
     assert_int_equal(schedule_count_until(&schedule, 1), 1);
     assert_int_equal(schedule_count_until(&schedule, 10 * NS_PER_MS), 10);
@@ -109,13 +107,11 @@ TEST(an_even_schedule_has_as_many_starts_as_rate_times_duration)
 
     for (size_t i = 0; i < COUNT_OF(rates); i++) {
         for (uint64_t connections = 1; connections <= 64; connections *= 4) {
-            struct plan plan = make_plan(ARRIVAL_EVEN, rates[i], connections);
             uint64_t count = 0;
 
             for (uint64_t number = 0; number < connections; number++) {
-                struct schedule schedule;
+                struct schedule schedule = begin(ARRIVAL_EVEN, rates[i], connections, number);
 
-                schedule_begin(&schedule, &plan, number);
                 count += schedule_count_until(&schedule, NS_PER_S);
             }
             assert_int_equal(count, rates[i]);
@@ -126,14 +122,11 @@ TEST(an_even_schedule_has_as_many_starts_as_rate_times_duration)
 /* Too many to draw one by one. Within six standard errors of the mean. */
 TEST(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted)
 {
-    struct plan even = make_plan(ARRIVAL_EVEN, 1000000000, 1),
-                poisson = make_plan(ARRIVAL_POISSON, 1000000000, 1);
     const uint64_t hour_ns = 3600 * NS_PER_S; /* and as many starts */
-    struct schedule schedule;
+    struct schedule schedule = begin(ARRIVAL_EVEN, 1000000000, 1, 0);
 
-    schedule_begin(&schedule, &even, 0);
     assert_int_equal(schedule_count_until(&schedule, hour_ns), hour_ns);
-    schedule_begin(&schedule, &poisson, 0);
+    schedule = begin(ARRIVAL_POISSON, 1000000000, 1, 0);
     assert_true(fabs((double)schedule_count_until(&schedule, hour_ns) - (double)hour_ns) <
                 6 * sqrt((double)hour_ns));
 }
@@ -141,16 +134,12 @@ TEST(a_billion_starts_a_second_up_to_a_deadline_in_an_hour_are_counted)
 /* Mean and variance of a Poisson distribution of mean 20 000: both 20 000. */
 TEST(many_poisson_starts_are_counted_as_if_each_were_drawn)
 {
-    struct plan plan = make_plan(ARRIVAL_POISSON, 2000000, 100);
     double sum = 0, squares = 0;
     const int count = 4000;
 
     for (int i = 0; i < count; i++) {
-        struct schedule schedule;
-        double off;
-
-        schedule_begin(&schedule, &plan, (uint64_t)i);
-        off = (double)schedule_count_until(&schedule, NS_PER_S) - 20000;
+        struct schedule schedule = begin(ARRIVAL_POISSON, 2000000, 100, (uint64_t)i);
+        double off = (double)schedule_count_until(&schedule, NS_PER_S) - 20000;
         sum += off;
         squares += off * off;
     }
@@ -173,12 +162,11 @@ TEST(timers_are_taken_earliest_first_and_none_before_it_is_due)
     assert_null(timers_take(&timers, 0));
     for (size_t i = 0; i < COUNT_OF(who); i++) {
         uint64_t due = timers_next(&timers);
-        int *taken;
 
         assert_true(due >= last);
         last = due;
         assert_null(timers_take(&timers, due - 1));
-        taken = timers_take(&timers, due);
+        int *taken = timers_take(&timers, due);
         assert_non_null(taken);
         assert_int_equal((*taken)++, 0);
     }

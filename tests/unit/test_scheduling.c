@@ -2,20 +2,19 @@
 #include "unit.h"
 
 #include "placement/placement.h"
-#include "plan/plan.h"
 
 #include <pthread.h>
+
+static struct scheduling scheduling; /* of the last parse */
 
 TEST(a_scheduling_class_is_read_back_from_its_spelling)
 {
     static const char *const spellings[] = {"other", "rr:1", "rr:2", "rr:99", "fifo:1", "fifo:50"};
 
     for (size_t i = 0; i < COUNT_OF(spellings); i++) {
-        struct problem problem = {0};
-        struct scheduling scheduling;
         char text[SCHEDULING_TEXT_MAX];
 
-        assert_int_equal(scheduling_parse(&scheduling, spellings[i], &problem), 0);
+        assert_int_equal(scheduling_parse(&scheduling, spellings[i], &unit_problem), 0);
         scheduling_format(text, &scheduling);
         assert_string_equal(text, spellings[i]);
         assert_int_equal(scheduling_is_realtime(&scheduling), i > 0);
@@ -29,11 +28,8 @@ TEST(what_is_no_scheduling_class_is_refused)
                                           "r:2",   "rrr:2", "RR:2",   "rr 2",  "rr:2:3", ":2"};
 
     for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        struct problem problem = {0};
-        struct scheduling scheduling;
-
-        assert_int_equal(scheduling_parse(&scheduling, refused[i], &problem), -1);
-        assert_problem(&problem, PROBLEM_USAGE, "write other, rr:N or fifo:N with a priority from 1 to 99");
+        assert_refused(scheduling_parse(&scheduling, refused[i], &unit_problem), PROBLEM_USAGE,
+                       "write other, rr:N or fifo:N with a priority from 1 to 99");
     }
 }
 
@@ -69,12 +65,11 @@ static void *change(void *argument)
 
 static struct problem change_in_a_thread(void)
 {
-    struct problem problem = {0};
     pthread_t thread;
 
-    assert_int_equal(pthread_create(&thread, NULL, change, &problem), 0);
+    assert_int_equal(pthread_create(&thread, NULL, change, &unit_problem), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    return problem;
+    return unit_problem;
 }
 
 TEST(a_thread_takes_its_class_and_resets_it_or_gets_the_reason)

@@ -28,6 +28,28 @@ static void append(size_t offset, uint32_t size, uint32_t marks)
     *queue_append(&queue) = (struct span){.data = memory + offset, .size = size, .marks = marks};
 }
 
+static void append_three(void)
+{
+    append(0, 10, 0);
+    append(10, 20, GROUP);
+    append(30, 5, MESSAGE);
+}
+
+/* The fragments, or spans, of which so much is accepted; bytes of the next one. */
+static void accept(size_t bytes, uint64_t accepted, size_t offset)
+{
+    queue_accept(&queue, bytes);
+    assert_int_equal(queue.accepted, accepted);
+    assert_int_equal(queue.offset, offset);
+}
+
+static void assert_flushed(uint64_t spans, uint64_t bytes, uint64_t messages)
+{
+    assert_int_equal(queue.flushed, spans);
+    assert_int_equal(queue.flushed_bytes, bytes);
+    assert_int_equal(queue.flushed_messages, messages);
+}
+
 static struct fragment head(void)
 {
     struct queue_cursor cursor = queue_begin(&queue);
@@ -51,39 +73,30 @@ TEST(a_queue_has_room_for_what_was_asked_and_no_more_than_its_ring)
 TEST(bytes_are_accepted_across_fragments)
 {
     open_queue(4);
-    append(0, 10, 0);
-    append(10, 20, GROUP);
-    append(30, 5, MESSAGE);
-    queue_accept(&queue, 4);
-    assert_int_equal(queue.accepted, 0);
-    assert_int_equal(queue.offset, 4);
-    queue_accept(&queue, 6);
-    assert_int_equal(queue.accepted, 1);
-    assert_int_equal(queue.offset, 0);
-    queue_accept(&queue, 24);
-    assert_int_equal(queue.accepted, 2);
-    assert_int_equal(queue.offset, 4);
+    append_three();
+    accept(4, 0, 4);
+    accept(6, 1, 0);
+    accept(24, 2, 4);
     assert_ptr_equal(head().data, memory + 34);
     queue_accept(&queue, 1);
     assert_true(queue_is_accepted(&queue));
     assert_int_equal(queue.accepted_bytes, 35);
     assert_int_equal(queue.accepted_messages, 1);
-    queue_accept(&queue, 0);
-    assert_int_equal(queue.accepted, 3);
+    accept(0, 3, 0);
 }
 
 TEST(a_message_counts_as_accepted_with_its_last_byte)
 {
+    static const size_t parts[] = {1, 4, 1};
+
     open_queue(4);
     append(0, 2, MESSAGE);
     append(2, 2, GROUP);
     append(4, 2, MESSAGE);
-    queue_accept(&queue, 1);
-    assert_int_equal(queue.accepted_messages, 0);
-    queue_accept(&queue, 4);
-    assert_int_equal(queue.accepted_messages, 1);
-    queue_accept(&queue, 1);
-    assert_int_equal(queue.accepted_messages, 2);
+    for (size_t i = 0; i < COUNT_OF(parts); i++) {
+        queue_accept(&queue, parts[i]);
+        assert_int_equal(queue.accepted_messages, i);
+    }
 }
 
 TEST(accepted_flushed_and_released_are_three_facts)
@@ -92,8 +105,7 @@ TEST(accepted_flushed_and_released_are_three_facts)
     append(0, 2, GROUP);
     append(2, 2, MESSAGE);
     queue_accept(&queue, 4);
-    assert_int_equal(queue.flushed, 0);
-    assert_int_equal(queue.flushed_messages, 0);
+    assert_flushed(0, 0, 0);
     assert_int_equal(queue.released, 0);
     assert_false(queue_is_idle(&queue));
     assert_false(queue_has_room(&queue, 1));
@@ -102,9 +114,7 @@ TEST(accepted_flushed_and_released_are_three_facts)
     assert_false(queue_is_idle(&queue));
     assert_true(queue_has_room(&queue, 1));
     queue_flush(&queue);
-    assert_int_equal(queue.flushed, 2);
-    assert_int_equal(queue.flushed_bytes, 4);
-    assert_int_equal(queue.flushed_messages, 1);
+    assert_flushed(2, 4, 1);
     assert_int_equal(queue.released, 1);
     assert_true(queue_is_idle(&queue));
     queue_release(&queue);
@@ -118,10 +128,14 @@ TEST(a_flush_covers_only_what_was_accepted)
     append(2, 2, MESSAGE);
     queue_accept(&queue, 2);
     queue_flush(&queue);
-    assert_int_equal(queue.flushed, 1);
-    assert_int_equal(queue.flushed_bytes, 2);
-    assert_int_equal(queue.flushed_messages, 0);
+    assert_flushed(1, 2, 0);
     assert_false(queue_is_idle(&queue));
+}
+
+static void accept_to(size_t bytes, bool at_group_end)
+{
+    queue_accept(&queue, bytes);
+    assert_int_equal(queue_at_group_end(&queue), at_group_end);
 }
 
 TEST(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush)
@@ -132,16 +146,12 @@ TEST(a_group_end_is_reached_with_its_last_byte_and_left_by_the_flush)
     append(2, 2, GROUP);
     append(4, 2, MESSAGE);
     assert_false(queue_at_group_end(&queue));
-    queue_accept(&queue, 2); /* between two fragments of the group */
-    assert_false(queue_at_group_end(&queue));
-    queue_accept(&queue, 1);
-    assert_false(queue_at_group_end(&queue));
-    queue_accept(&queue, 1);
-    assert_true(queue_at_group_end(&queue));
+    accept_to(2, false); /* between two fragments of the group */
+    accept_to(1, false);
+    accept_to(1, true);
     queue_flush(&queue);
     assert_false(queue_at_group_end(&queue));
-    queue_accept(&queue, 1);
-    assert_false(queue_at_group_end(&queue));
+    accept_to(1, false);
 }
 
 static struct owner {
@@ -194,76 +204,61 @@ TEST(a_partly_accepted_fragment_is_not_released)
     assert_int_equal(owner.count, 1);
 }
 
+static struct iovec vectors[8];
+
+/* Gathers `count` vectors of at most `most`. */
+static void gather(int most, int count, size_t bytes, bool complete)
+{
+    struct queue_group group = queue_gather(&queue, vectors, most);
+
+    assert_int_equal(group.count, count);
+    assert_int_equal(group.bytes, bytes);
+    assert_int_equal(group.complete, complete);
+}
+
 TEST(gathering_never_crosses_the_end_of_a_group)
 {
-    struct iovec vectors[8];
-    struct queue_group group;
-
     open_queue(8);
-    append(0, 10, 0);
-    append(10, 20, GROUP);
-    append(30, 5, MESSAGE);
-    group = queue_gather(&queue, vectors, 8);
-    assert_int_equal(group.count, 2);
-    assert_int_equal(group.bytes, 30);
-    assert_true(group.complete);
+    append_three();
+    gather(8, 2, 30, true);
     assert_int_equal(queue_group_bytes(&queue), 30);
     queue_accept(&queue, 30);
-    group = queue_gather(&queue, vectors, 8);
-    assert_int_equal(group.count, 1);
+    gather(8, 1, 5, true);
     assert_ptr_equal(vectors[0].iov_base, memory + 30);
     queue_accept(&queue, 5);
-    group = queue_gather(&queue, vectors, 8);
-    assert_int_equal(group.count, 0);
-    assert_false(group.complete);
+    gather(8, 0, 0, false);
     assert_int_equal(queue_group_bytes(&queue), 0);
 }
 
 TEST(gathering_begins_behind_the_accepted_bytes)
 {
-    struct iovec vectors[4];
-    struct queue_group group;
-
     open_queue(4);
     append(0, 10, 0);
     append(10, 20, 0);
     append(30, 5, MESSAGE);
     queue_accept(&queue, 13);
-    group = queue_gather(&queue, vectors, 4);
-    assert_int_equal(group.count, 2);
+    gather(4, 2, 22, true);
     assert_ptr_equal(vectors[0].iov_base, memory + 13);
     assert_int_equal(vectors[0].iov_len, 17);
-    assert_int_equal(group.bytes, 22);
     assert_int_equal(queue_group_bytes(&queue), 22);
 }
 
 TEST(a_group_longer_than_the_vectors_is_gathered_incomplete)
 {
-    struct iovec vectors[2];
-    struct queue_group group;
-
     open_queue(4);
     for (size_t i = 0; i < 3; i++)
         append(i, 1, i == 2 ? MESSAGE : 0);
-    group = queue_gather(&queue, vectors, 2);
-    assert_int_equal(group.count, 2);
-    assert_false(group.complete);
+    gather(2, 2, 2, false);
     queue_accept(&queue, 2);
-    group = queue_gather(&queue, vectors, 2);
-    assert_int_equal(group.count, 1);
-    assert_true(group.complete);
+    gather(2, 1, 1, true);
 }
 
 TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
 {
-    struct queue_cursor cursor;
-    struct iovec vectors[4];
-    struct queue_group group;
-
     open_queue(4);
     *queue_append(&queue) = (struct span){memory, 25, MESSAGE | SPAN_OF_MANY, 10, false};
     assert_false(queue_has_room(&queue, 4));
-    cursor = queue_begin(&queue);
+    struct queue_cursor cursor = queue_begin(&queue);
     for (uint32_t i = 0; i < 3; i++) {
         struct fragment fragment = queue_next(&queue, &cursor);
 
@@ -275,10 +270,7 @@ TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
     queue_accept(&queue, 13);
     assert_ptr_equal(head().data, memory + 13);
     assert_int_equal(head().size, 7);
-    group = queue_gather(&queue, vectors, 4);
-    assert_int_equal(group.count, 2);
-    assert_int_equal(group.bytes, 12);
-    assert_true(group.complete);
+    gather(4, 2, 12, true);
     assert_int_equal(queue_group_bytes(&queue), 12);
     queue_accept(&queue, 12);
     assert_int_equal(queue.accepted_fragments, 3);
@@ -287,12 +279,10 @@ TEST(a_cursor_takes_the_fragments_of_a_span_one_by_one)
 
 TEST(the_fragments_of_a_span_that_repeats_share_one_memory)
 {
-    struct iovec vectors[4];
-
     open_queue(1);
     *queue_append(&queue) = (struct span){memory, 30, MESSAGE | SPAN_OF_MANY, 10, true};
     queue_accept(&queue, 12);
-    assert_int_equal(queue_gather(&queue, vectors, 4).count, 2);
+    gather(4, 2, 18, true);
     assert_ptr_equal(vectors[0].iov_base, memory + 2);
     assert_ptr_equal(vectors[1].iov_base, memory);
 }
@@ -306,12 +296,8 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
 
     open_queue(7);
     while (appended < sizeof stream - 64) {
-        struct iovec vectors[8];
-        struct queue_group group;
-
         while (queue_has_room(&queue, 1) && appended < sizeof stream - 64 && dice_roll(&dice, 4)) {
             uint32_t size = 1 + (uint32_t)dice_roll(&dice, 50);
-
             uint32_t fragment = 1 + (uint32_t)dice_roll(&dice, size);
 
             *queue_append(&queue) = (struct span){.data = stream + appended,
@@ -320,7 +306,7 @@ TEST(a_queue_that_wraps_around_keeps_every_byte_in_order)
                                                   .fragment = fragment};
             appended += size;
         }
-        group = queue_gather(&queue, vectors, 8);
+        struct queue_group group = queue_gather(&queue, vectors, 8);
         for (size_t i = 0, at = taken; i < (size_t)group.count; at += vectors[i++].iov_len)
             assert_ptr_equal(vectors[i].iov_base, stream + at);
         group.bytes = group.bytes ? dice_roll(&dice, group.bytes + 1) : 0;

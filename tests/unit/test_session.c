@@ -9,13 +9,11 @@ static int timeouts;
 
 static void on_timed_out(void *owner)
 {
-    (void)owner;
     timeouts++;
 }
 
 static void on_closed(void *owner)
 {
-    (void)owner;
 }
 
 static void begin(bool is_client, enum session_state first)

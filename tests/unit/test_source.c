@@ -60,12 +60,19 @@ TEST(a_lost_or_doubled_stretch_is_noticed)
     }
 }
 
+static struct source source;
+
+static void open_source(struct source_kind kind)
+{
+    source_close(&source);
+    assert_int_equal(source_open(&source, kind), 0);
+}
+
 TEST(a_hot_source_sends_from_one_place)
 {
-    struct source source;
     size_t position = 0;
 
-    assert_int_equal(source_open(&source, (struct source_kind){.longest = 4096}), 0);
+    open_source((struct source_kind){.longest = 4096});
     for (int i = 0; i < 10; i++)
         assert_ptr_equal(source_take(&source, &position, 1000), source.memory.bytes);
     source_close(&source);
@@ -74,45 +81,33 @@ TEST(a_hot_source_sends_from_one_place)
 
 TEST(a_cold_source_walks_around_its_memory)
 {
-    struct source source;
     size_t position = 0;
 
-    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300, .cold = 1000}), 0);
+    open_source((struct source_kind){.longest = 300, .cold = 1000});
     for (size_t expected = 0, i = 0; i < 100; i++, expected = (expected + 300) % 1000)
         assert_ptr_equal(source_take(&source, &position, 300), source.memory.bytes + expected);
-    source_close(&source);
 }
 
 TEST(connections_begin_apart_and_where_the_pattern_begins)
 {
-    struct source source;
-
-    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300, .cold = 1000}), 0);
+    open_source((struct source_kind){.longest = 300, .cold = 1000});
     assert_int_equal(source_start(&source, 0, 4), 0);
     assert_int_equal(source_start(&source, 3, 4), 750);
-    source_close(&source);
-    assert_int_equal(
-        source_open(&source,
-                    (struct source_kind){.longest = 300, .cold = 10 * PATTERN_PERIOD, .patterned = true}),
-        0);
+    open_source((struct source_kind){.longest = 300, .cold = 10 * PATTERN_PERIOD, .patterned = true});
     assert_int_equal(source_start(&source, 3, 4) % PATTERN_PERIOD, 0);
     assert_int_equal(source_start(&source, 3, 4), 7 * PATTERN_PERIOD);
-    source_close(&source);
-    assert_int_equal(source_open(&source, (struct source_kind){.longest = 300}), 0);
+    open_source((struct source_kind){.longest = 300});
     assert_int_equal(source_start(&source, 3, 4), 0);
-    source_close(&source);
 }
 
 /* Under ASan this also checks that all bytes are in the memory of the source. */
 static void check_verified(size_t longest, size_t cold)
 {
-    struct source_kind kind = {.longest = longest, .cold = cold, .patterned = true};
     struct dice dice = {.state = 4};
-    struct source source;
     size_t position = 0;
     uint64_t sent = 0;
 
-    assert_int_equal(source_open(&source, kind), 0);
+    open_source((struct source_kind){.longest = longest, .cold = cold, .patterned = true});
     assert_int_equal(source.period % PATTERN_PERIOD, 0);
     assert_true(source.period >= cold);
     for (int i = 0; i < 500; i++) {
@@ -122,7 +117,6 @@ static void check_verified(size_t longest, size_t cold)
         sent += size;
     }
     assert_true(sent > 2 * source.period);
-    source_close(&source);
 }
 
 TEST(a_verified_source_continues_the_pattern_over_its_end)

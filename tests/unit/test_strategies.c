@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Every strategy of the list over sockets that are nearly always full. test_group_calls.c and
  * test_interruptions.c test the calls of each strategy. */
-#include "connection/layer.h"
 #include "pair.h"
 #include "connection/strategy.h"
 #include "support/support.h"

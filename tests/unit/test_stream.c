@@ -41,29 +41,33 @@ static void on_release(void *owner, const struct span *span)
 {
     const struct send_queue *queue = &pair.connection.queue;
 
-    (void)owner;
     assert_ptr_equal(span, &queue->ring[reported.released & queue->mask]); /* in order, each once */
     reported.released++;
 }
 
 static const struct stream_events events = {.arrived = on_arrived, .written = on_written};
 
+static void close_stream(void)
+{
+    if (!pair.plan.workload) /* nothing is open */
+        return;
+    stream_close(&stream);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    pair_close(&pair);
+}
+
+struct unit_fixture unit_fixture = {.after = close_stream};
+
 static void open_stream(const char *transport, const char *message)
 {
+    close_stream();
     memset(&reported, 0, sizeof reported);
     pair_open(&pair, transport, "uv", message);
     pair.connection.queue.on_release = on_release;
     assert_int_equal(uv_loop_init(&loop), 0);
     assert_int_equal(stream_open(&stream, &loop, &pair.connection, &events), 0);
     assert_ptr_equal(pair.connection.transport_state, &stream);
-}
-
-static void close_stream(void)
-{
-    stream_close(&stream);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&loop), 0);
-    pair_close(&pair);
 }
 
 static int push(void)
@@ -75,6 +79,14 @@ static int push(void)
     assert_int_equal(queue->released, reported.released);
     assert_int_equal(result == 0, queue_is_idle(queue));
     return result;
+}
+
+/* A message that the socket does not take at once. */
+static void begin_message(const char *transport, const char *message)
+{
+    open_stream(transport, message);
+    connection_append(&pair.connection, 1);
+    assert_int_equal(push(), -EINPROGRESS);
 }
 
 /* Reads at the other end until the request is written. */
@@ -101,8 +113,6 @@ static const char *const transports[] = {"tcp", "unix"};
 /* Returns the number of requests. */
 static unsigned run_shape(const char *transport, const char *message)
 {
-    unsigned requests;
-
     open_stream(transport, message);
     for (uint64_t i = 1; i <= 3; i++) {
         int result;
@@ -119,9 +129,7 @@ static unsigned run_shape(const char *transport, const char *message)
     }
     read_rest(3 * pair.plan.message.bytes);
     assert_int_equal(atomic_load(&pair.connection.calls.moved), 3 * pair.plan.message.bytes);
-    requests = reported.written;
-    close_stream();
-    return requests;
+    return reported.written;
 }
 
 TEST(a_stream_gets_every_message_through_a_full_socket_whole_and_in_order)
@@ -145,9 +153,7 @@ TEST(bytes_that_libuv_holds_are_accepted_and_released_when_written)
 {
     const struct send_queue *queue = &pair.connection.queue;
 
-    open_stream("unix", "100x3000/7");
-    connection_append(&pair.connection, 1);
-    assert_int_equal(push(), -EINPROGRESS);
+    begin_message("unix", "100x3000/7");
     assert_int_equal(queue->accepted, 100); /* the group, and not the next */
     assert_true(reported.released > 0 && reported.released < 100);
     assert_int_equal(queue->flushed, 0);
@@ -158,14 +164,11 @@ TEST(bytes_that_libuv_holds_are_accepted_and_released_when_written)
         await_written();
     assert_int_equal(queue->flushed_messages, 1);
     read_rest(300007);
-    close_stream();
 }
 
 TEST(a_push_while_a_request_is_under_way_writes_nothing)
 {
-    open_stream("tcp", "1M/1M");
-    connection_append(&pair.connection, 1);
-    assert_int_equal(push(), -EINPROGRESS);
+    begin_message("tcp", "1M/1M");
     assert_int_equal(pair.connection.queue.accepted, 1);
     for (int i = 0; i < 10; i++) {
         pair_read(&pair, 20000); /* there is room, but the request in flight uses it */
@@ -173,36 +176,29 @@ TEST(a_push_while_a_request_is_under_way_writes_nothing)
     }
     assert_int_equal(pair.connection.queue.accepted, 1);
     assert_int_equal(reported.written, 0);
-    close_stream();
 }
 
 TEST(a_request_lends_no_more_fragments_than_one_call_takes)
 {
-    open_stream("unix", "4000x500");
-    connection_append(&pair.connection, 1);
-    assert_int_equal(push(), -EINPROGRESS);
+    begin_message("unix", "4000x500");
     assert_in_range(pair.connection.queue.accepted_bytes / 500, IOV_MAX, 2 * IOV_MAX);
     await_written();
     assert_int_equal(reported.released, pair.connection.queue.accepted);
     while (push() != 0)
         await_written();
     read_rest(2000000);
-    close_stream();
 }
 
 TEST(a_peer_that_closes_breaks_the_request_in_flight)
 {
     for (size_t t = 0; t < COUNT_OF(transports); t++) {
-        open_stream(transports[t], "1M");
-        connection_append(&pair.connection, 1);
-        assert_int_equal(push(), -EINPROGRESS);
+        begin_message(transports[t], "1M");
         close(pair.other); /* unread bytes reset the connection */
         for (int turn = 0; !reported.written && turn < 100; turn++)
             uv_run(&loop, UV_RUN_ONCE);
         assert_true(reported.result == -EPIPE || reported.result == -ECONNRESET);
         assert_int_equal(pair.connection.queue.flushed, 0);
         pair.other = dup(0); /* for pair_close() */
-        close_stream();
     }
 }
 
@@ -214,17 +210,12 @@ TEST(a_peer_that_has_closed_breaks_the_next_write)
     assert_int_equal(push(), -EPIPE);
     assert_int_equal(pair.connection.queue.accepted, 0);
     pair.other = dup(0);
-    close_stream();
 }
 
 TEST(a_closed_stream_closes_its_descriptor_and_reports_no_request)
 {
-    int fd;
-
-    open_stream("tcp", "1M");
-    fd = pair.connection.calls.fd;
-    connection_append(&pair.connection, 1);
-    assert_int_equal(push(), -EINPROGRESS);
+    begin_message("tcp", "1M");
+    int fd = pair.connection.calls.fd;
     stream_close(&stream);
     assert_int_equal(pair.connection.calls.fd, -1);
     assert_false(stream_is_used_by(&pair.connection));
@@ -254,5 +245,4 @@ TEST(bytes_arrive_only_while_reading_is_on_and_then_the_half_close)
     while (reported.arrived < 3)
         uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(reported.size, 0);
-    close_stream();
 }

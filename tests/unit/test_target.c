@@ -11,10 +11,7 @@ static int target_check(const char *text, struct problem *problem)
 
 static void refuse(const char *text, const char *says)
 {
-    struct problem problem = {0};
-
-    assert_int_equal(target_check(text, &problem), -1);
-    assert_problem(&problem, PROBLEM_USAGE, says);
+    assert_refused(target_check(text, &unit_problem), PROBLEM_USAGE, says);
 }
 
 TEST(a_target_is_for_all_ends_or_one_for_each)
@@ -23,24 +20,18 @@ TEST(a_target_is_for_all_ends_or_one_for_each)
         WORDS("local", "gvisor", "ssh:h1", "ssh:root@h1/192.168.7.1", "ssh:h1/fe80::1", "ssh:c+ssh:s",
               "local+ssh:s+ssh:p", "vng:6.18", "vng:/boot/vmlinuz-6.18.0+debug");
 
-    for (; *good; good++) {
-        struct problem problem = {0};
-
-        if (target_check(*good, &problem) < 0)
-            fail_msg("%s: %s", *good, problem.text);
-    }
+    for (; *good; good++)
+        assert_accepted(target_check(*good, &unit_problem));
 }
 
 TEST(an_invalid_target_is_refused_with_a_valid_one)
 {
     refuse("", "write a target");
+    refuse("+ssh:a", "an end has no target");
     refuse("gvisr", "the nearest is 'gvisor'");
     refuse("local:here", "local takes nothing after a colon");
-    refuse("ssh", "write ssh:HOST[/ADDRESS]");
-    refuse("ssh:", "write ssh:HOST[/ADDRESS]");
-    refuse("ssh:-oProxyCommand=x", "write ssh:HOST[/ADDRESS]");
+    unit_each(refuse, "write ssh:HOST[/ADDRESS]", WORDS("ssh", "ssh:", "ssh:-oProxyCommand=x"));
     refuse("ssh:a+", "target=ssh:a+: an end has no target");
-    refuse("+ssh:a", "an end has no target");
     refuse("ssh:a+b", "nearest");
     refuse("vng:", "write vng:IMAGE");
     refuse("gvisor+ssh:a", "write target=gvisor");

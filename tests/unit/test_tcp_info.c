@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include "base/cleanup.h"
 #include "measure/tcp_info.h"
 #include "net/address.h"
 
-#include <netinet/in.h>
 #include <unistd.h>
 
 #define BIT(figure) (1u << (figure))
@@ -37,13 +35,20 @@ TEST(a_counter_is_summed_up_as_differences_over_the_connections)
     assert_int_equal(value_of(info, "segs_out", "max"), 70);
 }
 
+static void assert_figure(enum tcp_figure figure, uint64_t before, uint64_t after, const char *key,
+                          json_int_t expected)
+{
+    struct tcp_reading first = {.known = BIT(figure)}, last = first;
+
+    first.figures[figure] = before;
+    last.figures[figure] = after;
+    CLEANUP_JSON json_t *info = tcp_info_to_json(&first, &last, 1);
+    assert_int_equal(value_of(info, key, "sum"), expected);
+}
+
 TEST(a_level_is_taken_as_it_stands_at_the_end)
 {
-    struct tcp_reading before = {.known = BIT(TCP_CWND), .figures[TCP_CWND] = 10};
-    struct tcp_reading after = {.known = BIT(TCP_CWND), .figures[TCP_CWND] = 25};
-    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
-
-    assert_int_equal(value_of(info, "cwnd_segments", "sum"), 25);
+    assert_figure(TCP_CWND, 10, 25, "cwnd_segments", 25);
 }
 
 static struct tcp_reading sent(uint64_t segments, uint64_t again, uint64_t bytes_again)
@@ -67,39 +72,33 @@ TEST(a_retransmitted_segment_counts_once_and_a_fin_does_not_count)
 
 TEST(a_counter_of_32_bits_may_wrap_once)
 {
-    struct tcp_reading before = {.known = BIT(TCP_SEGS_IN), .figures[TCP_SEGS_IN] = UINT32_MAX - 4};
-    struct tcp_reading after = {.known = BIT(TCP_SEGS_IN), .figures[TCP_SEGS_IN] = 5};
-    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
-
-    assert_int_equal(value_of(info, "segs_in", "sum"), 10);
+    assert_figure(TCP_SEGS_IN, UINT32_MAX - 4, 5, "segs_in", 10);
 }
 
 TEST(single_connections_are_listed_up_to_sixteen)
 {
     struct tcp_reading before[17] = {{0}}, after[17] = {{0}};
-    CLEANUP_JSON json_t *few = NULL, *many = NULL;
 
     for (size_t i = 0; i < 17; i++) {
         after[i].known = BIT(TCP_DELIVERED);
         after[i].figures[TCP_DELIVERED] = 100 - i;
     }
-    few = tcp_info_to_json(before, after, 16);
+    CLEANUP_JSON json_t *few = tcp_info_to_json(before, after, 16);
     const json_t *each = json_object_get(json_object_get(few, "delivered"), "each");
     assert_int_equal(json_array_size(each), 16);
     for (size_t i = 0; i < 16; i++) /* by connection, not sorted */
         assert_int_equal(json_integer_value(json_array_get(each, i)), 100 - i);
-    many = tcp_info_to_json(before, after, 17);
+    CLEANUP_JSON json_t *many = tcp_info_to_json(before, after, 17);
     assert_null(json_object_get(json_object_get(many, "delivered"), "each"));
 }
 
 TEST(a_figure_that_one_connection_lacks_is_absent)
 {
     struct tcp_reading before[2] = {{0}}, after[2] = {{0}};
-    CLEANUP_JSON json_t *info = NULL;
 
     after[0].known = BIT(TCP_SEGS_OUT) | BIT(TCP_RTT);
     after[1].known = BIT(TCP_SEGS_OUT);
-    info = tcp_info_to_json(before, after, 2);
+    CLEANUP_JSON json_t *info = tcp_info_to_json(before, after, 2);
     assert_non_null(json_object_get(info, "segs_out"));
     assert_null(json_object_get(info, "rtt_ns"));
     after[1].known = 0;
@@ -107,20 +106,27 @@ TEST(a_figure_that_one_connection_lacks_is_absent)
     assert_null(tcp_info_to_json(before, after, 0));
 }
 
-static int fds[2];
+static int fds[2] = {-1, -1};
+
+static void close_pair(void)
+{
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    fds[0] = fds[1] = -1;
+}
+
+struct unit_fixture unit_fixture = {.after = close_pair};
 
 static void connect_pair(void)
 {
-    struct problem problem = {0};
     struct address address;
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
 
-    assert_int_equal(address_parse_numeric(&address, "127.0.0.1:0", &problem), 0);
-    int listener = address_listen(-1, &address, &problem);
     fds[0] = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(address_connect(fds[0], &address, 1000, &problem), 0);
+    assert_int_equal(address_connect(fds[0], &address, 1000, &unit_problem), 0);
     fds[1] = accept(listener, NULL, NULL);
     assert_true(fds[1] >= 0);
-    close(listener);
 }
 
 TEST(a_socket_that_is_not_tcp_has_no_figures)
@@ -130,36 +136,27 @@ TEST(a_socket_that_is_not_tcp_has_no_figures)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
     tcp_info_read(fds[0], &reading);
     assert_int_equal(reading.known, 0);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 /* The last test: after the probe, figures that did not move are absent. */
 TEST(sends_over_tcp_move_the_figures_that_the_probe_saw_move)
 {
     struct tcp_reading before = {0}, after = {0};
-    CLEANUP_JSON json_t *info = NULL;
     char byte;
 
     connect_pair();
     tcp_info_probe(fds);
     tcp_info_read(fds[0], &before);
-    if (!(before.known & BIT(TCP_DATA_SEGS_OUT)) || !before.figures[TCP_DATA_SEGS_OUT]) {
-        print_message("skipped: this system does not count segments\n");
-        skip();
-    }
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(send(fds[0], "u", 1, 0), 1);
-        assert_int_equal(recv(fds[1], &byte, 1, 0), 1);
-        assert_int_equal(send(fds[1], "u", 1, 0), 1);
-        assert_int_equal(recv(fds[0], &byte, 1, 0), 1);
+    skip_unless(before.known & BIT(TCP_DATA_SEGS_OUT) && before.figures[TCP_DATA_SEGS_OUT],
+                "this system does not count segments");
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(send(fds[i % 2], "u", 1, 0), 1);
+        assert_int_equal(recv(fds[1 - i % 2], &byte, 1, 0), 1);
     }
     tcp_info_read(fds[0], &after);
-    info = tcp_info_to_json(&before, &after, 1);
+    CLEANUP_JSON json_t *info = tcp_info_to_json(&before, &after, 1);
     assert_int_equal(value_of(info, "data_segs_out", "sum"), 3);
     assert_int_equal(value_of(info, "data_segs_in", "sum"), 3);
-    close(fds[0]);
-    close(fds[1]);
 }
 
 TEST(the_largest_peer_window_only_grows)
@@ -168,17 +165,11 @@ TEST(the_largest_peer_window_only_grows)
 
     connect_pair();
     tcp_info_read(fds[0], &reading);
-    if (!(reading.known & BIT(TCP_LARGEST_PEER_WINDOW))) {
-        close(fds[0]);
-        close(fds[1]);
-        skip();
-    }
+    skip_unless(reading.known & BIT(TCP_LARGEST_PEER_WINDOW), "this system has no window of the peer");
     assert_true(reading.figures[TCP_LARGEST_PEER_WINDOW] > 0);
     reading.figures[TCP_LARGEST_PEER_WINDOW] = UINT64_C(1) << 40;
     tcp_info_watch_window(fds[0], &reading);
     assert_int_equal(reading.figures[TCP_LARGEST_PEER_WINDOW], UINT64_C(1) << 40);
     tcp_info_read(fds[0], &reading);
     assert_int_equal(reading.figures[TCP_LARGEST_PEER_WINDOW], UINT64_C(1) << 40);
-    close(fds[0]);
-    close(fds[1]);
 }

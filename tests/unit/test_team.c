@@ -12,25 +12,29 @@ static uv_loop_t loop;
 
 static void on_closed(void *owner)
 {
-    (void)owner;
-}
-
-static void open_team(enum end end, const char *const *words)
-{
-    static const struct team_events events = {.closed = on_closed};
-    struct problem problem = {0};
-
-    unit_parse(&plan, words);
-    assert_int_equal(uv_loop_init(&loop), 0);
-    assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &problem), 0);
 }
 
 static void close_team(void)
 {
+    if (!plan.workload) /* nothing is open */
+        return;
     team_close(&team);
     uv_run(&loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&loop), 0);
     plan_free(&plan);
+    plan = (struct plan){0};
+}
+
+struct unit_fixture unit_fixture = {.after = close_team};
+
+static void open_team(enum end end, const char *const *words)
+{
+    static const struct team_events events = {.closed = on_closed};
+
+    close_team();
+    unit_parse(&plan, words);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    assert_int_equal(team_open(&team, &loop, &plan, end, false, &events, NULL, &unit_problem), 0);
 }
 
 static bool share_a_line(const void *a, size_t a_size, const void *b, size_t b_size)
@@ -65,13 +69,10 @@ TEST(no_two_threads_have_connections_in_one_cache_line)
 {
     open_team(END_CLIENT, WORDS("connections=2", "threads=2", "place=free"));
     check_apart();
-    close_team();
     open_team(END_SERVER, WORDS("connections=64", "threads=7", "engine=poll", "place=free"));
     check_apart();
-    close_team();
     open_team(END_PROXY, WORDS("workload=proxy", "connections=5", "threads=3", "engine=poll", "place=free"));
     check_apart();
-    close_team();
 }
 
 /* Each connection is found by its number, and each thread has consecutive numbers. */
@@ -101,10 +102,8 @@ TEST(each_thread_has_consecutive_connections_that_are_found_by_their_numbers)
     for (size_t i = 0; i < COUNT_OF(threads); i++) {
         open_team(END_SERVER, WORDS("connections=100", threads[i], "engine=poll", "place=free"));
         check_numbers(plan.ends[END_SERVER].threads);
-        close_team();
         open_team(END_PROXY,
                   WORDS("workload=proxy", "connections=100", threads[i], "engine=poll", "place=free"));
         check_numbers(plan.ends[END_PROXY].threads);
-        close_team();
     }
 }

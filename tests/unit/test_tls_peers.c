@@ -6,7 +6,6 @@
 #include "connection/connection.h"
 #include "connection/security.h"
 
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -46,7 +45,6 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone)
 {
     struct timespec exact;
 
-    (void)zone;
     clock_gettime(CLOCK_REALTIME, &exact);
     *now = (struct timeval){exact.tv_sec, exact.tv_nsec / 1000};
     return 0;
@@ -153,12 +151,12 @@ static const uint8_t alert_200[] = {21, 3, 3, 0, 2, 2, 200};
 static void get_alert(enum end end, const struct security *security, const char *text)
 {
     struct connection *connection;
-    int fds[2], result;
+    int fds[2];
 
     make_pair(fds);
     open_thread(end, security);
     connection = open_connection(end, fds[0]);
-    result = shake(connection);
+    int result = shake(connection);
     assert_true(must_wait(result));
     assert_int_equal(write(fds[1], alert_200, sizeof alert_200), sizeof alert_200);
     while (must_wait(result)) {
@@ -188,13 +186,12 @@ TEST(an_alert_without_a_name_is_an_error_with_its_number)
  * whether the client resumed the session of its ticket. */
 static bool run_connection(void)
 {
-    struct connection *client, *server;
     int fds[2], results[2] = {-EAGAIN, -EAGAIN};
     ssize_t received;
 
     make_pair(fds);
-    client = open_connection(END_CLIENT, fds[0]);
-    server = open_connection(END_SERVER, fds[1]);
+    struct connection *client = open_connection(END_CLIENT, fds[0]);
+    struct connection *server = open_connection(END_SERVER, fds[1]);
     while (must_wait(results[0]) || must_wait(results[1])) {
         if (must_wait(results[0]))
             results[0] = shake(client);

@@ -11,6 +11,19 @@ static void accept(const struct units *units, const char *text, uint64_t expecte
         fail_msg("'%s' is %ju, not %ju", text, (uintmax_t)value, (uintmax_t)expected);
 }
 
+struct spelling {
+    const char *text;
+    uint64_t value;
+};
+
+#define SPELLINGS(...) ((const struct spelling[]){__VA_ARGS__, {NULL, 0}})
+
+static void accept_all(const struct units *units, const struct spelling *spellings)
+{
+    for (; spellings->text; spellings++)
+        accept(units, spellings->text, spellings->value);
+}
+
 static void refuse(const struct units *units, int error, const char *const *texts)
 {
     uint64_t value;
@@ -22,14 +35,9 @@ static void refuse(const struct units *units, int error, const char *const *text
 
 TEST(a_size_is_digits_and_perhaps_k_m_or_g)
 {
-    accept(&units_size, "0", 0);
-    accept(&units_size, "1", 1);
-    accept(&units_size, "007", 7);
-    accept(&units_size, "4K", 4096);
-    accept(&units_size, "3M", 3 << 20);
-    accept(&units_size, "1G", 1 << 30);
-    accept(&units_size, "17179869183G", UINT64_C(17179869183) << 30);
-    accept(&units_size, "18446744073709551615", UINT64_MAX);
+    accept_all(&units_size, SPELLINGS({"0", 0}, {"1", 1}, {"007", 7}, {"4K", 4096}, {"3M", 3 << 20},
+                                      {"1G", 1 << 30}, {"17179869183G", UINT64_C(17179869183) << 30},
+                                      {"18446744073709551615", UINT64_MAX}));
 }
 
 TEST(a_size_is_the_whole_text_and_nothing_else)
@@ -54,15 +62,9 @@ TEST(a_count_takes_no_unit)
 
 TEST(a_duration_has_a_unit_and_perhaps_decimals)
 {
-    accept(&units_duration, "2s", 2000000000);
-    accept(&units_duration, "0.2s", 200000000);
-    accept(&units_duration, "150ms", 150000000);
-    accept(&units_duration, "1.5us", 1500);
-    accept(&units_duration, "10ns", 10);
-    accept(&units_duration, "0s", 0);
-    accept(&units_duration, "1.500s", 1500000000);
-    accept(&units_duration, "0.000000001s", 1);
-    accept(&units_duration, "18446744073.709551615s", UINT64_MAX);
+    accept_all(&units_duration, SPELLINGS({"2s", 2000000000}, {"0.2s", 200000000}, {"150ms", 150000000},
+                                          {"1.5us", 1500}, {"10ns", 10}, {"0s", 0}, {"1.500s", 1500000000},
+                                          {"0.000000001s", 1}, {"18446744073.709551615s", UINT64_MAX}));
 }
 
 TEST(a_duration_is_strict)
@@ -75,33 +77,28 @@ TEST(a_duration_is_strict)
 
 TEST(a_rate_counts_bits_in_thousands)
 {
-    accept(&units_rate, "1bit", 1);
-    accept(&units_rate, "64kbit", 64000);
-    accept(&units_rate, "100mbit", 100000000);
-    accept(&units_rate, "2.5gbit", UINT64_C(2500000000));
-    accept(&units_rate, "0bit", 0);
+    accept_all(&units_rate, SPELLINGS({"1bit", 1}, {"64kbit", 64000}, {"100mbit", 100000000},
+                                      {"2.5gbit", UINT64_C(2500000000)}, {"0bit", 0}));
     refuse(&units_rate, -EINVAL, WORDS("", "1", "1g", "1Gbit", "1 gbit", "gbit", "0.5bit", "1gbit/s"));
     refuse(&units_rate, -ERANGE, WORDS("18446744074gbit"));
 }
 
 /* The one spelling that is written for a value, which is read back. */
-static void spell(const struct units *units, const char *text, uint64_t value)
+static void spell(const struct units *units, const struct spelling *spellings)
 {
-    char spelled[UNITS_TEXT_MAX];
+    for (const struct spelling *each = spellings; each->text; each++) {
+        char spelled[UNITS_TEXT_MAX];
 
-    units_format(units, spelled, value);
-    assert_string_equal(spelled, text);
-    accept(units, text, value);
+        units_format(units, spelled, each->value);
+        assert_string_equal(spelled, each->text);
+    }
+    accept_all(units, spellings);
 }
 
 TEST(a_percentage_is_exact_to_a_millionth)
 {
-    spell(&units_percent, "0%", 0);
-    spell(&units_percent, "1%", 10000);
-    spell(&units_percent, "0.1%", 1000);
-    spell(&units_percent, "12.5%", 125000);
-    spell(&units_percent, "0.0001%", 1);
-    spell(&units_percent, "100%", 1000000);
+    spell(&units_percent, SPELLINGS({"0%", 0}, {"1%", 10000}, {"0.1%", 1000}, {"12.5%", 125000},
+                                    {"0.0001%", 1}, {"100%", 1000000}));
     refuse(&units_percent, -EINVAL, WORDS("", "1", "%", "0.00001%", "1 %", "-1%", "1%%"));
 }
 
@@ -123,21 +120,11 @@ TEST(taking_a_number_stops_behind_its_last_digit)
 
 TEST(the_shortest_exact_spelling_is_written)
 {
-    spell(&units_size, "0", 0);
-    spell(&units_size, "1", 1);
-    spell(&units_size, "1023", 1023);
-    spell(&units_size, "1K", 1024);
-    spell(&units_size, "1536", 1536);
-    spell(&units_size, "64K", 1 << 16);
-    spell(&units_size, "1M", 1 << 20);
-    spell(&units_size, "1025K", 1025 << 10);
-    spell(&units_size, "2G", UINT64_C(2) << 30);
-    spell(&units_duration, "0s", 0);
-    spell(&units_duration, "1ns", 1);
-    spell(&units_duration, "1500ns", 1500);
-    spell(&units_duration, "200ms", 200000000);
-    spell(&units_duration, "2s", 2000000000);
-    spell(&units_duration, "90s", UINT64_C(90000000000));
+    spell(&units_size,
+          SPELLINGS({"0", 0}, {"1", 1}, {"1023", 1023}, {"1K", 1024}, {"1536", 1536}, {"64K", 1 << 16},
+                    {"1M", 1 << 20}, {"1025K", 1025 << 10}, {"2G", UINT64_C(2) << 30}));
+    spell(&units_duration, SPELLINGS({"0s", 0}, {"1ns", 1}, {"1500ns", 1500}, {"200ms", 200000000},
+                                     {"2s", 2000000000}, {"90s", UINT64_C(90000000000)}));
 }
 
 static void repeat(const struct units *units, uint64_t value)

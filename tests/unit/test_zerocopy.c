@@ -61,7 +61,6 @@ static ssize_t late_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     size_t most = dice_roll(&kernel.dice, 3) ? SIZE_MAX : 1 + dice_roll(&kernel.dice, 3000);
 
-    (void)fd;
     assert_true(flags & zerocopy_flag);
     if (kernel.begun - kernel.returned >= kernel.notes) {
         kernel.out_of_notes++;
@@ -93,12 +92,11 @@ static void transmit(struct late_send *send)
 /* Returns a range of sends in flight: a random one, and some of those that follow it. */
 static int late_take_notification(int fd, struct zerocopy_notification *notification)
 {
-    uint32_t under_way = kernel.begun - kernel.returned, first, last;
+    uint32_t under_way = kernel.begun - kernel.returned, last;
 
-    (void)fd;
     if (!under_way || dice_roll(&kernel.dice, 2))
         return (int)refuse(EAGAIN);
-    first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
+    uint32_t first = kernel.returned + (uint32_t)dice_roll(&kernel.dice, under_way);
     while (send_of(first)->done)
         first = kernel.returned + (first + 1 - kernel.returned) % under_way;
     for (last = first; last + 1 != kernel.begun && !send_of(last + 1)->done && dice_roll(&kernel.dice, 3);)
@@ -125,7 +123,6 @@ static size_t appended_bytes;
 
 static void poison(void *owner, const struct span *span)
 {
-    (void)owner;
     memset((void *)(uintptr_t)span->data, POISON, span->size);
     free((void *)(uintptr_t)span->data);
 }
@@ -159,10 +156,7 @@ static void open_late(uint32_t first, uint64_t seed)
 {
     close_late();
     unit_parse(&plan, WORDS("transport=null", "workload=stream", "message=3000x4K", "write=zerocopy"));
-    memset(&shared, 0, sizeof shared);
-    memset(&connection, 0, sizeof connection);
-    assert_int_equal(thread_shared_open(&shared, &plan, END_CLIENT, 1), 0);
-    assert_int_equal(connection_open(&connection, &shared), 0);
+    unit_open(&plan, &shared, &connection, END_CLIENT, 0);
     connection.calls.table = &late_calls;
     connection.queue.on_release = poison;
     *connection.loans = (struct loans){.sends = first, .returned = first};

@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "base/problem.h"
+#include "plan/plan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -42,12 +44,34 @@ extern struct unit_fixture unit_fixture;
 /* Words, or other texts, as a list that ends with NULL. It lives as long as the block around it. */
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-struct plan;
+/* A formatted text. It lives until the eighth call behind this one. */
+__attribute__((format(printf, 1, 2))) const char *unit_text(const char *format, ...);
+
+/* check(text, says) for each text. */
+static inline void unit_each(void (*check)(const char *text, const char *says), const char *says,
+                             const char *const *texts)
+{
+    for (; *texts; texts++)
+        check(*texts, says);
+}
+
+struct address;
 struct thread_shared;
 struct connection;
 
-/* The plan of words that must be valid. */
+/* plan_parse(), with unit_problem; the other for words that must be valid. */
+int unit_try(struct plan *plan, const char *const *words);
 void unit_parse(struct plan *plan, const char *const *words);
+
+/* {"a": "1", "b": "2"} and ["a", "b"] as "a=1 b=2" and "a b". New memory. */
+char *unit_flatten(json_t *json);
+
+/* A socket that listens; the address gets its port. */
+int unit_listen(struct address *address, const char *text);
+
+/* Opens the only connection of a thread. */
+void unit_open(const struct plan *plan, struct thread_shared *shared, struct connection *connection,
+               enum end end, int fd);
 
 /* Closes a connection and what it was opened with; nothing if the plan is empty. */
 void unit_close(struct plan *plan, struct thread_shared *shared, struct connection *connection);
@@ -87,4 +111,35 @@ static inline double dice_share(struct dice *dice)
         assert_null(strchr((problem)->text, '\n'));                                                          \
         if (!strstr((problem)->text, part))                                                                  \
             fail_msg("'%s' does not say '%s'", (problem)->text, part);                                       \
+    } while (0)
+
+/* For the calls of a test: assert_accepted() and assert_refused() empty it first. */
+extern struct problem unit_problem;
+
+static inline struct problem *empty_problem(void)
+{
+    unit_problem = (struct problem){0};
+    return &unit_problem;
+}
+
+#define assert_accepted(call)                                                                                \
+    do {                                                                                                     \
+        empty_problem();                                                                                     \
+        if ((call) < 0)                                                                                      \
+            fail_msg("%s: %s", #call, unit_problem.text);                                                    \
+    } while (0)
+
+#define assert_refused(call, wanted, part)                                                                   \
+    do {                                                                                                     \
+        empty_problem();                                                                                     \
+        assert_int_equal(call, -1);                                                                          \
+        assert_problem(&unit_problem, wanted, part);                                                         \
+    } while (0)
+
+#define skip_unless(condition, reason)                                                                       \
+    do {                                                                                                     \
+        if (!(condition)) {                                                                                  \
+            print_message("skipped: %s\n", reason);                                                          \
+            skip();                                                                                          \
+        }                                                                                                    \
     } while (0)
