@@ -55,25 +55,36 @@ static bool may_explain(const struct run *run)
     return false;
 }
 
+/* A symptom gets the kind of its reason. */
+static void add_reason(struct problem *problem, const struct problem *reason)
+{
+    problem_add(problem, reason->text);
+    if (problem->is_symptom)
+        problem->kind = reason->kind;
+    problem->is_symptom &= reason->is_symptom;
+}
+
 /* Another end has failed or left, or a step of this end. If the team works, it ends first: then
  * fail_in_run() follows. The first problem stays, as after a suspension; if it is a symptom, the
- * reason of another end is added, but no second symptom. */
+ * reason of another end is added. Without a proxy no second symptom is added: it would only say
+ * that this client closed. With a proxy it names an end further away. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
 {
     bool is_working = run->session.state == SESSION_RUNNING && team_is_open(&run->team);
     const struct problem *own = is_working ? team_problem(&run->team, &(const char *){NULL}) : NULL;
     const struct problem *first = run->result.problem.kind != PROBLEM_NONE ? &run->result.problem : own;
+    bool explains = !problem->is_symptom || plan_has_proxy(run->plan);
 
     if (own) {
-        if (first->is_symptom && !problem->is_symptom)
-            problem_of_kind(&run->reason, problem->kind, "%s", problem->text);
+        if (first->is_symptom && explains && run->reason.kind == PROBLEM_NONE)
+            run->reason = *problem;
         return;
     }
     if (run->session.state == SESSION_EXPLAINING) {
-        if (problem->is_symptom && may_explain(run))
+        if (!explains && may_explain(run))
             return;
-        if (!problem->is_symptom)
-            problem_add(&run->result.problem, problem->text);
+        if (explains)
+            add_reason(&run->result.problem, problem);
     }
     note_problem(run, phase, problem);
     if (is_working)
@@ -94,7 +105,7 @@ static void fail_in_run(struct run *run, const char *phase, const struct problem
 
     note_problem(run, phase, problem);
     if (has_reason)
-        problem_add(&run->result.problem, run->reason.text);
+        add_reason(&run->result.problem, &run->reason);
     bool lacks_reason = run->result.problem.is_symptom || (is_first && (has_proxy || has_subject));
     bool waits = lacks_reason && !has_reason && may_explain(run);
     if (!waits || !has_proxy || has_subject)

@@ -178,9 +178,15 @@ static int open_team(struct client_session *client, struct problem *problem)
     return 0;
 }
 
-/* The client has failed. If the subject has ended, that is the reason that this server reports. */
+/* The client has failed. If the team has, its reason is sent, even if its threads have not ended
+ * yet. If the subject has ended, that is the reason. */
 static void explain_failure(struct client_session *client, struct problem *problem)
 {
+    const char *phase;
+    const struct problem *own = team_is_open(&client->team) ? team_problem(&client->team, &phase) : NULL;
+
+    if (own && !client->is_closing)
+        channel_send_problem(&client->channel, phase, own);
     if (client->subject.step == SUBJECT_NONE || !session_may_enter(client->session.state, SESSION_EXPLAINING))
         close_session(client);
     else if (subject_has_ended(&client->subject))

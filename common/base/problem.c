@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/problem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,12 @@ int problem_of_kind(struct problem *problem, enum problem_kind kind, const char 
         if (*at < ' ' || *at > '~')
             *at = '?';
     return -1;
+}
+
+enum problem_kind problem_kind_of(int error)
+{
+    bool by_peer = error == ECONNREFUSED || error == ECONNRESET || error == EPIPE || error == ENOTCONN;
+    return by_peer ? PROBLEM_SYMPTOM : PROBLEM_FAILURE;
 }
 
 void problem_add(struct problem *problem, const char *text)

@@ -12,12 +12,12 @@ enum problem_kind {
     PROBLEM_USAGE,       /* the words are wrong: exit status 2 */
     PROBLEM_FAILURE,     /* the attempt failed: exit status 1 */
     PROBLEM_UNSUPPORTED, /* this machine cannot do it: recorded, a matrix goes on */
-    PROBLEM_SYMPTOM,     /* sets a failure: a peer ended or broke a connection, and may know why */
+    PROBLEM_SYMPTOM,     /* argument and message only: a failure that `is_symptom` */
 };
 
 struct problem {
     enum problem_kind kind;
-    bool is_symptom; /* a failure of which another end may know the reason */
+    bool is_symptom; /* a peer refused, ended or broke a connection, and may know why */
     char text[600];  /* printable ASCII; "?" stands for anything else */
 };
 
@@ -28,6 +28,9 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
 #define problem_failure(problem, ...) problem_of_kind(problem, PROBLEM_FAILURE, __VA_ARGS__)
 #define problem_symptom(problem, ...) problem_of_kind(problem, PROBLEM_SYMPTOM, __VA_ARGS__)
 #define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
+
+/* The kind of a failed call on a connection, by its errno. */
+enum problem_kind problem_kind_of(int error);
 
 /* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);

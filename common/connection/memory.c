@@ -38,7 +38,8 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
 
 size_t plan_longest_vectors(const struct plan *plan, enum end end)
 {
-    return MIN(plan_longest_group(plan, end), IOV_MAX);
+    size_t longest = plan_longest_group(plan, end);
+    return MIN(longest, IOV_MAX);
 }
 
 uint64_t plan_queue_spans(const struct plan *plan, enum end end)

@@ -33,10 +33,9 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
-    problem_of_kind(&connection->shared->problem,
-                    result == -EPIPE || result == -ECONNRESET ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
-                    "the %s could not %s the %s: %s", end_names[connection->end], doing,
-                    plan_name_of(connection->plan, connection->peer), strerror(-result));
+    problem_of_kind(&connection->shared->problem, problem_kind_of(-result), "the %s could not %s the %s: %s",
+                    end_names[connection->end], doing, plan_name_of(connection->plan, connection->peer),
+                    strerror(-result));
     lifecycle_advance(&connection->state, EVENT_BROKEN);
     return result;
 }

@@ -99,6 +99,8 @@ void stream_close(struct stream *stream)
     uv_close(&stream->uv.handle, NULL);
     stream->connection->calls.fd = -1;
     stream->connection->top = &layer_socket;
+    stream->connection->submit = NULL;
+    stream->connection->transport_state = NULL;
 }
 
 bool stream_is_used_by(const struct connection *connection)

@@ -262,7 +262,8 @@ int address_refused(const struct address *address, int error, struct problem *pr
     address_format(text, address);
     if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
         return ports_exhausted(text, problem);
-    return problem_failure(problem, "cannot connect to %s: %s", text, strerror(error));
+    return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", text,
+                           strerror(error));
 }
 
 static bool is_refused(const struct address *address)

@@ -23,7 +23,7 @@ static int send_hello(const struct team *team, const struct connection *connecti
 
     hello_make(hello, team->token, connection->number);
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        return problem_failure(problem, "cannot send the token: %s", strerror(errno));
+        return problem_of_kind(problem, problem_kind_of(errno), "cannot send the token: %s", strerror(errno));
     return 0;
 }
 
@@ -43,14 +43,16 @@ static int ask_sink(const struct team *team, const struct connection *connection
     if (sink_hello_make(request, team->token, connection->number) < 0)
         return problem_failure(problem, "the system has no random numbers for the token");
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-        return problem_failure(problem, "the proxy cannot send the token to the server at %s: %s", sink,
+        return problem_of_kind(problem, problem_kind_of(errno),
+                               "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
     set_receive_timeout(fd, ACCEPTED_WITHIN_S);
     ssize_t size = recv(fd, answer, sizeof answer, MSG_WAITALL);
     set_receive_timeout(fd, 0);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
-    return problem_failure(problem, "%s did not accept the token of this run: %s", sink,
+    return problem_of_kind(problem, size == 0 ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
+                           "%s did not accept the token of this run: %s", sink,
                            size < 0    ? "it does not answer"
                            : size == 0 ? "it closed the connection"
                                        : "its answer is not that of a server of uncork");

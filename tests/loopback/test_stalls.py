@@ -149,9 +149,10 @@ def test_the_second_address_of_a_name_is_used_if_the_first_refuses(
     assert "127.0.0.1" in json.loads(done.stdout)["peer"]
 
 
+@pytest.mark.parametrize("engine", ["poll", "block"])
 @pytest.mark.parametrize("failing", ["client", "server"])
 def test_the_end_that_failed_first_gives_the_reason(
-        preloaded: Callable[[str], dict[str, str]], failing: str) -> None:
+        preloaded: Callable[[str], dict[str, str]], failing: str, engine: str) -> None:
     """The other end only sees that its connections close, and may report that earlier."""
     fails = preloaded("nothing") | {"FAIL_AFTER": "2000"}
     other = "server" if failing == "client" else "client"
@@ -160,7 +161,7 @@ def test_the_end_that_failed_first_gives_the_reason(
         with server_started(environment=fails if failing == "server" else None) as server:
             run = subprocess.run(
                 [CLIENT, "--json", f"server={server.address}", *REQUEST, "connections=4",
-                 "engine=poll"], env=fails if failing == "client" else None, capture_output=True,
-                text=True, timeout=60)
+                 f"engine={engine}"], env=fails if failing == "client" else None,
+                capture_output=True, text=True, timeout=60)
         reasons.add(json.loads(run.stdout)["reason"].rpartition("; ")[2])
     assert reasons == {f"the {failing} could not receive from the {other}: Input/output error"}
