@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include <errno.h>
+
 TEST(the_first_cause_stays)
 {
     struct problem problem = {0};
@@ -45,6 +47,20 @@ TEST(a_problem_may_be_of_a_kind_that_another_end_named)
 
     assert_int_equal(problem_of_kind(&problem, problem_kind_parse("unsupported"), "%s", "not here\n"), -1);
     assert_problem(&problem, PROBLEM_UNSUPPORTED, "not here?");
+}
+
+TEST(that_a_peer_broke_a_connection_is_a_failure_and_a_symptom)
+{
+    static const int by_peer[] = {ECONNREFUSED, ECONNRESET, EPIPE, ENOTCONN, EIO, ENOMEM};
+
+    for (size_t i = 0; i < COUNT_OF(by_peer); i++) {
+        struct problem problem = {0};
+
+        problem_of_kind(&problem, problem_kind_of(by_peer[i]), "it broke");
+        assert_problem(&problem, PROBLEM_FAILURE, "it broke");
+        assert_int_equal(problem.is_symptom, i < 4);
+    }
+    assert_int_equal(problem_kind_parse("symptom"), PROBLEM_SYMPTOM);
 }
 
 TEST(a_long_problem_is_cut)
