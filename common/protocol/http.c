@@ -11,7 +11,6 @@
 
 #define VERSION "HTTP/1.1"
 #define ENDS_HEAD "\r\n\r\n"
-#define BLANKS " \t"
 
 enum { GET, END, NOT_FOUND };
 
@@ -66,14 +65,22 @@ static size_t find_end(const uint8_t *data, size_t size)
     return size + strlen(ENDS_HEAD) - here;
 }
 
+/* Stops at the end of the line at the latest: the head ends with CR LF. Not strspn(3), which takes a
+ * string: these bytes have no NUL behind them. */
+static const char *skip_blanks(const char *text)
+{
+    while (*text == ' ' || *text == '\t')
+        text++;
+    return text;
+}
+
 /* Whether the line is the header field `name`, which ends with a colon. If so, sets `value` to the
- * begin of its value. Blanks end at the CR LF of the head at the latest. */
+ * begin of its value. */
 static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
 {
     if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)
         return false;
-    *value = (const char *)line + strlen(name);
-    *value += strspn(*value, BLANKS);
+    *value = skip_blanks((const char *)line + strlen(name));
     return true;
 }
 
@@ -106,7 +113,7 @@ static int read_fields(struct connection *connection, const uint8_t *data, size_
         if (!is_field(line, end, "content-length:", &value))
             continue;
         if (fields->has_length || units_take_number(&value, &fields->length) < 0 ||
-            value + strspn(value, BLANKS) != (const char *)end)
+            skip_blanks(value) != (const char *)end)
             return refuse_line(connection, line, (size_t)(end - line), "where one number would be right");
         fields->has_length = true;
     }
