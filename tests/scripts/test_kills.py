@@ -56,7 +56,7 @@ def processes_of(folder: Path) -> set[int]:
 def subjects_of(folder: Path) -> set[int]:
     """What uncork-server has started, when it has a log: before that it prints its version."""
     found: set[int] = set()
-    for pid in processes_of(folder) if any(folder.glob("uncork-subject-*/log")) else ():
+    for pid in processes_of(folder) if any(folder.glob("uncork-subject-*/.log")) else ():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{pid}/comm").read_text() == "uncork-server\n":
                 found |= {*children_of(pid)}
