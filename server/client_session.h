@@ -43,8 +43,8 @@ struct subject_program {
     char package[SUBJECT_LINE_MAX]; /* of the distribution, with version; empty: of none */
 };
 
-/* Another server program, which knows nothing of uncork. This server starts it for one session, in a
- * temporary folder, and ends it with the session. In the phases of the run, this server sends the
+/* Another server program, which knows nothing of uncork. This server starts it for one session, in
+ * a temporary folder, and ends it with the session. In the phases of the run, this server sends the
  * messages in place of the subject.
  *
  * Nothing here waits: a thread of libuv finds the program and writes its files, children print its

@@ -29,8 +29,8 @@ struct listener {
     bool is_stopped;
 };
 
-/* Listens, prints the ready line, and runs the loop to its end. The listening socket has the options
- * of `plan` (NULL: none). */
+/* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
+ * options of `plan` (NULL: none). */
 void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem);
 
 /* The owner has clients or none. The idle timer runs only without clients. */

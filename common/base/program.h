@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <uv.h>
 
-/* Finds a program as execvp(3) does: a name without a slash in `folders`, in the form of PATH; NULL:
- * in PATH. Writes its path. 0, -ENOENT, or -EACCES if the file is not executable. */
+/* Finds a program as execvp(3) does: a name without a slash in `folders`, in the form of PATH;
+ * NULL: in PATH. Writes its path. 0, -ENOENT, or -EACCES if the file is not executable. */
 int program_find(const char *name, const char *folders, char *path, size_t size);
 
 /* Call it before all else. Opens /dev/null on each of the descriptors 0 to 2 that is closed: else
@@ -56,7 +56,8 @@ struct parent_watch {
 int parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
                        void *owner, struct problem *problem);
 
-/* Closes the descriptor, if the watch was started; the loop must turn once more before memory is freed. */
+/* Closes the descriptor, if the watch was started; the loop must turn once more before memory is
+ * freed. */
 void parent_watch_stop(struct parent_watch *watch);
 
 /* A child process that this process reaps. */

@@ -58,8 +58,8 @@ struct capture;
 /* Checks that this process may capture. 0, or -1 with an unsupported problem and its remedy. */
 int capture_check(struct problem *problem);
 
-/* Starts to store packets from and to `server`, in memory, by a separate thread on `cpu`; -1: on any
- * CPU. `path` is the file for capture_write(). NULL with a problem. */
+/* Starts to store packets from and to `server`, in memory, by a separate thread on `cpu`; -1: on
+ * any CPU. `path` is the file for capture_write(). NULL with a problem. */
 struct capture *capture_start(const struct address *server, int cpu, const char *path,
                               struct problem *problem);
 

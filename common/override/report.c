@@ -21,8 +21,8 @@ static const char *const role_names[] = {
 
 /* ---- shapes ---- */
 
-/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the program
- * may count groups at the same time. */
+/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the
+ * program may count groups at the same time. */
 static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
 {
     size_t count = 0;

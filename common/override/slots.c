@@ -105,8 +105,8 @@ bool slot_set_option(int fd, int level, int name, int value)
 
 /* ---- kinds ---- */
 
-/* The kind of connections with this role at this address. If the table is full, the last kind, which
- * has no name. */
+/* The kind of connections with this role at this address. If the table is full, the last kind,
+ * which has no name. */
 static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *address, size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;

@@ -65,8 +65,8 @@ static size_t find_end(const uint8_t *data, size_t size)
     return size + strlen(ENDS_HEAD) - here;
 }
 
-/* Stops at the end of the line at the latest: the head ends with CR LF. Not strspn(3), which takes a
- * string: these bytes have no NUL behind them. */
+/* Stops at the end of the line at the latest: the head ends with CR LF. Not strspn(3), which takes
+ * a string: these bytes have no NUL behind them. */
 static const char *skip_blanks(const char *text)
 {
     while (*text == ' ' || *text == '\t')

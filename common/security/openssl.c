@@ -263,8 +263,8 @@ static int fail(const struct connection *connection, const char *doing)
     return result;
 }
 
-/* The result of a call that is not done. `waits`: what it is if the library waits for bytes; 0: then
- * the call has failed. */
+/* The result of a call that is not done. `waits`: what it is if the library waits for bytes; 0:
+ * then the call has failed. */
 static int not_done(const struct connection *connection, const char *doing, int waits)
 {
     switch (SSL_get_error(session_of(connection)->openssl, 0)) {

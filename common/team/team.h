@@ -253,8 +253,8 @@ int establish_connect(struct worker *worker, struct problem *problem);
  * descriptors, in the order of their numbers, as the other end does. */
 int establish_handshakes(struct worker *worker, struct problem *problem);
 
-/* One connection whose context is open: the dialogue of its protocol, with the TLS handshake between
- * its two parts. */
+/* One connection whose context is open: the dialogue of its protocol, with the TLS handshake
+ * between its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
 
 /* As team_cancel(), which control completes: the thread need not have the sockets of the others. */
@@ -263,7 +263,7 @@ void team_fail(struct team *team, const char *phase, const struct problem *probl
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);
 
-/* Waits for a release, and until all threads have reported PHASE_START. Returns as team_barrier(). */
+/* Waits for a release, and until all threads have reported PHASE_START. Result: team_barrier(). */
 int team_await(struct team *team, enum release release, struct problem *problem);
 
 /* A barrier for all threads, so that no thread reads figures while another one works. The last one

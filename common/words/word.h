@@ -163,7 +163,7 @@ json_t *premises_list(const struct premise premises[2]);
 /* ---- from words to a plan and back ---- */
 
 /* Parses `count` words "key=value" over the defaults: the client what users type, the server what
- * arrives over the control channel. 0, or -1 with a usage problem. After success call plan_free(). */
+ * arrives over the control channel. 0, and plan_free() is due; or -1 with a usage problem. */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
 /* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of

@@ -32,7 +32,7 @@ static double mean_interval_ns(const struct schedule *schedule)
     return (double)NS_PER_S / (double)schedule->plan->rate * (double)schedule->plan->connections;
 }
 
-/* Even starts in integers, because the rounding errors of a sum could move one before a deadline. */
+/* Even starts in integers: the rounding errors of a sum could move one before a deadline. */
 static void set_due(struct schedule *schedule)
 {
     uint64_t number = schedule->number, rate = schedule->plan->rate;

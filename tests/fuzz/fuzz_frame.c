@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes are a segment of TCP or none; a segment lies within its frame, and any row of them can be summed
- * up: each byte of a stream is counted once, in some segment. */
+/* Any bytes are a segment of TCP or none; a segment lies within its frame, and any row of them can
+ * be summed up: each byte of a stream is counted once, in some segment. */
 #include "fuzz.h"
 
 #include "capture/capture.h"
 
-/* What comes first in the input: link, which ways are encrypted, then frames behind their length each. */
+/* What comes first in the input: link, which ways are encrypted, then frames behind their length
+ * each. */
 #define HEAD 2
 
 static const int links[] = {FRAME_NULL, FRAME_ETHERNET,  FRAME_RAW,       FRAME_RAW_IN_FILE,

@@ -12,7 +12,7 @@ static struct CMUnitTest tests[64]; /* cmocka skips entries without a name */
 static size_t test_count;
 struct problem unit_problem;
 
-/* Without a definition in the test's file. Not const: clang 14 would use these values everywhere. */
+/* Without a definition in the test's file. Not const: clang 14 would use its values everywhere. */
 __attribute__((weak)) struct unit_fixture unit_fixture;
 
 static int run(void (*function)(void))

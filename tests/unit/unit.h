@@ -21,8 +21,8 @@
 
 void unit_add(const char *sentence, CMUnitTestFunction test);
 
-/* A test is a sentence that is true: TEST(a_group_is_sent_whole) { ... }. main(), which is in unit.c, runs
- * the tests of a file in the order of their lines. */
+/* A test is a sentence that is true: TEST(a_group_is_sent_whole) { ... }. main(), which is in
+ * unit.c, runs the tests of a file in the order of their lines. */
 #define TEST(sentence)                                                                                       \
     static void sentence(void **state);                                                                      \
     __attribute__((constructor(1000 + __LINE__))) static void add_##sentence(void)                           \
@@ -31,7 +31,8 @@ void unit_add(const char *sentence, CMUnitTestFunction test);
     }                                                                                                        \
     static void sentence(void **state __attribute__((unused)))
 
-/* What the tests of a file have in common: the file defines `unit_fixture`. Each member may be NULL. */
+/* What the tests of a file have in common: the file defines `unit_fixture`. Each member may be
+ * NULL. */
 struct unit_fixture {
     int (*check)(struct problem *problem); /* -1: the tests cannot run here and are skipped */
     void (*before_all)(void);
