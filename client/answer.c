@@ -318,7 +318,6 @@ static void print_replies(const struct answer *answer)
 {
     const json_t *client = answer->ends[END_CLIENT];
     uint64_t replies = record_sum(client, "messages_received");
-
     if (answer->ends[END_SERVER] || !replies || !record_first(client, "tcp_info.data_segs_in"))
         return;
     printf("  per reply: %.2f segments (as the client received them)\n",

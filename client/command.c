@@ -115,7 +115,6 @@ static void on_timer(uv_timer_t *timer)
     struct command *command = timer->data;
     const struct job *job = &command->load.jobs[command->step];
     struct problem problem = {0};
-
     if (clock_now_ns() < command->until_ns) {
         reach_check_all(command->load.override.shared, &command->limit);
         return;
@@ -161,7 +160,6 @@ static void on_answer(uv_poll_t *answers, int result, int events)
     struct command *command = answers->data;
     struct problem problem = {0};
     int status;
-
     if (result < 0 || recv(command->channel_fd, &status, sizeof status, MSG_DONTWAIT) != sizeof status)
         problem_failure(&problem, "the supervisor of %s has ended", command->load.name);
     else

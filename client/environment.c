@@ -103,7 +103,6 @@ static void print_tls(const json_t *const ends[END_COUNT])
 {
     const json_t *options = record_first(ends[END_CLIENT], "options");
     const char *between = ": ";
-
     if (!json_object_get(options, "tls_version"))
         return;
     printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),

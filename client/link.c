@@ -27,7 +27,6 @@ static void on_ended(void *owner, const char *why)
 {
     struct link *link = owner;
     struct problem problem = {0};
-
     link->has_ended = true;
     problem_symptom(&problem, "the %s %s %s", end_names[link->end], name_of(link), why);
     run_link_failed(link, &problem);
@@ -59,7 +58,6 @@ static int check_address(void *owner, const struct address *address, struct prob
 {
     struct link *link = owner;
     const struct options *options = link->run->client->options;
-
     link->address = *address;
     address_format(name_of(link), address);
     if (plan_is_own(link->run->plan, link->end) || options->keys || options->insecure ||
@@ -93,7 +91,6 @@ static void on_connected(void *owner, int fd, const struct problem *problem)
 void link_server_ready(struct link *link, const struct problem *problem)
 {
     const struct own_server *own = &link->run->client->own[link->end];
-
     link->keys = own->keys;
     if (problem->kind == PROBLEM_NONE)
         connector_begin(&link->connector, &own->address, CONNECT_WITHIN_MS, false);

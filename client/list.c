@@ -41,7 +41,6 @@ static json_t *list_word(const struct word *word)
 {
     const struct word_kind *kind = word->kind;
     json_t *choices = word->kind->axis ? list_variants_of(word->kind->axis) : list_strings(word->choices);
-
     return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
                      word->key, "kind", kind->name, "default", word->preset, "scope",
                      word->for_run ? "run" : "cell", "ends", word->per_end, "lists", kind->lists, "ranges",

@@ -55,7 +55,6 @@ static char *quote(const char *text)
     char *result = NULL;
     size_t size;
     FILE *out = open_memstream(&result, &size);
-
     fputc('\'', out);
     for (; *text; text++)
         fputs(*text == '\'' ? "'\\''" : (char[]){*text, '\0'}, out);
@@ -108,7 +107,6 @@ static int write_content(const struct load *load, const json_t *values, struct p
 static int write_key(const struct load *load, struct problem *problem)
 {
     char line[256];
-
     snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
     if (definition_write(load->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
         return 0;
@@ -142,7 +140,6 @@ static int parse_moves(struct load *load, const char *moves, const json_t *value
     CLEANUP_FREE char *text = definition_expand(moves, values);
     char *rest = text;
     uint64_t factor;
-
     for (load->moves = text != NULL; rest && load->moves; load->moves *= factor)
         if (units_parse(&units_size, strsep(&rest, "*"), &factor) < 0)
             factor = 0;

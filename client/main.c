@@ -69,7 +69,6 @@ static int append_line(struct cells *cells, char *line, struct problem *problem)
     const char *words[LINE_WORDS_MAX];
     size_t count = 0;
     char *rest;
-
     for (char *word = strtok_r(line, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest)) {
         if (count == LINE_WORDS_MAX)
             return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
@@ -150,7 +149,6 @@ static int check_cells(const struct options *options, const struct cells *cells,
 static void report_run(const struct options *options, json_t *record, struct problem *problem)
 {
     const char *status = json_string_value(json_object_get(record, "status"));
-
     if (options->file)
         atomic_file_write(options->file, write_json, record, problem);
     else if (options->json)
@@ -285,7 +283,6 @@ int main(int count, char **arguments)
 {
     struct problem problem = {0};
     struct options options;
-
     standard_open();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();

@@ -84,7 +84,6 @@ static int parse_place(struct location locations[END_COUNT], enum end end, const
 static int take_pcap(struct options *options, const char *path, struct problem *problem)
 {
     CLEANUP_JSON json_t *name = json_string(path); /* NULL: not UTF-8 */
-
     if (!*path)
         return problem_usage(problem, "--pcap needs a FILE for the packets");
     if (!name)
@@ -188,7 +187,6 @@ void options_free(struct options *options)
 static bool is_current_netns(const char *netns)
 {
     struct stat own, other;
-
     return stat("/proc/self/ns/net", &own) == 0 && stat(netns, &other) == 0 && own.st_dev == other.st_dev &&
            own.st_ino == other.st_ino;
 }

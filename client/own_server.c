@@ -24,7 +24,6 @@ static void begin(struct own_server *server);
 static void report(struct own_server *server, const struct problem *problem)
 {
     struct link *link = server->waiting;
-
     server->waiting = NULL;
     server->is_ready = problem->kind == PROBLEM_NONE;
     if (server->open_handles) {
@@ -39,7 +38,6 @@ static void report(struct own_server *server, const struct problem *problem)
 static void on_silent(uv_timer_t *timer)
 {
     struct problem problem = {0};
-
     problem_failure(&problem, "uncork-server printed no ready line");
     report(timer->data, &problem);
 }
@@ -185,7 +183,6 @@ static int parse_line(struct own_server *server, struct problem *problem)
     char text[ADDRESS_MAX];
     const char *host;
     int port;
-
     if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0)
         return problem_failure(problem, "uncork-server printed '%.100s' in place of its ready line",
                                server->line);
@@ -197,7 +194,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct own_server *server = handle->data;
     size_t size = strlen(server->line);
-
     (void)suggested;
     *buffer = uv_buf_init(server->line + size, (unsigned)(sizeof server->line - 1 - size));
 }
@@ -237,7 +233,6 @@ static void begin(struct own_server *server)
 void own_server_start(struct own_server *server, struct link *link)
 {
     static const struct problem none;
-
     server->waiting = link;
     if (server->child.pid && server->is_ready)
         report(server, &none);
@@ -268,7 +263,6 @@ void own_server_stop(struct own_server *server)
 void own_server_stop_failed(struct own_server *server, struct problem *reason)
 {
     char how[CHILD_TEXT_MAX], text[96];
-
     if (server->has_started && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
         child_describe(&server->child, how);
         snprintf(text, sizeof text, "the %s %s", end_names[server->end], how);

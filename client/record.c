@@ -32,7 +32,6 @@ uint64_t record_sum(const json_t *end, const char *path)
     uint64_t sum = 0;
     const json_t *thread;
     size_t i;
-
     json_array_foreach(json_object_get(end, "threads"), i, thread)
         sum += record_number(thread, path);
     return sum;

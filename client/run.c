@@ -131,7 +131,6 @@ static void on_timed_out(void *owner)
     struct run *run = owner;
     const struct link *late = find_pending(run);
     struct problem problem = {0};
-
     problem_failure(&problem, "the %s did not report within %d s", end_names[late ? late->end : END_CLIENT],
                     (int)(session_limit_ms(SESSION_REPORTING, true, run->plan) / 1000));
     note_problem(run, "report", &problem);
@@ -144,7 +143,6 @@ static int collect_parts(struct run *run, bool is_report, struct problem *proble
 {
     const struct address *second = &run->links[plan_second_end(run->plan)].address;
     json_t *parts = run->result.parts = json_object();
-
     if (is_report && work_report(run, problem) < 0)
         return -1;
     if (!is_report)
@@ -160,7 +158,6 @@ static void finish_if_answered(struct run *run)
 {
     enum session_state state = run->session.state;
     struct problem problem = {0};
-
     if (find_pending(run) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
         return;
     if (collect_parts(run, state == SESSION_REPORTING, &problem) < 0)
@@ -325,7 +322,6 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
 json_t *run_facts(struct client *client, const struct plan *plan, struct problem *problem)
 {
     struct run run;
-
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
     open_run(&run, client, plan, SESSION_CONNECTING);

@@ -132,7 +132,6 @@ int supervisor_start(struct command *command, struct problem *problem)
 void supervisor_stop(struct command *command)
 {
     pid_t session = command->supervisor.pid;
-
     if (command->channel_fd >= 0)
         close(command->channel_fd);
     command->channel_fd = -1;

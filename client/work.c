@@ -38,7 +38,6 @@ static int set_beginning(const struct connection *connection, const struct tcp_r
                          struct tally *tally, struct problem *problem)
 {
     struct address local;
-
     if (!before->knows_streams)
         return problem_unsupported(problem,
                                    "capture=on: TCP_INFO of this system does not report sent bytes, as "
@@ -98,7 +97,6 @@ static void on_passed(void *owner, enum phase passed)
 {
     struct run *run = owner;
     const char *phase = "run";
-
     coordinator_passed(&run->coordinator, passed);
     if (passed != PHASE_REPORT)
         return;
@@ -110,7 +108,6 @@ static int take_secrets(struct run *run, struct problem *problem)
 {
     struct team *team = &run->team;
     enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
-
     if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
         (run->plan->encrypts &&
          hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
@@ -154,7 +151,6 @@ static int start_team(struct run *run, struct problem *problem)
 void work_check(uv_work_t *check)
 {
     struct run *run = check->data;
-
     if (support_check(run->plan, END_CLIENT, false, &run->check_problem) < 0 || !plan_has_peer(run->plan))
         return;
     run->peer_count = address_find(run->peers, CONNECTOR_ADDRESSES_MAX, run->plan->peer, &run->check_problem);
@@ -188,7 +184,6 @@ static int check_chosen(const struct run *run, struct problem *problem)
 {
     const struct address *chosen = team_target(&run->team);
     char text[ADDRESS_MAX];
-
     if (!atomic_load(&run->team.chosen) || (!run->capture && run->remote == !address_is_local(chosen)))
         return 0;
     address_format(text, chosen);

@@ -159,7 +159,6 @@ static int exit_as(int status)
 {
     const struct rlimit no_core = {0, 0};
     sigset_t all;
-
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
     setrlimit(RLIMIT_CORE, &no_core);

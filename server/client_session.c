@@ -71,7 +71,6 @@ void client_session_fail(struct client_session *client, const struct problem *pr
     enum session_state state = client->session.state;
     bool runs = state >= SESSION_RUNNING && team_is_open(&client->team);
     const char *phase = states[state].phase;
-
     channel_send_problem(&client->channel, phase && runs ? team_phase(&client->team) : phase, problem);
     close_session(client);
 }
@@ -116,7 +115,6 @@ static void send_report(struct client_session *client)
 {
     json_t *report = team_report(&client->team);
     uint64_t strangers = client->data.strangers + team_strangers(&client->team);
-
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)*client->rejected));
     *client->rejected = 0;
@@ -184,7 +182,6 @@ static void explain_failure(struct client_session *client, struct problem *probl
 {
     const char *phase;
     const struct problem *own = team_is_open(&client->team) ? team_problem(&client->team, &phase) : NULL;
-
     if (own && !client->is_closing)
         channel_send_problem(&client->channel, phase, own);
     if (client->subject.step == SUBJECT_NONE || !session_may_enter(client->session.state, SESSION_EXPLAINING))

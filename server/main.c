@@ -67,7 +67,6 @@ static int parse_size(struct options *options, const char *text, struct problem 
 static int parse_idle(struct options *options, const char *text, struct problem *problem)
 {
     uint64_t ns;
-
     if (units_parse(&units_duration, text, &ns) < 0 || ns < NS_PER_S || ns > IDLE_MAX_NS)
         return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", text);
     options->idle_ms = ns / NS_PER_MS;

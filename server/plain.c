@@ -161,7 +161,6 @@ static void on_ready(uv_poll_t *poll, int status, int ready)
 {
     struct client *client = (struct client *)poll;
     int next = status < 0 ? 0 : client->plain->service->serve(client, ready);
-
     if (!next)
         uv_close((uv_handle_t *)poll, on_closed);
     else if (next != client->waits_for)
@@ -208,7 +207,6 @@ void plain_run(const struct options *options, struct problem *problem)
         .listener = {.options = options, .events = &listener_events, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
-
     draw_patterns();
     if (plan_parse(&plain.plan, &word, 1, problem) == 0)
         listener_serve(&plain.listener, &plain.plan, problem);

@@ -176,7 +176,6 @@ static void on_accepted(void *owner, int fd)
 {
     struct service *service = owner;
     struct problem problem = {0};
-
     if (!service->ended.data) {
         uv_async_init(&service->listener.loop, &service->ended, on_ended);
         service->ended.data = service;
@@ -211,7 +210,6 @@ static int reject_word(const char *text, struct problem *problem)
 {
     char known[512] = "";
     size_t size = 0;
-
     for (size_t i = 0; i < WORD_COUNT && size < sizeof known; i++)
         if (word_list[i].for_serve)
             size += (size_t)snprintf(known + size, sizeof known - size, "%s%s", size ? ", " : "",
@@ -269,7 +267,6 @@ static int open_content(struct service *service, uint64_t size, struct problem *
 {
     bool as_file = plan_strategy(&service->plan, END_SERVER)->strategy->from_file;
     struct source_kind kind = {.cold = size, .patterned = true, .as_file = as_file};
-
     if (source_open(&service->content, kind) < 0)
         return problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size);
     service->content.period = size;

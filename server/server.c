@@ -103,7 +103,6 @@ static void on_stopped(void *owner)
 {
     struct server *server = owner;
     bool is_proxy = server->listener.options->proxy;
-
     for (struct client_session *client = server->newest; client; client = client->next)
         client_session_end(client, is_proxy ? "the proxy was stopped" : "the server was stopped");
 }

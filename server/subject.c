@@ -25,7 +25,6 @@ static size_t known_count;
 static bool recall(struct subject *subject)
 {
     struct stat file;
-
     for (size_t i = 0; i < KNOWN_MAX && stat(subject->program.path, &file) == 0; i++)
         if (!strcmp(known[i].program.path, subject->program.path) && known[i].file.st_ino == file.st_ino &&
             known[i].file.st_size == file.st_size && known[i].file.st_mtime == file.st_mtime) {
@@ -62,7 +61,6 @@ static void ask(struct client_session *client, enum subject_step step, char *out
 {
     CLEANUP_JSON json_t *stolen = arguments;
     struct launch launch = {.arguments = stolen, .output = output, .listener = -1};
-
     client->subject.step = step;
     uv_timer_start(&client->subject.timer, on_line_late, LINE_WITHIN_MS, 0);
     start_process(client, &launch);
@@ -80,7 +78,6 @@ static void ask_package(struct client_session *client)
     static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
                                  "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
                                  "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
-
     ask(client, SUBJECT_PACKAGE, ".package",
         json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
 }
@@ -88,7 +85,6 @@ static void ask_package(struct client_session *client)
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
 {
     char path[FOLDER_MAX + 16];
-
     snprintf(path, sizeof path, "%s/%s", subject->folder, name);
     scan_file(path, 1, "%159[^\n]", line);
 }
@@ -235,7 +231,6 @@ static json_t *make_report(const struct client_session *client, uint64_t used_ns
     const struct subject *subject = &client->subject;
     const struct subject_program *program = &subject->program;
     struct shared *shared = subject->override.shared;
-
     return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
                      client->plan.subject.name, "host", facts_host_id(), "program", program->path, "version",
                      program->version, "package", *program->package ? program->package : NULL, "sha256",
@@ -272,7 +267,6 @@ int subject_explain_exit(const struct client_session *client, struct problem *pr
 {
     const struct subject *subject = &client->subject;
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];
-
     if (subject->process.error < 0)
         return problem_failure(problem, "cannot start a process for %s: %s", subject->program.path,
                                uv_strerror(subject->process.error));

@@ -69,7 +69,6 @@ static int write_file(const struct subject *subject, const char *name, const voi
 static int write_key(const struct subject *subject, const uint8_t run_key[SECURITY_KEY_SIZE])
 {
     char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
-
     hex_format(key, run_key, SECURITY_KEY_SIZE);
     snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
     int result = write_file(subject, "keys.psk", line, strlen(line));
@@ -116,7 +115,6 @@ static int write_content(const struct subject *subject, const struct operations 
 static void put_place(json_t *values, const struct subject *subject, const struct plan *plan)
 {
     char text[ADDRESS_MAX];
-
     if (subject->sink.size) {
         address_format(text, &subject->sink);
         json_object_set_new(values, "sink", json_string(text));
@@ -131,7 +129,6 @@ static void put_place(json_t *values, const struct subject *subject, const struc
 static int choose_path(struct subject *subject, struct problem *problem)
 {
     char path[160];
-
     if (subject->inherits || !*address_path(&subject->address))
         return 0;
     snprintf(path, sizeof path, "%s/socket", subject->folder);

@@ -7,7 +7,6 @@
 const struct variant *axis_find(const struct axis *axis, const char *name, struct problem *problem)
 {
     struct nearest nearest = {.word = name};
-
     for (size_t i = 0; i < axis->count; i++)
         if (nearest_offer(&nearest, axis->variants[i]->name))
             return axis->variants[i];
@@ -56,7 +55,6 @@ bool nearest_offer(struct nearest *nearest, const char *candidate)
     bool is_word = !strcmp(nearest->word, candidate);
     bool is_near = is_word || is_synonym(nearest->word, candidate);
     size_t distance = is_near ? 0 : edit_distance(nearest->word, candidate);
-
     if (!nearest->found || distance < nearest->distance) {
         nearest->found = candidate;
         nearest->distance = distance;

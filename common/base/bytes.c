@@ -17,7 +17,6 @@ void hex_format(char *text, const uint8_t *bytes, size_t size)
 static int value_of(char digit)
 {
     const char *found = memchr(digits, tolower((unsigned char)digit), 16);
-
     return found ? (int)(found - digits) : -1;
 }
 

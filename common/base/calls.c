@@ -33,7 +33,6 @@ static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)
 static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t sum = 0;
-
     for (size_t i = 0; i < (size_t)message->msg_iovlen; i++)
         sum += (ssize_t)message->msg_iov[i].iov_len;
     return sum;
@@ -73,7 +72,6 @@ const struct call_table calls_of_nothing = {
 uint64_t calls_count_path(const struct call_counts *counts, enum call_path path)
 {
     uint64_t sum = 0;
-
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         if (call_infos[kind].path == path)
             sum += counts->made[kind];
@@ -84,7 +82,6 @@ struct call_counts calls_add(const struct call_counts *a, const struct call_coun
 {
     uint64_t factor = (uint64_t)times;
     struct call_counts sum;
-
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++)
         sum.made[kind] = a->made[kind] + factor * b->made[kind];
 #define ADD(name) sum.name = a->name + factor * b->name;

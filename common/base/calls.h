@@ -103,7 +103,6 @@ struct calls {
 static inline void calls_note_moved(struct calls *calls, uint64_t bytes)
 {
     uint64_t moved = atomic_load_explicit(&calls->moved, memory_order_relaxed);
-
     atomic_store_explicit(&calls->moved, moved + bytes, memory_order_relaxed);
 }
 
@@ -130,7 +129,6 @@ static inline ssize_t calls_result(struct calls *calls, ssize_t result)
 static inline ssize_t calls_send(struct calls *calls, const void *data, size_t size, int flags)
 {
     ssize_t result;
-
     CALLS_REPEAT(result, calls, CALL_SENDTO, send, data, size, flags | calls->flags | MSG_NOSIGNAL);
     return calls_result(calls, result);
 }
@@ -139,7 +137,6 @@ static inline ssize_t calls_send(struct calls *calls, const void *data, size_t s
 static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *message, int flags)
 {
     ssize_t result;
-
     CALLS_REPEAT(result, calls, CALL_SENDMSG, sendmsg, message, flags | calls->flags | MSG_NOSIGNAL);
     return calls_result(calls, result);
 }
@@ -148,14 +145,12 @@ static inline ssize_t calls_sendmsg(struct calls *calls, const struct msghdr *me
 static inline ssize_t calls_sendv(struct calls *calls, struct iovec *vectors, int count, int flags)
 {
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = (size_t)count};
-
     return calls_sendmsg(calls, &message, flags);
 }
 
 static inline ssize_t calls_sendfile(struct calls *calls, int file, off_t offset, size_t size)
 {
     ssize_t result;
-
     CALLS_REPEAT(result, calls, CALL_SENDFILE, sendfile, file, offset, size);
     return calls_result(calls, result);
 }
@@ -171,7 +166,6 @@ static inline int calls_take_notification(struct calls *calls, struct zerocopy_n
 static inline ssize_t calls_recv(struct calls *calls, void *data, size_t size, int flags)
 {
     ssize_t result;
-
     CALLS_REPEAT(result, calls, CALL_RECVFROM, recv, data, size, flags | calls->flags);
     calls->counts.made[CALL_RECVFROM] -= result == 0;
     return calls_result(calls, result);

@@ -26,7 +26,6 @@
 static inline uint64_t clock_read_ns(clockid_t id)
 {
     struct timespec now;
-
     clock_gettime(id, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }

@@ -16,7 +16,6 @@ int digest_check(struct problem *problem)
 struct digest *digest_open(void)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-
     if (context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1)
         return (struct digest *)context;
     EVP_MD_CTX_free(context);
@@ -36,7 +35,6 @@ void digest_update(struct digest *digest, const void *data, size_t size)
 void digest_read(struct digest *digest, uint8_t result[DIGEST_SIZE])
 {
     EVP_MD_CTX *copy = EVP_MD_CTX_new();
-
     memset(result, 0, DIGEST_SIZE);
     if (copy && EVP_MD_CTX_copy_ex(copy, (EVP_MD_CTX *)digest) == 1)
         EVP_DigestFinal_ex(copy, result, NULL);

@@ -46,7 +46,6 @@ void scan_tail(const char *path, char *text, size_t size)
 static int reject_special_file(const char *path, struct problem *problem)
 {
     struct stat status;
-
     if (lstat(path, &status) < 0 || S_ISREG(status.st_mode))
         return 0;
     return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
@@ -84,7 +83,6 @@ int folder_make(char folder[FOLDER_MAX], const char *kind, uid_t owner, struct p
 {
     const char *set = getenv("TMPDIR"), *parent = set && *set ? set : "/tmp";
     int size = snprintf(folder, FOLDER_MAX, "%s/uncork-%s-XXXXXX", parent, kind);
-
     if (size >= FOLDER_MAX) {
         *folder = '\0';
         return problem_failure(problem, "TMPDIR=%.100s is too long for the folder of a %s", parent, kind);

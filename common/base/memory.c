@@ -63,7 +63,6 @@ const int zerocopy_flag = MSG_ZEROCOPY;
 int zerocopy_enable(int fd)
 {
     int on = 1;
-
     return setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof on) < 0 ? -errno : 0;
 }
 
@@ -96,7 +95,6 @@ int zerocopy_take_notification(int fd, struct zerocopy_notification *notificatio
 int mapping_open(struct mapping *mapping, int fd, size_t size)
 {
     size_t page = mapping_page();
-
     size = size < page ? page : size / page * page;
     void *pages = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     if (pages == MAP_FAILED)

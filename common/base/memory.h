@@ -70,7 +70,6 @@ int mapping_receive(int fd, struct mapped *mapped);
 static inline uint64_t power_of_two(uint64_t size)
 {
     uint64_t power = 1;
-
     while (power < size)
         power *= 2;
     return power;
@@ -129,7 +128,6 @@ static inline uint8_t *pool_buffer(const struct pool *pool, uint32_t number)
 static inline uint32_t pool_number(const struct pool *pool, const uint8_t *data)
 {
     size_t offset = (size_t)(data - pool->memory);
-
     return (uint32_t)(pool->shift ? offset >> pool->shift : offset / (pool->size + pool->headroom));
 }
 
@@ -154,7 +152,6 @@ static inline uint32_t pool_count(const struct pool *pool, size_t size)
 static inline void pool_release(struct pool *pool, const uint8_t *data, size_t size)
 {
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
-
     if (pool->on_release)
         pool->on_release(pool->owner, number, count);
     else

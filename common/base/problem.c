@@ -40,7 +40,6 @@ enum problem_kind problem_kind_of(int error)
 void problem_add(struct problem *problem, const char *text)
 {
     size_t length = strlen(problem->text);
-
     snprintf(problem->text + length, sizeof problem->text - length, "; %s", text);
 }
 

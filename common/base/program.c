@@ -56,7 +56,6 @@ static int check(bool written, struct problem *problem)
 int standard_print(const json_t *json, size_t flags, struct problem *problem)
 {
     bool is_made = json_dumpf(json, stdout, flags) == 0;
-
     putchar('\n');
     if (check(fflush(stdout) == 0 && !ferror(stdout), problem) < 0)
         return -1;
@@ -66,7 +65,6 @@ int standard_print(const json_t *json, size_t flags, struct problem *problem)
 int standard_end(const char *program, struct problem *problem)
 {
     bool failed = ferror(stdout);
-
     if (problem->kind == PROBLEM_NONE)
         check(fclose(stdout) == 0 && !failed, problem);
     if (problem->kind != PROBLEM_NONE)
@@ -91,7 +89,6 @@ static void print_one(const struct option_help *option, int column)
 {
     int width =
         printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
-
     if (width >= column)
         width = printf("\n") - 1;
     for (const char *line = option->help; *line; width = 0) {
@@ -116,7 +113,6 @@ void option_print(const struct option_help *options, int column)
 int loop_open(uv_loop_t *loop, struct problem *problem)
 {
     int free_fds[NEEDED], count = 0;
-
     while (count < NEEDED && (free_fds[count] = dup(STDIN_FILENO)) >= 0)
         count++;
     int result = count < NEEDED ? -errno : 0;
@@ -130,14 +126,12 @@ int loop_open(uv_loop_t *loop, struct problem *problem)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     static char ignored[64];
-
     *buffer = uv_buf_init(ignored, sizeof ignored);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct parent_watch *watch = stream->data;
-
     if (size >= 0)
         return;
     uv_read_stop(stream);
@@ -191,7 +185,6 @@ bool child_ends_within(struct child *child, uint64_t ms)
 void child_end(struct child *child, uint64_t ms)
 {
     static const int signals[] = {SIGTERM, SIGKILL};
-
     for (int i = 0; i < 2 && child->pid; i++) {
         kill(child->pid, signals[i]);
         child_ends_within(child, ms);

@@ -18,7 +18,6 @@
 static uint64_t limit_of(int resource, uint64_t otherwise)
 {
     struct rlimit limit;
-
     return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : otherwise;
 }
 
@@ -65,7 +64,6 @@ static void block_signals(void)
 {
     static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};
     sigset_t signals;
-
     sigfillset(&signals);
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         sigdelset(&signals, left[i]);

@@ -31,7 +31,6 @@ int units_take_number(const char **text, uint64_t *value)
 int units_take_size(const char **text, uint64_t *bytes)
 {
     int result = units_take_number(text, bytes);
-
     if (result < 0)
         return result;
     const struct unit *unit = units_size.units;

@@ -49,7 +49,6 @@ static void store(u_char *context, const struct pcap_pkthdr *header, const u_cha
 {
     struct capture *capture = (struct capture *)(void *)context;
     struct pcap_pkthdr stored = *header;
-
     stored.caplen = MIN(stored.caplen, SNAP_BYTES); /* the file has no room for more */
     if (capture->packets < CAPTURE_PACKETS_MAX) {
         pcap_dump((u_char *)capture->dumper, &stored, bytes);
@@ -179,7 +178,6 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
                               struct problem *problem)
 {
     struct capture *capture = xcalloc(1, sizeof *capture);
-
     capture->bytes = xmalloc(FILE_BYTES);
     capture->file = check_nonnull(fmemopen(capture->bytes, FILE_BYTES, "w+"));
     capture->path = path;
@@ -239,7 +237,6 @@ bool capture_next(struct capture *capture, struct segment *segment)
 {
     struct pcap_pkthdr *header;
     const u_char *bytes;
-
     while (pcap_next_ex(capture->reader, &header, &bytes) == 1)
         if (frame_parse(segment, pcap_datalink(capture->pcap), bytes, header->caplen, header->len))
             return true;
@@ -249,7 +246,6 @@ bool capture_next(struct capture *capture, struct segment *segment)
 static int dump(FILE *file, void *context, struct problem *problem)
 {
     const struct capture *capture = context;
-
     return fwrite(capture->bytes, 1, capture->size, file) == capture->size ? 0 : -1;
 }
 

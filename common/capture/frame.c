@@ -20,7 +20,6 @@ struct cursor {
 static const uint8_t *take(struct cursor *cursor, size_t size)
 {
     const uint8_t *taken = cursor->at;
-
     if (size > cursor->left)
         return NULL;
     cursor->at += size;
@@ -134,7 +133,6 @@ static bool take_tcp(struct cursor *cursor, struct segment *segment)
 bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes)
 {
     struct cursor cursor = {bytes, size, wire_bytes};
-
     *segment = (struct segment){.shift = -1};
     return wire_bytes >= size && wire_bytes <= UINT32_MAX && take_link(&cursor, link) &&
            take_ip(&cursor, segment) && take_tcp(&cursor, segment);

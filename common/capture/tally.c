@@ -120,7 +120,6 @@ static void count_last(struct total *total, struct stream *stream)
 static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
 {
     uint32_t mss = MIN(stream->mss, back->mss);
-
     mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
     return back->largest_window > WINDOW_TO_BE_HALVED ? MIN(mss, back->largest_window / 2) : mss;
 }
@@ -157,7 +156,6 @@ static void end_flow(struct tally *tally, struct flow *flow)
 static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow **flow = &tally->flows[port];
-
     return *flow ? *flow : (*flow = xcalloc(1, sizeof **flow));
 }
 
@@ -217,7 +215,6 @@ void tally_add(struct tally *tally, const struct segment *segment)
     bool is_sent = endpoint_equal(&segment->destination, &tally->server);
     uint16_t port = is_sent ? segment->source.port : segment->destination.port;
     bool begins = is_sent && (segment->flags & (SEGMENT_SYN | SEGMENT_ACK)) == SEGMENT_SYN;
-
     if (!is_sent && !endpoint_equal(&segment->source, &tally->server))
         return;
     if (begins)
@@ -231,7 +228,6 @@ void tally_add(struct tally *tally, const struct segment *segment)
 static size_t find_rarest(const struct size *sizes, size_t count)
 {
     size_t rarest = 0;
-
     for (size_t i = 1; i < count; i++)
         if (sizes[i].count <= sizes[rarest].count)
             rarest = i;
@@ -302,7 +298,6 @@ json_t *tally_to_json(struct tally *tally, enum way way)
 struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
 {
     struct tally *tally = xcalloc(1, sizeof *tally);
-
     tally->server = *server;
     tally->close_notify_ways = close_notify_ways;
     return tally;
@@ -319,7 +314,6 @@ void tally_free(struct tally *tally)
 void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
 {
     struct flow *flow = flow_of(tally, port);
-
     flow->counts = true;
     flow->streams[WAY_SENT].from = sent;
     flow->streams[WAY_RECEIVED].from = received;

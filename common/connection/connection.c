@@ -137,7 +137,6 @@ int socket_reclaim(struct connection *connection)
 {
     struct zerocopy_notification notification;
     int found = 0, result;
-
     while (loans_outstanding(connection->loans) &&
            (result = calls_take_notification(&connection->calls, &notification)) != -EAGAIN) {
         if (result < 0)
@@ -153,7 +152,6 @@ int connection_examine(struct connection *connection, const uint8_t *data, size_
     bool verifies = connection->plan->verify && !connection->role->relay_buffers; /* else the sink does */
     uint64_t at = connection->arrivals.bytes;
     size_t agree = verifies ? pattern_compare(data, size, at) : size;
-
     if (agree != size)
         return connection_refuse(connection,
                                  "the %s received wrong content at byte %" PRIu64 " of the stream",
@@ -173,14 +171,12 @@ uint64_t connection_room_of_window(const struct connection *connection)
 {
     const struct send_queue *queue = &connection->queue;
     uint64_t spans = queue->mask + 1 - (queue->appended - queue->released);
-
     return MIN(spans / connection->outgoing->span_count, connection->window);
 }
 
 HOT void connection_append_all(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
-
     while (messages--)
         for (uint32_t i = 0; i < shape->span_count; i++) {
             const struct shape_span *part = &shape->spans[i];
@@ -194,7 +190,6 @@ HOT void connection_append_all(struct connection *connection, uint64_t messages)
 void connection_update_clock(struct thread_shared *shared)
 {
     uint64_t now = clock_now_ns(), passed = now - shared->now_ns;
-
     if (passed < STRIDE_SHORT_NS && shared->stride < STRIDE_MAX)
         shared->stride *= 2;
     else if (passed > STRIDE_LONG_NS)

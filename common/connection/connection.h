@@ -153,7 +153,6 @@ static inline void connection_append_span(struct connection *connection, const s
 {
     const struct source *source = &connection->shared->source;
     struct span *span = queue_append(&connection->queue);
-
     span->data = source_take(source, &connection->source_position, part->bytes);
     span->size = part->bytes;
     span->marks = marks;
@@ -168,7 +167,6 @@ static inline void connection_append_span(struct connection *connection, const s
 static inline void connection_append(struct connection *connection, uint64_t messages)
 {
     const struct shape *shape = connection->outgoing;
-
     if (LIKELY(messages == 1 && shape->span_count == 1))
         connection_append_span(connection, shape->spans, shape->spans->marks);
     else
@@ -181,7 +179,6 @@ static inline void connection_append(struct connection *connection, uint64_t mes
 static inline bool connection_may_begin(struct connection *connection, bool read_clock)
 {
     struct thread_shared *shared = connection->shared;
-
     if (!connection->messages_left)
         return false;
     if (read_clock && shared->deadline_ns != UINT64_MAX && ++shared->unchecked >= shared->stride)
@@ -214,7 +211,6 @@ static inline bool connection_has_half_closed(const struct connection *connectio
 static inline bool connection_at_stop(const struct connection *connection)
 {
     uint64_t stop = atomic_load_explicit(&connection->stop, memory_order_acquire);
-
     return stop && connection->arrivals.bytes + 1 == stop;
 }
 

@@ -21,7 +21,6 @@ enum state lifecycle_next(enum state state, enum event event)
 void lifecycle_advance(enum state *state, enum event event)
 {
     enum state next = lifecycle_next(*state, event);
-
     assert(next != STATE_COUNT);
     *state = next == STATE_COUNT ? STATE_FAILED : next;
 }

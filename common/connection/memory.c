@@ -28,7 +28,6 @@ size_t plan_longest_group(const struct plan *plan, enum end end)
 {
     const struct shape *shape = plan_outgoing(plan, end);
     uint64_t window = plan_window(plan, end);
-
     if (plan_role(plan, end)->relay_buffers)
         return plan->ends[end].chunk_bytes * window;
     if (shape->groups == 1)
@@ -48,14 +47,12 @@ uint64_t plan_queue_spans(const struct plan *plan, enum end end)
     uint64_t windows = plan_strategy(plan, end)->strategy->lends,
              spans = role->relay_buffers ? role->relay_buffers(plan)
                                          : plan_outgoing(plan, end)->span_count * plan_window(plan, end);
-
     return windows ? spans * windows : spans;
 }
 
 size_t plan_strategy_state(const struct plan *plan, enum end end)
 {
     const struct strategy *strategy = plan_strategy(plan, end)->strategy;
-
     return strategy->state_size + strategy->byte_size * plan_longest_group(plan, end) +
            strategy->vector_size * plan_longest_vectors(plan, end);
 }
@@ -70,7 +67,6 @@ size_t plan_role_state(const struct plan *plan, enum end end)
 static uint64_t ring_buffers_of(size_t size)
 {
     uint64_t buffers = 16;
-
     while (buffers < 1024 && 2 * buffers * size <= 4u << 20)
         buffers *= 2;
     return buffers;
@@ -83,7 +79,6 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
     const struct role *role = plan_role(plan, end);
     const struct end_plan *own = &plan->ends[end];
     uint64_t relayed = role->relay_buffers ? role->relay_buffers(plan) * connections : 0;
-
     if (!role->receives)
         return 0;
     if (own->reading->read)
@@ -113,7 +108,6 @@ static uint64_t receiving_bytes(const struct plan *plan, enum end end, uint64_t 
     uint64_t each = (plan->connections + threads - 1) / threads;
     uint64_t buffer = plan->ends[end].chunk_bytes + reading->headroom + sizeof(uint32_t) +
                       sizeof(struct kept) + (reading->read ? 0 : RING_BUFFER_BYTES);
-
     return threads * plan_receive_buffers(plan, end, each) * buffer;
 }
 
@@ -123,7 +117,6 @@ static uint64_t sending_bytes(const struct plan *plan, enum end end)
     const struct strategy_choice *choice = plan_strategy(plan, end);
     const struct strategy *strategy = choice->strategy;
     uint64_t spans = power_of_two(plan_queue_spans(plan, end));
-
     return spans * (sizeof(struct span) + (plan->frames ? PROTOCOL_SENT_MAX : 0)) +
            plan_strategy_state(plan, end) + (strategy->lends ? sizeof(struct loans) : 0) +
            (strategy->buffers ? RING_BUFFER_BYTES * (uint64_t)strategy->buffers(choice->parameter) : 0);
@@ -171,7 +164,6 @@ uint64_t plan_clients_max(const struct plan *plan)
 {
     struct memory_parts parts = measure(plan, END_SERVER, 1);
     uint64_t bytes = parts.sum - parts.list[SOURCE].bytes;
-
     return LIMIT_MEMORY / (bytes + plan_slots(plan) * (PROTOCOL_KEY_MAX + 1));
 }
 
@@ -204,7 +196,6 @@ int plan_check_in_flight(const struct plan *plan, struct problem *problem)
 {
     bool has_requests = plan_role(plan, END_CLIENT)->times;
     uint64_t bytes = plan->connections * plan->depth * (plan->message.bytes + plan->reply.bytes);
-
     if (!has_requests || bytes <= LIMIT_IN_FLIGHT)
         return 0;
     return problem_unsupported(problem,

@@ -20,7 +20,6 @@
 uint64_t framing_bytes(const struct plan *plan, uint64_t spans, bool has_keys)
 {
     uint64_t of_slot = sizeof(struct call) + sizeof(uint32_t) + (has_keys ? PROTOCOL_KEY_MAX + 1 : 0);
-
     return sizeof(struct framing) + plan_slots(plan) * of_slot + spans * PROTOCOL_SENT_MAX;
 }
 
@@ -48,7 +47,6 @@ int framing_open(struct connection *connection)
 void framing_set_size(struct connection *connection, uint64_t size)
 {
     struct framing *framing = connection->framing;
-
     framing->size = size;
     framing->share = size / connection->plan->connections;
     framing->first = framing->share * connection->number;
@@ -66,7 +64,6 @@ struct call *framing_take(struct framing *framing, const struct operation_kind *
                           uint64_t offset)
 {
     struct call *call = call_at(framing, framing->taken++);
-
     *call = (struct call){.kind = kind,
                           .bytes = bytes,
                           .offset = offset,
@@ -86,7 +83,6 @@ struct call *framing_oldest(struct connection *connection)
 {
     const struct framing *framing = connection->framing;
     struct call *call = call_at(framing, framing->freed - connection->plan->depth);
-
     if (call->under_way)
         return call;
     framing_refuse(connection, "sent a reply for which no request waits");
@@ -97,7 +93,6 @@ struct call *framing_find(struct connection *connection, uint64_t cookie)
 {
     uint32_t slot = (uint32_t)cookie;
     struct call *call = slot < connection->plan->depth ? &connection->framing->calls[slot] : NULL;
-
     if (call && call->under_way && call->cookie == cookie)
         return call;
     framing_refuse(connection, "sent a reply for which no request waits: cookie 0x%" PRIx64, cookie);
@@ -109,7 +104,6 @@ int framing_refuse(struct connection *connection, const char *format, ...)
     const struct plan *plan = connection->plan;
     char text[400];
     va_list values;
-
     va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
     va_end(values);
@@ -131,7 +125,6 @@ void framing_show(char shown[FRAMING_SHOWN_MAX], const uint8_t *data, size_t siz
 int framing_refuse_text(struct connection *connection, const uint8_t *data, size_t size, const char *what)
 {
     char sent[FRAMING_SHOWN_MAX];
-
     framing_show(sent, data, size);
     return framing_refuse(connection, "sent \"%s\", %s", sent, what);
 }

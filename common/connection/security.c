@@ -44,7 +44,6 @@ int security_close_notify(struct connection *connection)
     struct call_counts *counts = &connection->calls.counts;
     uint64_t records = counts->records_sent, bytes = counts->tls_bytes_sent;
     int result = connection->security->close_notify ? connection->security->close_notify(connection) : 0;
-
     counts->records_sent = records;
     counts->tls_bytes_sent = bytes;
     return result;
@@ -54,7 +53,6 @@ int security_half_close(struct connection *connection)
 {
     struct call_counts counts = connection->calls.counts;
     int result = security_close_notify(connection);
-
     connection->calls.counts = counts;
     if (result == 0 && !connection->security->lingers)
         result = shutdown(connection->calls.fd, SHUT_WR) < 0 ? -errno : 0;
@@ -67,7 +65,6 @@ int security_open_context(struct thread_shared *shared, enum end peer, const str
 {
     const struct security *security = shared->plan->ends[shared->end].security;
     struct security_terms *context = calloc(1, security->context_size);
-
     if (!context)
         return -ENOMEM;
     *context = *terms;
@@ -78,7 +75,6 @@ int security_open_context(struct thread_shared *shared, enum end peer, const str
 void security_close_context(struct thread_shared *shared, enum end peer)
 {
     void *context = shared->contexts[peer];
-
     if (!context)
         return;
     const struct security *security = shared->plan->ends[shared->end].security;

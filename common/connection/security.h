@@ -73,7 +73,6 @@ extern const struct axis security_axis; /* security/list.def */
 static inline void security_build_stack(struct connection *connection)
 {
     const struct layer *filter = &connection->security->layer;
-
     connection->top = filter->receive ? filter : &layer_socket;
 }
 

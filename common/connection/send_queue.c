@@ -9,7 +9,6 @@
 int queue_open(struct send_queue *queue, size_t capacity)
 {
     size_t size = power_of_two(capacity);
-
     *queue = (struct send_queue){.ring = calloc(size, sizeof *queue->ring), .mask = size - 1};
     return queue->ring ? 0 : -ENOMEM;
 }
@@ -50,7 +49,6 @@ HOT struct queue_group queue_gather(const struct send_queue *queue, struct iovec
 size_t queue_group_bytes(const struct send_queue *queue)
 {
     size_t bytes = 0;
-
     for (uint64_t i = queue->accepted; i < queue->appended; i++) {
         const struct span *span = &queue->ring[i & queue->mask];
 

@@ -75,7 +75,6 @@ static inline struct queue_cursor queue_begin(const struct send_queue *queue)
 {
     const struct span *span = &queue->ring[queue->accepted & queue->mask];
     struct queue_cursor cursor = {.span = queue->accepted, .offset = queue->offset};
-
     if (queue->offset && span->marks & SPAN_OF_MANY) {
         cursor.offset %= span->fragment;
         cursor.before = queue->offset - cursor.offset;

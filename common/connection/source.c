@@ -12,7 +12,6 @@ static pthread_once_t pattern_once = PTHREAD_ONCE_INIT;
 static void pattern_make(void)
 {
     uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
-
     for (size_t i = 0; i < PATTERN_PERIOD; i++) {
         state ^= state << 13;
         state ^= state >> 7;
@@ -63,7 +62,6 @@ int source_open(struct source *source, struct source_kind kind)
 size_t source_start(const struct source *source, uint64_t number, uint64_t count)
 {
     size_t start = (size_t)(source->period / count * number);
-
     return source->patterned ? start / PATTERN_PERIOD * PATTERN_PERIOD : start;
 }
 

@@ -47,7 +47,6 @@ size_t source_start(const struct source *source, uint64_t number, uint64_t count
 static inline const uint8_t *source_take(const struct source *source, size_t *position, size_t size)
 {
     const uint8_t *data = source->memory.bytes + *position;
-
     if (source->period) {
         *position += size;
         if (*position >= source->period)

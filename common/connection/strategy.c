@@ -16,7 +16,6 @@ unsigned strategy_needs(const struct strategy_choice *choice, const struct secur
 {
     const struct strategy *strategy = choice->strategy;
     unsigned needs = strategy->needs | (transport->is_tcp ? strategy->joins : 0);
-
     if (strategy->corks)
         needs |= strategy_cork_layer(choice, security) == CORK_RECORD ? CAPABLE_RECORD_CORK : CAPABLE_CORK;
     return needs;

@@ -130,7 +130,6 @@ static inline int connection_process_bytes(struct connection *connection, const 
 HOT static inline size_t role_wants_all(const struct connection *connection)
 {
     bool over = connection_has_ended(connection) || connection_at_stop(connection);
-
     return over ? 0 : connection->shared->pool.size;
 }
 
@@ -143,7 +142,6 @@ static inline uint64_t role_next(const struct connection *connection)
 static inline bool role_is_over(const struct connection *connection)
 {
     const struct role *role = connection->role;
-
     return role->over ? role->over(connection)
                       : role->wants(connection) == 0 && role_next(connection) == NEVER;
 }

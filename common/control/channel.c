@@ -17,7 +17,6 @@ static void report_end(struct channel *channel, const char *why)
 {
     uint64_t ms = stopped_ms(channel);
     char suspended[64];
-
     if (channel->ended || channel->closing)
         return;
     channel->ended = true;
@@ -30,7 +29,6 @@ static void report_end(struct channel *channel, const char *why)
 static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
-
     free(request->data);
     free(request);
     /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
@@ -81,7 +79,6 @@ void channel_send(struct channel *channel, enum control_type type, json_t *body)
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
-
     if (channel->tls)
         channel_tls_free(channel->tls);
     free(channel->codec.received.data);
@@ -91,7 +88,6 @@ static void on_timer_closed(uv_handle_t *handle)
 static void on_stream_closed(uv_handle_t *handle)
 {
     struct channel *channel = handle->data;
-
     uv_close((uv_handle_t *)&channel->timer, on_timer_closed);
 }
 
@@ -142,14 +138,12 @@ void channel_close(struct channel *channel)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct channel *channel = handle->data;
-
     *buffer = uv_buf_init(channel->buffer, sizeof channel->buffer);
 }
 
 static int on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct channel *channel = owner;
-
     channel->is_identified = true;
     if (type != CONTROL_PING && !channel->closing)
         channel->events->message(channel->owner, type, body);
@@ -188,7 +182,6 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
 static const char *read_error_text(const struct channel *channel, int result)
 {
     bool in_handshake = channel->tls && !channel->is_identified;
-
     if (!in_handshake || (result != UV_EOF && result != UV_ECONNRESET))
         return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
     if (channel->events->is_server || channel->has_received)
@@ -202,7 +195,6 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     struct channel *channel = stream->data;
     const uint8_t *bytes = (const uint8_t *)buffer->base;
     struct problem problem = {0};
-
     if (size < 0)
         report_end(channel, read_error_text(channel, (int)size));
     channel->has_received |= size > 0;
@@ -216,7 +208,6 @@ static void on_timer(uv_timer_t *timer)
 {
     struct channel *channel = timer->data;
     bool is_in_handshake = channel->tls && !channel->is_identified;
-
     if (stopped_ms(channel) > CHANNEL_SILENCE_MS ||
         uv_now(timer->loop) - channel->received_ms > CHANNEL_SILENCE_MS)
         report_end(channel, is_in_handshake ? "did not finish the TLS handshake within 4 s"
@@ -274,7 +265,6 @@ bool channel_is_private(const struct channel *channel)
 {
     struct address own, peer;
     uv_os_fd_t fd;
-
     return channel->tls ||
            (uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
             address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer));

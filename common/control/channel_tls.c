@@ -21,7 +21,6 @@
 static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
-
     if (bytes_append(&tls->output, data, size) == 0)
         return (ssize_t)size;
     gnutls_transport_set_errno(tls->session, ENOMEM);
@@ -31,7 +30,6 @@ static ssize_t push(gnutls_transport_ptr_t pointer, const void *data, size_t siz
 static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
 {
     struct channel_tls *tls = pointer;
-
     if (!tls->arrived_size) {
         gnutls_transport_set_errno(tls->session, EAGAIN);
         return -1;
@@ -47,7 +45,6 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
 {
     struct channel_tls *tls = gnutls_session_get_ptr(session);
     const struct psk *psk = psk_find(tls->keys, identity->data, identity->size);
-
     snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)identity->size, (const char *)identity->data);
     tls->identity_is_unknown = !psk;
     if (!psk || !(key->data = gnutls_malloc(psk->key_size)))
@@ -66,7 +63,6 @@ static int refuse_plain(struct channel_tls *tls, struct problem *problem)
     CLEANUP_JSON json_t *body =
         json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
                   "this server takes only clients with a key: give --psk FILE, with a key that it knows");
-
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
     (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
@@ -77,7 +73,6 @@ static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
 {
     gnutls_alert_description_t alert = gnutls_alert_get(tls->session);
     const char *name = gnutls_alert_get_name(alert);
-
     if (alert == GNUTLS_A_UNKNOWN_PSK_IDENTITY)
         return problem_failure(problem, "knows no key for '%s', the identity of our --psk file",
                                tls->identity);

@@ -79,7 +79,6 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
 static int find_type(const json_t *body, enum control_type *type, struct problem *problem)
 {
     const char *name = json_string_value(json_object_get(body, "type"));
-
     for (*type = 0; name && *type < CONTROL_TYPE_COUNT; ++*type)
         if (!strcmp(name, schemas[*type].name))
             return 0;
@@ -92,7 +91,6 @@ static int find_type(const json_t *body, enum control_type *type, struct problem
 static size_t printable(const char *text)
 {
     size_t count = 0;
-
     while ((text[count] >= ' ' && text[count] <= '~') || text[count] == '\t')
         count++;
     return count;
@@ -101,7 +99,6 @@ static size_t printable(const char *text)
 static int clean_string(json_t *string, struct problem *problem)
 {
     const char *value = json_string_value(string);
-
     if (!value[printable(value)])
         return 0;
     CLEANUP_FREE char *text = strdup(value);
@@ -175,7 +172,6 @@ static int take_message(const uint8_t *text, size_t length, codec_take *take, vo
 {
     CLEANUP_JSON json_t *body = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, NULL);
     enum control_type type;
-
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is not a JSON object");
     if (control_clean(body, problem) < 0 || find_type(body, &type, problem) < 0 ||
@@ -189,7 +185,6 @@ static int take_message(const uint8_t *text, size_t length, codec_take *take, vo
 static int check_header(const struct codec *codec, const uint8_t *header, struct problem *problem)
 {
     size_t length = wire_get32(header);
-
     if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
         return problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
     if (length == 0 || length > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))

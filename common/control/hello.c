@@ -17,7 +17,6 @@ int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SI
 {
     uint32_t index = wire_get32(hello + TOKEN_SIZE);
     uint8_t difference = 0;
-
     for (size_t i = 0; i < TOKEN_SIZE; i++)
         difference |= hello[i] ^ token[i];
     return difference || index >= connections ? -1 : (int64_t)index;
@@ -34,7 +33,6 @@ static void apply_mask(uint8_t hello[HELLO_SIZE], const uint8_t mask[SINK_ANSWER
 int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number)
 {
     uint8_t *hello = request + SINK_ANSWER_SIZE;
-
     if (uv_random(NULL, NULL, request, SINK_ANSWER_SIZE, 0, NULL) < 0)
         return -1;
     hello_make(hello, token, number);
@@ -46,7 +44,6 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
                         uint64_t connections, uint8_t answer[SINK_ANSWER_SIZE])
 {
     uint8_t hello[HELLO_SIZE];
-
     memcpy(hello, request + SINK_ANSWER_SIZE, sizeof hello);
     apply_mask(hello, request);
     for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
@@ -57,7 +54,6 @@ int64_t sink_hello_read(const uint8_t request[SINK_HELLO_SIZE], const uint8_t to
 bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t request[SINK_HELLO_SIZE])
 {
     bool accepted = true;
-
     for (size_t i = 0; i < SINK_ANSWER_SIZE; i++)
         accepted &= (answer[i] ^ request[i]) == 0xff;
     return accepted;
@@ -85,7 +81,6 @@ static void reject(struct hello_acceptor *acceptor, int fd)
 static int read_hello(struct late_hello *late)
 {
     const struct hello_acceptor *acceptor = late->acceptor;
-
     acceptor->counts->made[CALL_RECVFROM]++;
     ssize_t size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
@@ -123,7 +118,6 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct late_hello *late = (struct late_hello *)poll;
     int result = status < 0 ? -1 : read_hello(late);
-
     if (result == 0)
         return;
     unwatch(late); /* before an engine watches the descriptor */
@@ -185,7 +179,6 @@ bool hello_acceptor_accept(struct hello_acceptor *acceptor, size_t most)
 void hello_acceptor_close(struct hello_acceptor *acceptor)
 {
     struct late_hello *late;
-
     acceptor->listener = -1;
     while ((late = TAILQ_FIRST(&acceptor->late))) {
         unwatch(late);

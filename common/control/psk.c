@@ -63,7 +63,6 @@ static const char *add_line(struct psk_list *list, const char *line, size_t size
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
 {
     const char *end = text + size;
-
     for (size_t number = 1; text < end; number++) {
         const char *found = memchr(text, '\n', (size_t)(end - text)), *line_end = found ? found : end;
         const char *wrong = add_line(list, text, (size_t)(line_end - text));
@@ -97,7 +96,6 @@ void psk_free(struct psk_list *list)
 static int check_rights(int fd, const char *path, struct problem *problem)
 {
     struct stat status;
-
     if (fstat(fd, &status) < 0)
         return problem_usage(problem, "%.200s: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_nlink == 0 || !(status.st_mode & (S_IROTH | S_IWOTH)))
@@ -129,7 +127,6 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
     struct psk_list *list = xcalloc(1, sizeof *list);
-
     if (!file)
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
     else if (check_rights(fileno(file), path, problem) == 0 && read_keys(list, file, path, problem) == 0)
@@ -143,7 +140,6 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
 struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
 {
     uint8_t key[GENERATED_KEY_SIZE];
-
     if (uv_random(NULL, NULL, key, sizeof key, 0, NULL) < 0) {
         problem_failure(problem, "the system gives no random numbers for a key");
         return NULL;

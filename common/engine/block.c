@@ -24,7 +24,6 @@ static int await_memory(struct connection *connection)
 static int receive(struct connection *connection, size_t wanted)
 {
     int result = engine_receive(connection, wanted);
-
     if (result != -EAGAIN)
         return result;
     pause_for(connection->shared, connection->calls.fd, POLLIN);
@@ -38,7 +37,6 @@ static int receive_window(struct connection *connection)
     size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes;
     int result = engine_receive(connection, wanted);
-
     if (result < 0 || connection->arrivals.bytes - before < wanted)
         return result;
     connection->calls.flags = MSG_DONTWAIT;
@@ -50,7 +48,6 @@ static int receive_window(struct connection *connection)
 static int wait_until(struct connection *connection, uint64_t due_ns)
 {
     bool woken = pause_until(connection->shared, connection->calls.fd, due_ns);
-
     if (thread_shared_is_cancelled(connection->shared))
         return -ECANCELED;
     if (!woken)
@@ -112,7 +109,6 @@ HOT NOT_INLINE static int take_turns(struct task *task, size_t wanted)
     bool turns = !connection->reconnects && !task->loop->job->handover && !connection->shared->paced &&
                  !connection->awaits;
     int result;
-
     do
         result = receive(connection, wanted);
     while (LIKELY(result == 0) && turns && send_due(task) && (wanted = connection->role->wants(connection)));
@@ -139,7 +135,6 @@ static int wait_for_one(struct event_loop *loop, struct connection *connection)
 static void wait_for_pair(struct task *from)
 {
     struct task *to = from->twin;
-
     if (engine_has_lent(to->connection) &&
         (to->connection->awaits || !from->connection->role->wants(from->connection)))
         task_continue(to, await_memory(to->connection));
@@ -150,7 +145,6 @@ static void wait_for_pair(struct task *from)
 static void wait_in_call(struct event_loop *loop)
 {
     struct task *first = event_loop_task(loop, 0);
-
     if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
 

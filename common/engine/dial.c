@@ -10,7 +10,6 @@
 int dial_fail(const struct dial *dial, struct connection *connection, int result)
 {
     struct problem *problem = &connection->shared->problem;
-
     if (result == -ECANCELED)
         problem_failure(problem, "the run was ended");
     else
@@ -59,7 +58,6 @@ int dial_connect(struct dial *dial, struct connection *connection)
 int dial_send_hello(const struct dial *dial, struct connection *connection)
 {
     uint8_t hello[HELLO_SIZE];
-
     hello_make(hello, dial->token, connection->number);
     while (connection->hello_left) {
         ssize_t sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->hello_left,
@@ -76,7 +74,6 @@ int dial_send_hello(const struct dial *dial, struct connection *connection)
 int dial_assign(struct dial *dial, struct connection *connection, int fd)
 {
     int result = dial->adopt(dial->owner, connection, fd);
-
     connection_restart_loans(connection);
     if (result == 0)
         result = transport_prepare_again(connection->plan, connection->end, &connection->calls, false);

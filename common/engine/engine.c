@@ -25,7 +25,6 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
 {
     uint64_t threads = plan->ends[end].threads;
     bool many = plan->ends[end].engine->thread_per_connection || threads > plan->connections;
-
     return many ? plan->connections : threads;
 }
 
@@ -66,7 +65,6 @@ int engine_handshake(struct connection *connection)
 int engine_reclaim(struct connection *connection)
 {
     int result = engine_has_lent(connection) ? socket_reclaim(connection) : 0;
-
     return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
@@ -99,7 +97,6 @@ int engine_receive_byte(struct connection *connection)
 {
     uint8_t byte = 0;
     ssize_t size = connection->top->receive(connection, &byte, 1, 0);
-
     return engine_on_data(connection, &byte, size);
 }
 
@@ -108,7 +105,6 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 {
     size_t wanted;
     int result = 0;
-
     for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->role->wants(connection)); i++) {
         uint64_t before = connection->arrivals.bytes;
 
@@ -125,7 +121,6 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
-
     return !connection->shared->finishing && connection->top->pending &&
            taken < connection->shared->pool.size &&
            (plan->depth > 1 || !plan_role(plan, END_CLIENT)->times) && connection->role->wants(connection);
@@ -135,7 +130,6 @@ int engine_receive_ready(struct connection *connection)
 {
     size_t wanted = connection->role->wants(connection);
     uint64_t before = connection->arrivals.bytes, taken = 0;
-
     if (connection->role->relay_buffers)
         return engine_receive_chunks(connection, connection->window);
     int result = engine_receive(connection, wanted ? wanted : 1); /* the end, or unexpected bytes */

@@ -123,7 +123,6 @@ static inline bool engine_has_pending(const struct connection *connection)
 {
     const struct reading *reading = connection->reading;
     bool (*pending)(const struct connection *) = connection->top->pending;
-
     if (pending)
         return connection_is_open(connection) && pending(connection) && connection->role->wants(connection);
     return reading && reading->has_more && reading->has_more(connection) &&

@@ -59,7 +59,6 @@ static bool assign(void *owner, const uint8_t *hello, int fd)
 {
     struct event_loop *loop = owner;
     int64_t number = hello_read(hello, loop->job->dial->token, loop->job->count);
-
     if (number < 0 || loop->result < 0 || event_loop_task(loop, (size_t)number)->next_fd >= 0)
         return false;
     task_accepted(event_loop_task(loop, (size_t)number), fd);
@@ -129,7 +128,6 @@ static void run_due(struct event_loop *loop)
 {
     struct thread_shared *shared = loop->job->shared;
     struct task *task;
-
     if (!loop->timers.count)
         return;
     shared->now_ns = clock_now_ns();
@@ -192,7 +190,6 @@ static int half_close_all(struct event_loop *loop, bool drives)
 int engine_finish(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
-
     job->shared->finishing = true;
     loop->unfinished = 0;
     int result = half_close_all(loop, true);
@@ -216,7 +213,6 @@ void event_loop_wake(struct event_loop *loop)
 void timers_add(struct timers *timers, uint64_t due_ns, void *item)
 {
     size_t at = timers->count++;
-
     while (at && timers->list[(at - 1) / 2].due_ns > due_ns) {
         timers->list[at] = timers->list[(at - 1) / 2];
         at = (at - 1) / 2;

@@ -46,7 +46,6 @@ bool pause_until(struct thread_shared *shared, int fd, uint64_t due_ns)
 void pause_for(struct thread_shared *shared, int fd, short events)
 {
     struct pollfd watched = {.fd = fd, .events = events};
-
     do
         shared->waits.made[CALL_PPOLL]++;
     while (poll_for(&watched, LONG_NS) <= 0);

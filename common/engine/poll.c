@@ -75,7 +75,6 @@ static void rearm(struct task *task)
     /* epoll(7) always reports EPOLLHUP of a closed connection: only lent memory keeps its watch. */
     bool uses_error_queue = connection->strategy && connection->strategy->zerocopy &&
                             (connection->state != STATE_CLOSED || engine_has_lent(connection));
-
     if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
         watch_for(watch_of(task), (task_should_receive(task) ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
@@ -120,7 +119,6 @@ static void on_event(uv_poll_t *poll, int status, int events)
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 {
     struct task *task = &watch_of_handle(stream)->task;
-
     if (task->loop->result == 0)
         task_received(task, engine_on_data(task->connection, data, size));
 }
@@ -128,7 +126,6 @@ static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
 static void on_written(struct stream *stream, int result)
 {
     struct task *task = &watch_of_handle(stream)->task;
-
     if (task->loop->result < 0)
         return;
     task->connection->awaits = AWAITS_NOTHING;
@@ -145,7 +142,6 @@ static int watch_descriptor(struct task *task)
     bool streams = connection->strategy && connection->strategy->needs & CAPABLE_LIBUV;
     int result = streams ? stream_open(&watch->stream, loop, connection, &stream_events)
                          : uv_poll_init(loop, &watch->poll, connection->calls.fd);
-
     return result < 0 ? engine_fail(connection, "watch its connection to", result) : 0;
 }
 
@@ -154,7 +150,6 @@ static int watch_descriptor(struct task *task)
 static int connect_and_watch(struct task *task)
 {
     int result = dial_connect(task->loop->job->dial, task->connection);
-
     return result < 0 ? result : watch_descriptor(task);
 }
 
@@ -162,7 +157,6 @@ static int connect_and_watch(struct task *task)
 static void watch_and_receive(struct task *task)
 {
     int result = watch_descriptor(task);
-
     if (result < 0)
         task->loop->result = result;
     else
@@ -178,7 +172,6 @@ static void on_closed(uv_handle_t *handle)
 static bool unwatch(struct task *task)
 {
     struct watch *watch = watch_of(task);
-
     watch->events = 0;
     uv_close(&watch->handle, on_closed);
     return true;
@@ -187,7 +180,6 @@ static bool unwatch(struct task *task)
 static void on_acceptor(uv_poll_t *accepting, int status, int events)
 {
     struct poller *poller = accepting->data;
-
     poller->events++;
     event_loop_accept(&poller->loop, (size_t)(accepting - poller->accepting));
 }
@@ -196,7 +188,6 @@ static int watch_acceptor(struct poller *poller)
 {
     const struct acceptor *acceptor = &poller->loop.acceptor;
     int result = event_loop_open_acceptor(&poller->loop);
-
     for (size_t i = 0; i < acceptor->count && result == 0; i++) {
         result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], acceptor->fds[i]);
         poller->accepting[i].data = poller;
@@ -234,7 +225,6 @@ static void on_wake(uv_async_t *wake)
 static void poll_wake(struct engine_job *job)
 {
     struct poller *poller = job->state;
-
     uv_async_send(&poller->wake);
 }
 
@@ -244,7 +234,6 @@ static void poll_wake(struct engine_job *job)
 static int reserve_table(const struct event_loop *loop)
 {
     struct task *highest = event_loop_task(loop, 0);
-
     for (size_t i = 1; i < loop->job->count; i++)
         if (event_loop_task(loop, i)->connection->calls.fd > highest->connection->calls.fd)
             highest = event_loop_task(loop, i);

@@ -20,7 +20,6 @@ static struct ring_setup setup_of(const struct end_plan *own)
 static int check(const struct end_plan *own, struct problem *problem)
 {
     struct ring_setup setup = own ? setup_of(own) : (struct ring_setup){true, true, true, 0};
-
     return ring_check(&setup, problem);
 }
 
@@ -51,7 +50,6 @@ static int submit(struct connection *connection, const struct send_request *requ
 static int request(struct watch *watch, enum ring_kind kind)
 {
     int result = ring_is_outstanding(watch, kind) ? 0 : ring_watch(&watch->slot, kind);
-
     if (result == 0)
         watch->outstanding |= 1u << kind;
     return result;
@@ -88,7 +86,6 @@ static bool should_receive(const struct task *task)
 {
     const struct connection *connection = task->connection;
     const struct role *role = connection->role;
-
     if (!reads_by_ring(connection))
         return task_should_receive(task);
     return !connection_has_ended(connection) && (!role->has_room || role->has_room(connection));
@@ -127,7 +124,6 @@ static int begin_connect(struct task *task)
     struct watch *watch = watch_of(task);
     struct dial *dial = task->loop->job->dial;
     int result = dial_open(dial, task->connection);
-
     if (result < 0)
         return result;
     use_descriptor(watch);
@@ -146,7 +142,6 @@ static void watch_accepted(struct task *task)
 static bool unwatch(struct task *task)
 {
     struct watch *watch = watch_of(task);
-
     for (unsigned kind = 0; kind < RING_WAKE; kind++)
         if (ring_is_outstanding(watch, kind))
             ring_cancel(&watch->slot, kind);
@@ -157,7 +152,6 @@ static int watch_acceptor(struct ring_engine *engine)
 {
     const struct acceptor *acceptor = &engine->loop.acceptor;
     int result = event_loop_open_acceptor(&engine->loop);
-
     for (size_t i = 0; i < acceptor->count && result == 0; i++) {
         engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
                                                   .number = (uint32_t)(engine->loop.job->count + i),
@@ -170,7 +164,6 @@ static int watch_acceptor(struct ring_engine *engine)
 static void wake_ring(struct engine_job *job)
 {
     const struct ring_engine *engine = job->state;
-
     ring_wake(engine->ring);
 }
 
@@ -241,7 +234,6 @@ static int open_ring(struct engine_job *job)
 static void close_ring(struct engine_job *job)
 {
     struct ring_engine *engine = job->state;
-
     if (!engine)
         return;
     ring_close(engine->ring);

@@ -7,7 +7,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
     struct stream *stream = handle->data;
     const struct thread_shared *shared = stream->connection->shared;
-
     if (shared->pool.count)
         *buffer = uv_buf_init((char *)pool_next(&shared->pool), (unsigned)shared->pool.size);
     else
@@ -17,7 +16,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 static void on_read(uv_stream_t *handle, ssize_t size, const uv_buf_t *buffer)
 {
     struct stream *stream = handle->data;
-
     if (size == 0) /* EAGAIN: uv_read_cb */
         return;
     if (size > 0)
@@ -44,7 +42,6 @@ static ssize_t try_write(struct connection *connection, struct iovec *vectors, i
 {
     struct stream *stream = connection->transport_state;
     int taken = uv_try_write(&stream->uv.stream, buffers_of(vectors), (unsigned)count);
-
     if (taken > 0)
         calls_note_moved(&connection->calls, (uint64_t)taken);
     return taken;
@@ -55,7 +52,6 @@ static void on_written(uv_write_t *request, int status)
     struct stream *stream = request->handle->data;
     struct connection *connection = stream->connection;
     struct completion completion = {.result = status};
-
     if (status == UV_ECANCELED) /* closing */
         return;
     if (status == 0)
@@ -68,7 +64,6 @@ static int submit(struct connection *connection, const struct send_request *requ
 {
     struct stream *stream = connection->transport_state;
     const struct msghdr *message = request->message;
-
     return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
                     (unsigned)message->msg_iovlen, on_written);
 }

@@ -25,7 +25,6 @@ static void close_descriptor(struct task *task)
     struct connection *connection = task->connection;
     const struct engine *engine = task->loop->engine;
     bool outstanding = engine->unwatch && engine->unwatch(task);
-
     dial_close(task->loop->job->dial, connection);
     connection->awaits = outstanding ? AWAITS_EVENT : AWAITS_NOTHING;
     if (!outstanding)
@@ -36,7 +35,6 @@ static void use_next_descriptor(struct task *task)
 {
     struct event_loop *loop = task->loop;
     int result = dial_assign(loop->job->dial, task->connection, task->next_fd);
-
     task->next_fd = -1;
     if (result < 0)
         loop->result = engine_fail(task->connection, "accept a connection from", result);
@@ -49,7 +47,6 @@ static void use_next_descriptor(struct task *task)
 static void close_if_ended(struct task *task)
 {
     const struct connection *connection = task->connection;
-
     if (!connection->reconnects)
         return;
     if ((connection_has_ended(connection) || task->next_fd >= 0) && connection->calls.fd >= 0 &&
@@ -64,7 +61,6 @@ static void close_if_ended(struct task *task)
 static inline void close_if_done(struct task *task)
 {
     const struct connection *connection = task->connection;
-
     if (!connection->reconnects || !connection_is_open(connection))
         return;
     if ((task->over && connection_has_ended(connection)) ||
@@ -78,7 +74,6 @@ static inline void close_if_done(struct task *task)
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
-
     if (!connection->request.in_flight || !connection->request.silent ||
         (connection->drives && connection->role->wants(connection)))
         return;
@@ -168,7 +163,6 @@ static int push_once(struct task *task)
 bool task_pushed(struct task *task, int result)
 {
     struct connection *connection = task->connection;
-
     if (result == -EAGAIN || result == -EINPROGRESS)
         connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_EVENT;
     else if (result < 0)
@@ -199,7 +193,6 @@ static void push(struct task *task)
 static void rearm(struct task *task)
 {
     const struct engine *engine = task->loop->engine;
-
     if (engine->rearm)
         engine->rearm(task);
     if (engine_has_pending(task->connection))
@@ -253,7 +246,6 @@ void task_continue(struct task *task, int result)
 static void relay(struct task *task, int result)
 {
     struct task *twin = task->twin;
-
     if (result == 0)
         on_reply(task);
     if (twin && !twin->over && !twin->connection->awaits)
@@ -281,7 +273,6 @@ bool task_should_receive(const struct task *task)
 {
     const struct connection *connection = task->connection;
     bool always = !task->over && !connection->role->relay_buffers; /* a relay may have no room */
-
     return !connection_has_ended(connection) &&
            (always || connection->state == STATE_HANDSHAKING || connection->role->wants(connection));
 }
@@ -289,7 +280,6 @@ bool task_should_receive(const struct task *task)
 void task_writable(struct task *task)
 {
     struct connection *connection = task->connection;
-
     if (event_loop_is_finishing(task->loop) && !task->over && !connection_has_half_closed(connection))
         task_half_close(task);
     else if (connection->state != STATE_HANDSHAKING)
@@ -299,7 +289,6 @@ void task_writable(struct task *task)
 int task_reclaim(struct task *task)
 {
     int result = engine_reclaim(task->connection);
-
     if (result < 0)
         task->loop->result = result;
     else if (result > 0 && task->connection->awaits == AWAITS_EVENT)
@@ -311,7 +300,6 @@ void task_half_close(struct task *task)
 {
     struct connection *connection = task->connection;
     int result = security_half_close(connection);
-
     connection->awaits = result == -EAGAIN ? AWAITS_ROOM : AWAITS_NOTHING;
     if (result < 0 && result != -EAGAIN)
         result = engine_fail(connection, "half-close its connection to", result);

@@ -44,7 +44,6 @@ static int event_open(enum cpu_count event)
 void cpu_read_migrations(struct cpu_reading *reading)
 {
     uint64_t migrations;
-
     if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
         set(reading, CPU_MIGRATIONS, migrations);
 }
@@ -103,7 +102,6 @@ static void read_usage(struct cpu_reading *reading)
 static void work(void)
 {
     volatile unsigned step = 0;
-
     while (step < PORTION_STEPS)
         step = step + 1;
 }
@@ -154,7 +152,6 @@ void cpu_meter_close(struct cpu_meter *meter)
 static void read_events(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     uint64_t value;
-
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
         if (meter->fds[event] >= 0 && read(meter->fds[event], &value, sizeof value) == sizeof value)
             set(reading, events[event], value);
@@ -175,7 +172,6 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)
 {
     struct cpu_reading sum = {.known = a->known & b->known};
-
     for (int count = 0; count < CPU_COUNT_COUNT; count++)
         sum.counts[count] = a->counts[count] + b->counts[count];
     return sum;
@@ -184,7 +180,6 @@ struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading
 json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *after)
 {
     CLEANUP_JSON json_t *cpu = json_object();
-
     for (int count = 0; count < CPU_COUNT_COUNT; count++)
         if (before->known & after->known & 1u << count)
             json_object_set_new(cpu, keys[count],
@@ -197,7 +192,6 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
 json_t *cpu_process_to_json(void)
 {
     struct rusage usage;
-
     if (!(trusted & CPU_TIMES) || getrusage(RUSAGE_SELF, &usage) < 0)
         return NULL;
     return json_pack("{s:I, s:I}", "user_ns", (json_int_t)timeval_ns(usage.ru_utime), "system_ns",
@@ -229,7 +223,6 @@ void cpu_read_machine(struct cpu_reading *reading)
 uint64_t memory_resident_bytes(void)
 {
     uint64_t pages = 0;
-
     scan_file("/proc/self/statm", 1, "%*u %" SCNu64, &pages);
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }

@@ -42,7 +42,6 @@ static void make_host_id(void)
 const char *facts_host_id(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     pthread_once(&once, make_host_id);
     return host_id;
 }
@@ -164,7 +163,6 @@ static const struct {
 static void put_value(json_t *facts, const char *key, const char *path, const char *format)
 {
     char value[LINE_MAX_BYTES];
-
     if (scan_file(path, 1, format, value) && strcmp(value, "unknown") != 0) /* the processor of gVisor */
         json_object_set_new(facts, key, json_string(value));
 }
@@ -272,7 +270,6 @@ static bool same_host(const struct sockaddr *a, const struct address *b)
 static int find_name(const struct address *local, char name[IF_NAMESIZE])
 {
     struct ifaddrs *list;
-
     if (getifaddrs(&list) < 0)
         return -1;
     struct ifaddrs *at = list;
@@ -288,7 +285,6 @@ static int find_name(const struct address *local, char name[IF_NAMESIZE])
 int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
 {
     struct address local;
-
     if (!address)
         return find_name(NULL, name);
     int fd = connect_towards(address, &local);

@@ -14,14 +14,12 @@ void histogram_reset(struct histogram *histogram)
 static uint32_t shift_of(uint32_t bin)
 {
     uint32_t octave = bin >> HISTOGRAM_STEP_BITS;
-
     return octave < 2 ? 0 : octave - 1;
 }
 
 uint64_t histogram_low(uint32_t bin)
 {
     uint32_t shift = shift_of(bin);
-
     return (uint64_t)(bin - (shift << HISTOGRAM_STEP_BITS)) << shift;
 }
 
@@ -34,7 +32,6 @@ double histogram_value(const struct histogram *histogram, uint64_t rank)
 {
     uint64_t seen = histogram->bins[0];
     uint32_t bin = 0;
-
     while (seen < rank && bin < HISTOGRAM_BINS - 1)
         seen += histogram->bins[++bin];
     double middle = (double)histogram_low(bin) + (double)(histogram_width(bin) - 1) / 2;

@@ -100,7 +100,6 @@ static void read_figures(int fd, struct tcp_reading *reading)
 {
     struct tcp_connection_info info = {0};
     socklen_t size = sizeof info;
-
     if (getsockopt(fd, IPPROTO_TCP, TCP_CONNECTION_INFO, &info, &size) < 0 || !info.tcpi_maxseg)
         return;
     put(reading, TCP_RETRANS_SEGS, info.tcpi_txretransmitpackets);
@@ -125,7 +124,6 @@ static void read_figures(int fd, struct tcp_reading *reading)
 void tcp_info_read(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
-
     read_figures(fd, &now);
     if (now.known & 1u << TCP_PEER_WINDOW)
         put(&now, TCP_LARGEST_PEER_WINDOW,
@@ -140,7 +138,6 @@ void tcp_info_watch_window(int fd, struct tcp_reading *reading)
 {
     struct tcp_reading now = {0};
     uint64_t *largest = &reading->figures[TCP_LARGEST_PEER_WINDOW];
-
     read_figures(fd, &now);
     *largest = MAX(*largest, now.figures[TCP_PEER_WINDOW]);
 }
@@ -172,7 +169,6 @@ void tcp_info_probe(const int fds[2])
 static int compare(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
     return (x > y) - (x < y);
 }
 
@@ -182,7 +178,6 @@ static json_t *summarise(uint64_t *values, size_t count)
 {
     json_t *each = count <= EACH_MAX ? json_array() : NULL;
     uint64_t sum = 0;
-
     for (size_t i = 0; i < count; i++) {
         sum += values[i];
         json_array_append_new(each, json_integer((json_int_t)values[i])); /* no effect on NULL */
@@ -198,7 +193,6 @@ static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading
                       enum tcp_figure figure)
 {
     uint64_t from = before->figures[figure], to = after->figures[figure];
-
     return to >= from ? to - from : to + (UINT64_C(1) << 32) - from;
 }
 
@@ -208,7 +202,6 @@ static uint64_t value_of(const struct tcp_reading *before, const struct tcp_read
                          enum tcp_figure figure)
 {
     bool data_again = !(after->known & 1u << TCP_BYTES_RETRANS) || moved(before, after, TCP_BYTES_RETRANS);
-
     if (!infos[figure].counts)
         return after->figures[figure];
     return moved(before, after, figure) -

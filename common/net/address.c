@@ -126,7 +126,6 @@ int address_of_peer(struct address *address, int fd)
 bool address_is_local(const struct address *address)
 {
     int family = address->any.sa_family;
-
     return family == AF_UNIX ||
            (family == AF_INET && ntohl(address->in.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET) ||
            (family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr));
@@ -137,7 +136,6 @@ int address_host(uint8_t host[16], const struct address *address)
     const struct in6_addr *in6 = &address->in6.sin6_addr;
     int family = address->any.sa_family;
     bool is_mapped = family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(in6);
-
     memset(host, 0, 16);
     if (family == AF_INET)
         memcpy(host, &address->in.sin_addr, 4);
@@ -191,7 +189,6 @@ static bool read_range(unsigned *first, unsigned *last)
 int ports_check(uint64_t connections, struct problem *problem)
 {
     unsigned first, last;
-
     if (!read_range(&first, &last) || connections <= last - first + 1)
         return 0;
     return problem_unsupported(problem,
@@ -228,7 +225,6 @@ static int call_connect(int fd, const struct address *address)
 static int connect_unix(int fd, const struct address *address, int within_ms)
 {
     struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
-
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
     int error = call_connect(fd, address);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
@@ -238,7 +234,6 @@ static int connect_unix(int fd, const struct address *address, int within_ms)
 static int connect_ip(int fd, const struct address *address, int within_ms)
 {
     struct pollfd writable = {.fd = fd, .events = POLLOUT};
-
     sockets_set_blocking(fd, false);
     int error = call_connect(fd, address);
     if (error == EINPROGRESS)
@@ -251,14 +246,12 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
 {
     bool is_ip = address->any.sa_family != AF_UNIX;
     int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
-
     return error ? address_refused(address, error, problem) : 0;
 }
 
 int address_refused(const struct address *address, int error, struct problem *problem)
 {
     char text[ADDRESS_MAX];
-
     address_format(text, address);
     if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
         return ports_exhausted(text, problem);
@@ -269,7 +262,6 @@ int address_refused(const struct address *address, int error, struct problem *pr
 static bool is_refused(const struct address *address)
 {
     CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
-
     return fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
 }
 
@@ -304,7 +296,6 @@ bool address_remove_stale(const struct address *address)
 static int bind_to(int fd, const struct address *address)
 {
     int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
-
     if (error == EADDRINUSE && address_remove_stale(address))
         error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
     return error;
@@ -338,7 +329,6 @@ int address_listen(int fd, struct address *address, struct problem *problem)
 void address_unlink(const struct address *address)
 {
     struct address copy = *address; /* dirname(3) cuts it */
-
     if (address->any.sa_family != AF_UNIX)
         return;
     unlink(copy.un.sun_path);
@@ -372,7 +362,6 @@ bool prefix_contains(const struct prefix *prefix, const struct address *address)
 {
     unsigned whole = prefix->bits / 8, rest = prefix->bits % 8;
     uint8_t host[16];
-
     if (address_host(host, address) != prefix->family || memcmp(host, prefix->bytes, whole) != 0)
         return false;
     return !rest || (host[whole] ^ prefix->bytes[whole]) >> (8 - rest) == 0;

@@ -11,7 +11,6 @@ static void attempt(uv_timer_t *timer);
 static void on_part_closed(uv_handle_t *handle)
 {
     struct connector *connector = handle->data;
-
     if (--connector->open_parts == 0)
         connector->closed(connector->owner);
 }
@@ -63,7 +62,6 @@ static void on_poll_closed(uv_handle_t *handle)
 {
     struct connector *connector = handle->data;
     bool is_in_time = uv_is_active((uv_handle_t *)&connector->timer);
-
     if (connector->is_closing)
         close(connector->fd);
     else
@@ -80,7 +78,6 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 static void on_timeout(uv_timer_t *timer)
 {
     struct connector *connector = timer->data;
-
     if (!uv_is_closing((uv_handle_t *)&connector->poll))
         uv_close((uv_handle_t *)&connector->poll, on_poll_closed);
 }
@@ -109,7 +106,6 @@ static void attempt(uv_timer_t *timer)
 static void look_up(uv_work_t *work)
 {
     struct connector *connector = work->data;
-
     connector->count =
         address_find(connector->addresses, CONNECTOR_ADDRESSES_MAX, connector->name, &connector->problem);
 }
@@ -117,7 +113,6 @@ static void look_up(uv_work_t *work)
 static void on_looked_up(uv_work_t *work, int status)
 {
     struct connector *connector = work->data;
-
     if (!connector->is_closing && connector->count > 0)
         begin(connector);
     else if (!connector->is_closing)

@@ -31,7 +31,6 @@
 void sockets_set_blocking(int fd, bool blocking)
 {
     int flags = fcntl(fd, F_GETFL);
-
     fcntl(fd, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
 }
 
@@ -53,7 +52,6 @@ int sockets_make(int family, int type, int protocol, bool blocking)
 uint64_t sockets_unsent(int fd)
 {
     int bytes = 0;
-
 #if defined UNSENT
     ioctl(fd, UNSENT, &bytes);
 #elif defined SO_NWRITE /* macOS */
@@ -65,14 +63,12 @@ uint64_t sockets_unsent(int fd)
 int sockets_error(int fd)
 {
     int error = 0;
-
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){sizeof error}) < 0 ? -errno : -error;
 }
 
 bool sockets_can_watch(int fd)
 {
     void *table = malloc(power_of_two((uint64_t)fd + 3) * sizeof(void *));
-
     free(table);
     return table;
 }

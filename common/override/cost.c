@@ -17,7 +17,6 @@ static double pairs_ns(const int pair[2], __typeof__(send) *sends, __typeof__(re
 {
     uint64_t began = clock_now_ns();
     char byte = 0;
-
     for (int i = 0; i < PAIRS; i++) {
         sends(pair[0], &byte, 1, 0);
         receives(pair[1], &byte, 1, 0);

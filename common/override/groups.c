@@ -73,7 +73,6 @@ static void shapes_count(struct shared_kind *kind, struct group *group)
 static void group_end(struct group *group)
 {
     struct shared_kind *kind = kind_of(group->slot);
-
     if (group->held)
         options_push(group->fd, group->slot);
     uint32_t groups = ++group->slot->groups;
@@ -206,7 +205,6 @@ struct slot *receiving_begin(int fd)
     KEEPS_ERRNO;
     struct slot *slot = slot_of(fd);
     struct stat status;
-
     if (thread.count && (slot || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)))
         thread_waits();
     return slot;

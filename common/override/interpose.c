@@ -18,7 +18,6 @@ void gnutls_record_cork(struct gnutls_session *session);
 static size_t message_bytes(int fd, const struct msghdr *message)
 {
     size_t count = slot_of(fd) && message->msg_iovlen <= IOV_MAX ? message->msg_iovlen : 0, sum = 0;
-
     for (size_t i = 0; i < count; i++)
         sum += message->msg_iov[i].iov_len;
     return sum;
@@ -70,7 +69,6 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 ssize_t write(int fd, const void *data, size_t size)
 {
     struct sending sending = sending_begin(fd, COUNTED_write, size, 0);
-
     if (!sending.made)
         return sending_end(&sending, next()->write(fd, data, size));
     ssize_t moved = sending_end(&sending, next()->sendto(fd, data, size, sending.made, NULL, 0));
@@ -81,7 +79,6 @@ ssize_t writev(int fd, const struct iovec *vector, int count)
 {
     struct msghdr message = {.msg_iov = (struct iovec *)vector, .msg_iovlen = (size_t)count};
     struct sending sending = sending_begin(fd, COUNTED_writev, message_bytes(fd, &message), 0);
-
     if (!sending.made)
         return sending_end(&sending, next()->writev(fd, vector, count));
     ssize_t moved = sending_end(&sending, next()->sendmsg(fd, &message, sending.made));
@@ -115,7 +112,6 @@ RECEIVES(ssize_t, readv, readv, (int fd, const struct iovec *vector, int count),
 static const struct next *counts(enum counted call)
 {
     const struct next *functions = next();
-
     if (preload_shared)
         preload_shared->calls[call]++;
     return functions;
@@ -190,7 +186,6 @@ CHECKED(int, ppoll, __ppoll_chk, (struct pollfd * fds, nfds_t count, TIME time, 
 int pthread_mutex_lock(pthread_mutex_t *mutex)
 {
     int result = next()->pthread_mutex_trylock(mutex);
-
     if (result != EBUSY)
         return result;
     thread_waits();
@@ -202,7 +197,6 @@ long syscall(long number, ...)
 {
     long values[6];
     va_list arguments;
-
     va_start(arguments, number);
     for (int i = 0; i < 6; i++)
         values[i] = va_arg(arguments, long);
@@ -235,7 +229,6 @@ MAKES(dup3, next(), (int fd, int copy, int flags), (fd, copy, flags), slot_copy(
 int socketpair(int family, int type, int protocol, int fds[2])
 {
     int result = next()->socketpair(family, type, protocol, fds);
-
     for (int i = 0; i < 2 && result == 0; i++)
         slot_forget(fds[i]);
     return result;
@@ -244,7 +237,6 @@ int socketpair(int family, int type, int protocol, int fds[2])
 int connect(int fd, const struct sockaddr *address, socklen_t size)
 {
     const struct next *functions = waits(COUNTED_connect);
-
     options_change(fd);
     int result = functions->connect(fd, address, size);
     if (result == 0 || errno == EINPROGRESS)
@@ -255,7 +247,6 @@ int connect(int fd, const struct sockaddr *address, socklen_t size)
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
     const struct next *functions = counts(COUNTED_setsockopt);
-
     if (value && size >= sizeof(int) && !slot_set_option(fd, level, name, *(const int *)value))
         return 0;
     return functions->setsockopt(fd, level, name, value, size);
@@ -264,7 +255,6 @@ int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 int close(int fd)
 {
     const struct next *functions = counts(COUNTED_close);
-
     slot_forget(fd);
     return functions->close(fd);
 }

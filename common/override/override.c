@@ -146,7 +146,6 @@ int override_start(struct override *override, const char *text, const char *path
                    struct problem *problem)
 {
     struct change change;
-
     if (override_parse(&change, text, problem) < 0)
         return -1;
     if (reach_check(path, problem) == 0 && override_open(override, &change, false, other_user, problem) == 0)

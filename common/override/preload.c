@@ -15,7 +15,6 @@ uint64_t preload_hash(const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     uint64_t sum = UINT64_C(14695981039346656037);
-
     for (size_t i = 0; i < size; i++)
         sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
     return sum;
@@ -24,7 +23,6 @@ uint64_t preload_hash(const void *data, size_t size)
 bool preload_claim(_Atomic uint64_t *key, uint64_t wanted)
 {
     uint64_t found = *key;
-
     wanted += !wanted; /* 0: the entry is free */
     return found == wanted ||
            (!found && (atomic_compare_exchange_strong(key, &found, wanted) || found == wanted));
@@ -34,7 +32,6 @@ bool preload_claim(_Atomic uint64_t *key, uint64_t wanted)
 static struct shared *map(int fd)
 {
     struct stat status;
-
     if (fstat(fd, &status) != 0 || status.st_size != (off_t)sizeof(struct shared))
         return NULL;
     struct shared *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -43,7 +43,6 @@ static const char *text(const struct image *image, uint64_t offset)
 static bool has_section(const struct image *image, const ElfW(Ehdr) * header, const char *name)
 {
     const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
-
     for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
         if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name), name))
             return true;
@@ -54,7 +53,6 @@ static bool has_section(const struct image *image, const ElfW(Ehdr) * header, co
 static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
 {
     const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
-
     for (unsigned i = 0; segments && i < header->e_phnum; i++)
         if (segments[i].p_type == PT_INTERP)
             return text(image, segments[i].p_offset);
@@ -123,7 +121,6 @@ static int seccomp_filters(pid_t pid)
 {
     char path[64];
     int count = 0;
-
     snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
     scan_file(path, 1, "Seccomp_filters: %d", &count);
     return count;

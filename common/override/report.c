@@ -26,7 +26,6 @@ static const char *const role_names[] = {
 static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
 {
     size_t count = 0;
-
     for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
         if (!shape->groups)
             continue;
@@ -116,7 +115,6 @@ static bool joined_by(const struct shared_shape *shape, uint64_t flag)
 static enum finding classify(const struct shared_kind *kind, const struct shared_shape *shape)
 {
     bool stalls = (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
-
     if (shape->sends == 1)
         return kind->nodelay == 0 && stalls ? SINGLE_NAGLE : SINGLE;
     if (kind->name.family == AF_UNIX)
@@ -134,7 +132,6 @@ static uint64_t more_bytes(const struct shared_shape *shape)
 {
     uint32_t last = known_fragments(shape) - 1;
     uint64_t most = MORE_LEAST;
-
     for (uint32_t i = 0; i < last; i++)
         while (most < FRAGMENT_BYTES(shape->fragments[i]))
             most *= 2;
@@ -192,7 +189,6 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
 static json_t *calls_json(const _Atomic uint64_t calls[COUNTED_COUNT])
 {
     json_t *counts = json_object();
-
     for (size_t call = 0; call < COUNTED_COUNT; call++)
         if (calls[call])
             json_object_set_new(counts, call_names[call], json_integer((json_int_t)calls[call]));
@@ -281,7 +277,6 @@ static const char *text_of(const json_t *object, const char *key)
 static void print_wrapped(FILE *file, const char *text)
 {
     int column = 0;
-
     for (size_t length; *text; text += length + strspn(text + length, " ")) {
         length = strcspn(text, " ");
         if (column + 1 + (int)length > LINE_MOST)

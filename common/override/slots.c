@@ -23,7 +23,6 @@ static int option_get(int fd, int level, int name)
 {
     socklen_t size = sizeof(int);
     int value = 0;
-
     return next()->getsockopt(fd, level, name, &value, &size) == 0 ? value : -1;
 }
 
@@ -37,7 +36,6 @@ static int stream_family(int fd)
 {
     int family = option_get(fd, SOL_SOCKET, SO_DOMAIN);
     bool known = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
-
     return known && option_get(fd, SOL_SOCKET, SO_TYPE) == SOCK_STREAM ? family : -1;
 }
 
@@ -63,7 +61,6 @@ void options_read(int fd, const struct slot *slot)
 {
     struct shared_kind *kind = kind_of(slot);
     int sndbuf_bytes = option_get(fd, SOL_SOCKET, SO_SNDBUF);
-
     if (sndbuf_bytes < 0)
         return; /* not a socket any more */
     kind->nodelay = slot->is_tcp ? option_get(fd, IPPROTO_TCP, TCP_NODELAY) : -1;
@@ -175,7 +172,6 @@ void slot_forget(int fd)
 {
     KEEPS_ERRNO;
     struct slot *slot = slot_own(fd);
-
     if (!slot)
         return;
     groups_end(fd);
@@ -187,7 +183,6 @@ void slot_forget(int fd)
 void slot_copy(int from, int to)
 {
     struct slot *source = slot_own(from), *slot = slot_own(to);
-
     if (!source || !slot || from == to)
         return;
     slot_forget(to);

@@ -38,7 +38,6 @@ static int core_of(int cpu)
 {
     char path[96];
     int first = cpu;
-
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
     scan_file(path, 1, "%d", &first);
     return first;
@@ -72,7 +71,6 @@ int cores_read(struct cores *cores)
 int cores_restrict(const struct place_list *cpus)
 {
     struct mask mask = {0};
-
     for (int i = 0; i < cpus->count; i++)
         CPU_SET_S(cpus->cpus[i], sizeof mask, mask.sets);
     return sched_setaffinity(0, sizeof mask, mask.sets) < 0 ? -errno : 0;
@@ -106,7 +104,6 @@ int cores_pin_thread(int cpu)
 {
     struct place_list one = {.count = 1, .cpus = {(uint16_t)cpu}};
     int result = cores_restrict(&one);
-
     return result < 0 ? result : cores_current() == cpu ? 0 : -EOPNOTSUPP;
 }
 
@@ -182,7 +179,6 @@ enum affinity_trace affinity_follow(pin_function *pin, int a, int b)
 {
     struct walk walk = {.pin = pin, .cpus = {a, b}, .trace = AFFINITY_UNDECIDED};
     uv_thread_t thread;
-
     if (uv_thread_create(&thread, walk_thread, &walk) == 0)
         uv_thread_join(&thread);
     return walk.trace;
@@ -209,7 +205,6 @@ struct watch {
 static void count_thread(void *argument)
 {
     struct watch *watch = argument;
-
     if (watch->pin(watch->cpu) < 0)
         atomic_store(&watch->over, true);
     while (!atomic_load(&watch->over))
@@ -235,7 +230,6 @@ static bool changes_in_a_row(struct watch *watch)
 static void watch_thread(void *argument)
 {
     struct watch *watch = argument;
-
     if (watch->pin(watch->cpu) < 0)
         atomic_store(&watch->over, true);
     while (!atomic_load(&watch->number) && !atomic_load(&watch->over))
@@ -250,7 +244,6 @@ bool affinity_is_ignored(pin_function *pin, int cpu, uint64_t patience_ns)
 {
     struct watch watch = {.pin = pin, .cpu = cpu, .patience_ns = patience_ns};
     uv_thread_t counting, watching;
-
     if (uv_thread_create(&counting, count_thread, &watch) < 0)
         return false;
     if (uv_thread_create(&watching, watch_thread, &watch) < 0)
@@ -272,7 +265,6 @@ static void test_pinning(void)
 {
     enum affinity_trace trace = AFFINITY_UNDECIDED;
     struct cores cores;
-
     if (cores_read(&cores) < 0 || cores.cpu_count < 2)
         return;
     for (int attempt = 0; attempt < ATTEMPTS_MAX && trace == AFFINITY_UNDECIDED && pinning_works; attempt++) {
@@ -286,7 +278,6 @@ static void test_pinning(void)
 bool affinity_works(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-
     pthread_once(&once, test_pinning);
     return pinning_works;
 }
@@ -369,7 +360,6 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
                      struct problem *problem)
 {
     int middle = remote ? 0 : cores->count / 2;
-
     if (!remote && middle == 0)
         return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one; "
                                             "write place=together");
@@ -380,7 +370,6 @@ static int take_half(const struct cores *cores, int which, bool remote, struct p
 static int reject_useless_pinning(const struct place *place, struct problem *problem)
 {
     bool is_listed = place->kind == PLACE_CPUS;
-
     return problem_unsupported(
         problem,
         "place%s%s: pinning has no effect here: two threads pinned to one CPU ran at the same time; "

@@ -69,7 +69,6 @@ int scheduling_read_thread(struct scheduling *scheduling)
 {
     struct sched_param parameters = {0};
     int policy = -1, result = get_policy(&policy, &parameters);
-
     for (int class = 0; result == 0 && class < SCHEDULING_CLASS_COUNT; class ++) {
         if (policies[class] != policy)
             continue;
@@ -83,7 +82,6 @@ int scheduling_read_thread(struct scheduling *scheduling)
 static bool has_class(const struct scheduling *wanted)
 {
     struct scheduling found;
-
     return scheduling_read_thread(&found) == 0 && found.class == wanted->class &&
            found.priority == wanted->priority;
 }
@@ -144,7 +142,6 @@ static bool find_cpu(const char *path, const char *format, char *first, char *se
     CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
-
     while (file && !found && fgets(line, sizeof line, file))
         found = sscanf(line, format, first, second) == 2 && has_cpu(list);
     return found;
@@ -155,7 +152,6 @@ static bool find_empty_group(char path[2 * GROUP_MAX + 32])
 {
     char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";
     long long runtime_us;
-
     /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
     if (!find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) ||
         !find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list))
@@ -231,7 +227,6 @@ struct trial {
 static void check_in_thread(void *argument)
 {
     struct trial *trial = argument;
-
     trial->result = scheduling_set_thread(trial->wanted, trial->problem);
 }
 
@@ -240,7 +235,6 @@ int scheduling_check(const struct scheduling *wanted, struct problem *problem)
     struct trial trial = {.wanted = wanted, .problem = problem};
     uv_thread_t thread;
     int result = uv_thread_create(&thread, check_in_thread, &trial);
-
     if (result < 0)
         return thread_failure(problem, result, "a thread to test sched=");
     uv_thread_join(&thread);

@@ -25,7 +25,6 @@ const char *const handshake_names[] = {[HANDSHAKE_PSK_ECDHE] = "psk-ecdhe",
 enum end end_parse(const char *name)
 {
     int end = 0;
-
     while (end < END_COUNT && strcmp(end_names[end], name) != 0)
         end++;
     return (enum end)end;
@@ -60,7 +59,6 @@ static const struct strategy_choice feed = {.strategy = &strategy_coalesce,
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end)
 {
     bool second = plan->ends[END_CLIENT].drives ? end == END_SERVER : end == END_CLIENT;
-
     if (plan->relays)
         return end == END_PROXY ? &plan->write : &feed;
     return second ? &plan->reply_write : &plan->write;
@@ -74,7 +72,6 @@ uint64_t plan_window(const struct plan *plan, enum end end)
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
 {
     uint64_t messages = plan->messages;
-
     if (plan->bytes)
         messages = (plan->bytes - 1) / plan->message.bytes + 1;
     if (!messages)
@@ -96,7 +93,6 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
 uint64_t plan_limit_ms(const struct plan *plan)
 {
     bool is_timed = !plan->messages && !plan->bytes && !plan->runs_command;
-
     return SLACK_MS + (is_timed ? 2 * (plan->warmup_ns + plan->duration_ns) / 1000000 : PLAN_LIMIT_MS);
 }
 

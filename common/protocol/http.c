@@ -22,7 +22,6 @@ static const struct operation_kind kinds[] = {
 static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put_number(text_put(head, "GET /"), call->bytes);
-
     return (size_t)(text_put(at, " " VERSION "\r\nHost: uncork" ENDS_HEAD) - head);
 }
 
@@ -47,7 +46,6 @@ struct fields {
 static int refuse_line(struct connection *connection, const uint8_t *line, size_t size, const char *what)
 {
     const uint8_t *end = memchr(line, '\r', size);
-
     return framing_refuse_text(connection, line, end ? (size_t)(end - line) : size, what);
 }
 
@@ -57,7 +55,6 @@ static size_t find_end(const uint8_t *data, size_t size)
 {
     size_t part = size < PROTOCOL_HEAD_MAX ? size : PROTOCOL_HEAD_MAX, here = part < 3 ? part : 3;
     const uint8_t *end = memmem(data, part, ENDS_HEAD, strlen(ENDS_HEAD));
-
     if (end)
         return (size_t)(end - data) + strlen(ENDS_HEAD);
     while (memcmp(data + part - here, ENDS_HEAD, here) != 0)
@@ -87,7 +84,6 @@ static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, 
 static bool has_word(const char *text, const char *end, const char *word)
 {
     size_t size = strlen(word);
-
     while (text + size <= end && strncasecmp(text, word, size) != 0)
         text++;
     return text + size <= end;

@@ -17,7 +17,6 @@ static const struct operation_kind kinds[] = {
 static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put_key(text_put(head, call->kind->request), call);
-
     if (call->kind->stores)
         at = text_put_number(text_put(at, " 0 0 "), call->bytes);
     return (size_t)(text_put(at, "\r\n") - head);
@@ -26,7 +25,6 @@ static size_t write_request(uint8_t *head, const struct call *call)
 static size_t write_reply(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put(head, call->kind->reply);
-
     if (call->kind->fetches)
         at = text_put(text_put_number(text_put(text_put_key(at, call), " 0 "), call->bytes), "\r\n");
     return (size_t)(at - head);

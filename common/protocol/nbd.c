@@ -198,7 +198,6 @@ static int send_option(struct connection *connection, uint32_t option, uint32_t 
 {
     uint8_t message[OPTION_REPLY_SIZE + EXPORT_SIZE];
     size_t head = type ? OPTION_REPLY_SIZE : OPTION_SIZE;
-
     wire_put64(message, type ? OPTION_REPLY_MAGIC : OPTION_MAGIC);
     wire_put32(message + 8, option);
     wire_put32(message + 12, type);
@@ -234,7 +233,6 @@ static int receive_option_reply(struct connection *connection, uint32_t option, 
 static int ask_option(struct connection *connection, uint32_t option)
 {
     struct option_reply reply;
-
     return send_option(connection, option, 0, "", 0) < 0 ? -EBADMSG
                                                          : receive_option_reply(connection, option, &reply);
 }
@@ -242,7 +240,6 @@ static int ask_option(struct connection *connection, uint32_t option)
 static int exchange_flags(struct connection *connection)
 {
     uint8_t greeting[GREETING_SIZE], flags[4];
-
     if (dialogue_receive(connection, greeting, sizeof greeting) < 0)
         return -EBADMSG;
     if (wire_get64(greeting) != GREETING_MAGIC || wire_get64(greeting + 8) != OPTION_MAGIC ||
@@ -255,7 +252,6 @@ static int exchange_flags(struct connection *connection)
 static bool has_operation(const struct plan *plan, const struct operation_kind *kind)
 {
     uint32_t i = 0;
-
     while (i < plan->operations.count && plan->operations.list[i].kind != kind)
         i++;
     return i < plan->operations.count;
@@ -289,7 +285,6 @@ static int fill_content(struct connection *connection)
 {
     uint64_t first = connection->framing->first, share = connection->framing->share;
     int result = 0;
-
     for (uint64_t done = 0; done < share && result == 0; done += FILL_BYTES)
         result = dialogue_store(connection, &kinds[WRITE], first + done, MIN(share - done, FILL_BYTES));
     return result;
@@ -317,7 +312,6 @@ static int client_dialogue(struct connection *connection, bool secured)
 static int receive_option(struct connection *connection, uint32_t *option)
 {
     uint8_t head[OPTION_SIZE], data[OPTION_DATA_MAX];
-
     if (dialogue_receive(connection, head, sizeof head) < 0)
         return -EBADMSG;
     uint32_t size = wire_get32(head + 12);
@@ -346,7 +340,6 @@ static int send_greeting(struct connection *connection)
 static int accept_go(struct connection *connection)
 {
     uint8_t info[EXPORT_SIZE];
-
     wire_put16(info, INFO_EXPORT);
     wire_put64(info + 2, connection->framing->size);
     wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);

@@ -25,7 +25,6 @@ static uint8_t *put_size(uint8_t *at, const char *begin, uint64_t size)
 static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put(head, call->kind->request);
-
     if (call->kind->fetches || call->kind->stores)
         at = text_put(text_put_key(put_size(at, "$", TEXT_KEY_SIZE), call), "\r\n");
     if (call->kind->stores)

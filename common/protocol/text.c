@@ -26,7 +26,6 @@ static uint8_t *put_digits(uint8_t *at, uint64_t number, size_t digits)
 uint8_t *text_put_number(uint8_t *at, uint64_t number)
 {
     size_t digits = 1;
-
     for (uint64_t rest = number; rest >= 10; rest /= 10)
         digits++;
     return put_digits(at, number, digits);
@@ -56,7 +55,6 @@ static bool take_own_key(const char *key, size_t size, struct call *call)
 {
     const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
     uint64_t number;
-
     if (size != TEXT_KEY_SIZE || memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) != 0 ||
         !take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes || digits[BYTES_DIGITS] != '-' ||
         !take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number))
@@ -130,7 +128,6 @@ int text_read_reply(struct connection *connection, const uint8_t *data, size_t s
 int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX])
 {
     const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
-
     if (!end)
         return size < TEXT_LINE_MAX ? (int)size + 1 : framing_refuse_text(connection, data, size, NO_REQUEST);
     memcpy(line, data, (size_t)(end - data));

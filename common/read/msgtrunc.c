@@ -5,7 +5,6 @@
 HOT static ssize_t discard(struct connection *connection, size_t limit, const uint8_t **data)
 {
     const struct pool *pool = &connection->shared->pool;
-
     *data = NULL;
     return layer_receive(connection, pool_next(pool), limit < pool->size ? limit : pool->size, MSG_TRUNC);
 }

@@ -5,7 +5,6 @@ HOT static ssize_t read_chunk(struct connection *connection, size_t limit, const
 {
     const struct pool *pool = &connection->shared->pool;
     uint8_t *buffer = pool_next(pool);
-
     *data = buffer;
     return layer_receive(connection, buffer, limit < pool->size ? limit : pool->size, 0);
 }

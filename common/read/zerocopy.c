@@ -21,7 +21,6 @@ static int open_pages(struct connection *connection)
 {
     size_t page = mapping_page();
     struct pages *pages = connection->reading_state = calloc(1, sizeof *pages + page);
-
     if (!pages)
         return -ENOMEM;
     pages->page = page;
@@ -31,14 +30,12 @@ static int open_pages(struct connection *connection)
 static void close_pages(struct connection *connection)
 {
     struct pages *pages = connection->reading_state;
-
     mapping_close(&pages->mapping);
 }
 
 HOT static ssize_t deliver_rest(struct pages *pages, size_t limit, const uint8_t **data)
 {
     size_t size = limit < pages->rest_size ? limit : pages->rest_size;
-
     *data = pages->rest;
     pages->rest += size;
     pages->rest_size -= size;
@@ -50,7 +47,6 @@ HOT static ssize_t receive(struct connection *connection, size_t limit, const ui
     struct pages *pages = connection->reading_state;
     uint8_t *buffer = pool_next(&connection->shared->pool);
     ssize_t size = layer_receive(connection, buffer, limit, 0);
-
     *data = buffer;
     if (size > 0) {
         connection->calls.counts.copied_bytes += (uint64_t)size;
@@ -105,7 +101,6 @@ HOT static ssize_t read_pages(struct connection *connection, size_t limit, const
 static bool has_more(const struct connection *connection)
 {
     const struct pages *pages = connection->reading_state;
-
     return pages->rest_size || pages->skip || pages->error;
 }
 

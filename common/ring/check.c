@@ -39,7 +39,6 @@ int ring_check(const struct ring_setup *setup, struct problem *problem)
     bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
     struct call_counts counts = {0};
     struct ring *ring;
-
     if (*works)
         return 0;
     int result = ring_open(&ring, setup, &counts);
@@ -68,7 +67,6 @@ struct trial {
 static bool completes(struct trial *trial, enum ring_kind kind, size_t bytes)
 {
     uint64_t until_ns = clock_now_ns() + COMPLETES_WITHIN_NS;
-
     while (!ring_next(trial->ring, &trial->event))
         if (clock_now_ns() >= until_ns || ring_enter(trial->ring, until_ns) < 0)
             return false;

@@ -124,7 +124,6 @@ static struct io_uring_cqe *peek(const struct ring *ring)
 {
     struct io_uring_cqe *cqe;
     unsigned head;
-
     io_uring_for_each_cqe(&ring->uring, head, cqe)
     {
         return cqe;
@@ -161,7 +160,6 @@ bool ring_next(struct ring *ring, struct ring_event *event)
 bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 {
     struct io_uring_cqe *cqe = peek(ring);
-
     if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
         cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
         return false;
@@ -178,7 +176,6 @@ bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
 static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, uint32_t room)
 {
     int result = io_uring_sq_space_left(&ring->uring) < room ? submit(ring) : 0;
-
     if (result < 0) {
         errno = -result;
         return NULL;
@@ -269,7 +266,6 @@ int ring_watch(struct ring_slot *slot, enum ring_kind kind)
 int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1);
-
     if (!entry)
         return -errno;
     io_uring_prep_connect(entry, slot->file, address, size);
@@ -282,7 +278,6 @@ int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1);
-
     if (!entry)
         return -errno;
     io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
@@ -299,7 +294,6 @@ static int register_buffers(struct ring *ring, const struct ring_buffers *buffer
     struct io_uring_buf_reg registration = {.ring_addr = (uint64_t)(uintptr_t)buffers->ring,
                                             .ring_entries = buffers->count,
                                             .bgid = buffers->group};
-
     io_uring_buf_ring_init(buffers->ring);
     return io_uring_register_buf_ring(&ring->uring, &registration, 0);
 }
@@ -308,7 +302,6 @@ int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t 
 {
     void *memory = mmap(NULL, count * sizeof(struct io_uring_buf), PROT_READ | PROT_WRITE,
                         MAP_ANONYMOUS | MAP_PRIVATE, -1, 0);
-
     if (memory == MAP_FAILED)
         return -ENOMEM;
     *buffers = (struct ring_buffers){.ring = memory, .count = count, .group = group};
@@ -318,7 +311,6 @@ int ring_buffers_open(struct ring *ring, struct ring_buffers *buffers, uint16_t 
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers)
 {
     int result = io_uring_unregister_buf_ring(&ring->uring, buffers->group);
-
     return result < 0 ? result : register_buffers(ring, buffers);
 }
 
@@ -350,7 +342,6 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
 {
     struct recv_buffers *buffers = owner;
     const struct pool *pool = buffers->pool;
-
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = recv_buffers_place(buffers, buffers->added++);
 

@@ -53,7 +53,6 @@ int certificate_check(struct problem *problem)
 static int fill(gnutls_x509_crt_t certificate, gnutls_x509_privkey_t key)
 {
     static const uint8_t serial = 1;
-
     if (gnutls_x509_crt_set_version(certificate, 3) < 0 ||
         gnutls_x509_crt_set_serial(certificate, &serial, sizeof serial) < 0 ||
         gnutls_x509_crt_set_dn_by_oid(certificate, GNUTLS_OID_X520_COMMON_NAME, 0, NAME, strlen(NAME)) < 0 ||

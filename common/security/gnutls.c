@@ -20,7 +20,6 @@ static enum handshake handshake_of(gnutls_session_t session)
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
 {
     const struct security_terms *terms = tls_terms(gnutls_session_get_ptr(session));
-
     if (strcmp(identity, terms->identity) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
         return -1;
     memcpy(key->data, terms->key, SECURITY_KEY_SIZE);
@@ -32,7 +31,6 @@ static int check_certificate(gnutls_session_t session)
 {
     const uint8_t *key = tls_terms(gnutls_session_get_ptr(session))->key;
     const gnutls_datum_t *shown = gnutls_certificate_get_peers(session, &(unsigned){0});
-
     return shown && certificate_is_of(shown->data, shown->size, key) ? 0 : GNUTLS_E_CERTIFICATE_ERROR;
 }
 
@@ -46,7 +44,6 @@ static void wipe(gnutls_datum_t *datum)
 void gnutls_layer_close_context(void *opaque)
 {
     struct gnutls_context *context = opaque;
-
     if (context->client)
         gnutls_psk_free_client_credentials(context->client);
     if (context->server)
@@ -148,7 +145,6 @@ void gnutls_layer_close(struct connection *connection)
 {
     struct gnutls_context *context = connection->shared->contexts[connection->peer];
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-
     if (session && !context->terms.serves && context->terms.handshake == HANDSHAKE_TICKET &&
         gnutls_session_get_flags(session) & GNUTLS_SFLAGS_SESSION_TICKET) {
         wipe(&context->ticket);
@@ -162,7 +158,6 @@ static int fail(const struct connection *connection, const char *doing, int resu
     gnutls_alert_description_t alert = gnutls_alert_get(gnutls_layer_of(connection)->gnutls);
     const char *name = gnutls_alert_get_name(alert);
     char number[32];
-
     if (result != GNUTLS_E_FATAL_ALERT_RECEIVED)
         return tls_fail(connection, doing, gnutls_strerror(result));
     snprintf(number, sizeof number, "TLS alert %d", (int)alert);
@@ -224,7 +219,6 @@ static ssize_t receive(struct connection *connection, void *data, size_t size, i
 {
     const struct gnutls_layer *layer = gnutls_layer_of(connection);
     ssize_t received;
-
     tls_save_counts(connection);
     do
         received = gnutls_record_recv(layer->gnutls, data, size);
@@ -243,7 +237,6 @@ static int hold(struct connection *connection, bool on)
 {
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
     int result = on ? 0 : gnutls_record_uncork(session, 0);
-
     if (on)
         gnutls_record_cork(session);
     return result < 0 ? (int)moved(connection, result, "send to") : 0;
@@ -252,7 +245,6 @@ static int hold(struct connection *connection, bool on)
 static int send_close_notify(struct connection *connection)
 {
     int result = gnutls_bye(gnutls_layer_of(connection)->gnutls, GNUTLS_SHUT_WR);
-
     return (int)moved(connection, result, "send to");
 }
 

@@ -74,7 +74,6 @@ static int install_key(struct connection *connection, int direction)
     union keys keys;
     socklen_t size = describe_keys(&keys, gnutls_layer_of(connection)->gnutls, direction == TLS_RX);
     int result = size ? set_option(connection, SOL_TLS, direction, &keys, size) : -EOPNOTSUPP;
-
     secret_wipe(&keys, sizeof keys);
     return result;
 }
@@ -83,7 +82,6 @@ static int install_key(struct connection *connection, int direction)
 static int handshake(struct connection *connection)
 {
     int result = gnutls_layer_handshake(connection);
-
     if (result < 0)
         return result;
     if ((result = set_option(connection, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls")) == 0 &&
@@ -111,7 +109,6 @@ static int unexpected(struct connection *connection, const char *what, const cha
 static int on_alert(struct connection *connection, const uint8_t *alert, size_t size)
 {
     const char *name = size == 2 ? gnutls_alert_get_name(alert[1]) : NULL;
-
     if (size != 2 || alert[1] != ALERT_CLOSE_NOTIFY)
         return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
     gnutls_layer_of(connection)->wire.got_close_notify = true;
@@ -130,7 +127,6 @@ static int on_handshake_message(struct connection *connection, const uint8_t *me
 {
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
     uint8_t type = size ? *message : 0;
-
     gnutls_handshake_set_read_function(session, send_nothing);
     if (type == HANDSHAKE_NEW_SESSION_TICKET &&
         gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, message, size) == 0)
@@ -201,7 +197,6 @@ static int send_close_notify(struct connection *connection)
     struct iovec vector = {alert, sizeof alert};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-
     *CMSG_DATA(&control.header) = RECORD_ALERT;
     ssize_t sent = calls_sendmsg(&connection->calls, &message, 0);
     return sent < 0 ? (int)sent : 0;

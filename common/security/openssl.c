@@ -36,7 +36,6 @@ static enum handshake handshake_of(const struct connection *connection)
     SSL *openssl = session_of(connection)->openssl;
     bool has_ticket =
         terms->serves ? !session_of(connection)->used_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
-
     if (terms->handshake == HANDSHAKE_CERTIFICATE)
         return HANDSHAKE_CERTIFICATE;
     if (SSL_session_reused(openssl) && has_ticket)
@@ -64,7 +63,6 @@ static SSL_SESSION *make_key_session(SSL *openssl)
     const struct security_terms *terms = tls_terms(SSL_get_app_data(openssl));
     const SSL_CIPHER *cipher = SSL_CIPHER_find(openssl, ciphers[terms->cipher].id);
     SSL_SESSION *made = SSL_SESSION_new();
-
     if (made && cipher && SSL_SESSION_set1_master_key(made, terms->key, sizeof terms->key) &&
         SSL_SESSION_set_cipher(made, cipher) && SSL_SESSION_set_protocol_version(made, TLS1_3_VERSION) &&
         SSL_SESSION_set_timeout(made, SESSION_TIMEOUT_S))
@@ -78,7 +76,6 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
                    SSL_SESSION **made)
 {
     const char *own = tls_terms(SSL_get_app_data(openssl))->identity;
-
     *identity = (const unsigned char *)own;
     *size = strlen(own);
     return (*made = make_key_session(openssl)) != NULL;
@@ -89,7 +86,6 @@ static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SS
 {
     const struct connection *connection = SSL_get_app_data(openssl);
     const char *own = tls_terms(connection)->identity;
-
     *made = NULL;
     if (size != strlen(own) || memcmp(identity, own, size) != 0)
         return 1;
@@ -101,7 +97,6 @@ static int keep_ticket(SSL *openssl, SSL_SESSION *ticket)
 {
     const struct connection *connection = SSL_get_app_data(openssl);
     struct context *context = connection->shared->contexts[connection->peer];
-
     SSL_SESSION_free(context->ticket);
     context->ticket = ticket;
     return 1;
@@ -119,7 +114,6 @@ static int check_certificate(X509_STORE_CTX *store, void *opaque)
         EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, context->terms.key, sizeof context->terms.key);
     bool equal = context->terms.handshake == HANDSHAKE_CERTIFICATE && shown && own &&
                  EVP_PKEY_eq(X509_get0_pubkey(shown), own) == 1;
-
     EVP_PKEY_free(own);
     X509_STORE_CTX_set_error(store, equal ? X509_V_OK : X509_V_ERR_CERT_REJECTED);
     return equal;
@@ -138,7 +132,6 @@ static int bio_result(BIO *bio, ssize_t result, int retry)
 static int write_calls(BIO *bio, const char *data, int size)
 {
     struct iovec vector = {.iov_base = (char *)(uintptr_t)data, .iov_len = (size_t)size};
-
     return bio_result(bio, tls_write(BIO_get_data(bio), &vector, 1), BIO_FLAGS_WRITE);
 }
 
@@ -194,7 +187,6 @@ static bool set_up_context(struct context *context)
 static void close_context(void *opaque)
 {
     struct context *context = opaque;
-
     SSL_SESSION_free(context->ticket);
     SSL_CTX_free(context->openssl);
     BIO_meth_free(context->calls);
@@ -204,7 +196,6 @@ static int open_context(void *opaque)
 {
     struct context *context = opaque;
     BIO_METHOD *calls = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "counted calls");
-
     context->calls = calls;
     context->openssl = SSL_CTX_new(TLS_method());
     if (calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
@@ -242,7 +233,6 @@ static int open_session(struct connection *connection)
 static void close_session(struct connection *connection)
 {
     struct session *session = session_of(connection);
-
     BIO_free_all(session->buffer);
     if (session->openssl)
         SSL_set_shutdown(session->openssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
@@ -255,7 +245,6 @@ static int fail(const struct connection *connection, const char *doing)
     unsigned long error = ERR_peek_error_data(&details, NULL); /* details: "SSL alert number 200" */
     bool differs = ERR_GET_REASON(error) == SSL_R_CERTIFICATE_VERIFY_FAILED;
     const char *why = differs ? CERTIFICATE_DIFFERS : ERR_reason_error_string(error);
-
     if (!why)
         why = *details ? details : "it failed and does not say why";
     int result = tls_fail(connection, doing, why);
@@ -299,7 +288,6 @@ static ssize_t send_record(struct connection *connection, const void *data, size
     const struct session *session = session_of(connection);
     bool sent = session->holds ? BIO_write_ex(session->buffer, data, size, &size)
                                : SSL_write_ex(session->openssl, data, size, &size);
-
     return sent ? (ssize_t)size : not_sent(connection);
 }
 
@@ -307,7 +295,6 @@ static ssize_t send_record(struct connection *connection, const void *data, size
 static ssize_t receive(struct connection *connection, void *data, size_t size, int flags)
 {
     SSL *openssl = session_of(connection)->openssl;
-
     tls_save_counts(connection);
     if (SSL_read_ex(openssl, data, size, &size))
         return (ssize_t)size;
@@ -326,7 +313,6 @@ static bool pending(const struct connection *connection)
 static int make_buffer(struct session *session)
 {
     BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
-
     if (!records || !buffer || BIO_set_write_buffer_size(buffer, (long)TLS_RECORD_MAX) <= 0) {
         BIO_free(records);
         BIO_free(buffer);
@@ -340,7 +326,6 @@ static int make_buffer(struct session *session)
 static int hold(struct connection *connection, bool on)
 {
     struct session *session = session_of(connection);
-
     if (on && !session->buffer && make_buffer(session) < 0)
         return -ENOMEM;
     if (!on && BIO_flush(session->buffer) <= 0)

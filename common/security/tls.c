@@ -50,7 +50,6 @@ ssize_t tls_read(struct connection *connection, void *data, size_t size)
 {
     struct tls_wire *wire = connection->filter_state;
     ssize_t received = socket_receive(connection, data, size, 0);
-
     note_result(wire, received);
     wire->ended |= received == 0;
     if (received > 0) {
@@ -64,7 +63,6 @@ void tls_save_counts(struct connection *connection)
 {
     const struct call_counts *counts = &connection->calls.counts;
     struct tls_wire *wire = connection->filter_state;
-
     wire->reads = counts->made[CALL_RECVFROM];
     wire->records = counts->records_received;
     wire->bytes = counts->tls_bytes_received;
@@ -74,7 +72,6 @@ void tls_restore_counts(struct connection *connection)
 {
     struct call_counts *counts = &connection->calls.counts;
     const struct tls_wire *wire = connection->filter_state;
-
     counts->made[CALL_RECVFROM] = wire->reads;
     counts->records_received = wire->records;
     counts->tls_bytes_received = wire->bytes;

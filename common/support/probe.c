@@ -28,7 +28,6 @@ struct pair {
 static bool arrives(const struct pair *pair, int within_ms)
 {
     struct pollfd poll_to = {.fd = pair->to.fd, .events = POLLIN};
-
     return poll(&poll_to, 1, within_ms) == 1;
 }
 
@@ -41,7 +40,6 @@ static bool receives(struct pair *pair, const char *expected)
 {
     size_t size = strlen(expected);
     char text[16];
-
     return arrives(pair, ARRIVES_WITHIN_MS) && calls_recv(&pair->to, text, size, 0) == (ssize_t)size &&
            !memcmp(text, expected, size);
 }
@@ -77,7 +75,6 @@ static bool probe_more(struct pair *pair)
 static bool probe_truncate(struct pair *pair)
 {
     char buffer[] = "1234567";
-
     return calls_send(&pair->from, "abcdefg", 7, 0) == 7 && arrives(pair, ARRIVES_WITHIN_MS) &&
            calls_recv(&pair->to, buffer, 7, MSG_TRUNC | MSG_DONTWAIT) == 7 && !strcmp(buffer, "1234567") &&
            !arrives(pair, 0);
@@ -93,7 +90,6 @@ static bool probe_sendfile(struct pair *pair)
     static const char text[] = "from a file";
     struct memory memory;
     bool holds = memory_open(&memory, 2 * sizeof text, true) == 0;
-
     if (holds) {
         memcpy(memory.bytes + 1, text, sizeof text);
         holds = calls_sendfile(&pair->from, memory.file, 1, strlen(text)) == (ssize_t)strlen(text) &&
@@ -108,7 +104,6 @@ static bool probe_zerocopy(struct pair *pair)
 {
     struct pollfd returns = {.fd = pair->from.fd};
     struct zerocopy_notification notification;
-
     return zerocopy_enable(pair->from.fd) == 0 && send_byte(pair, zerocopy_flag) && receives(pair, "u") &&
            poll(&returns, 1, ARRIVES_WITHIN_MS) == 1 &&
            calls_take_notification(&pair->from, &notification) == 0 && notification.first == 0 &&
@@ -155,7 +150,6 @@ static int rcvbuf_of(int fd)
 {
     int size = 0;
     socklen_t length = sizeof size;
-
     return getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? size : -1;
 }
 
@@ -270,7 +264,6 @@ int probe_capabilities(const struct transport *transport, unsigned wanted, unsig
 void probe_counters(void)
 {
     int fds[2];
-
     cpu_probe();
     if (tcp_make_pair(0, fds) < 0)
         return;

@@ -55,7 +55,6 @@ enum step { STEP_HANDSHAKE, STEP_TO_SERVER, STEP_TO_CLIENT, STEP_COUNT };
 static int take_step(struct connection *connection, enum step step)
 {
     char text[6];
-
     if (step == STEP_HANDSHAKE)
         return connection->security->handshake ? connection->security->handshake(connection) : 0;
     if ((step == STEP_TO_SERVER) == (connection->end == END_CLIENT))

@@ -126,7 +126,6 @@ static bool starves(const struct plan *plan, enum end end)
     struct place_list own, others;
     struct problem ignored = {0};
     struct cores cores;
-
     if (plan_cpus(plan, END_CLIENT, false, &own, &ignored) < 0 ||
         plan_cpus(plan, end, false, &others, &ignored) < 0 || cores_read(&cores) < 0)
         return false;

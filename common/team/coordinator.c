@@ -20,7 +20,6 @@ static json_t *body_of_end(enum end end)
 static void tell_hub(struct coordinator *coordinator, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
-
     if (coordinator->hub)
         hub_message(coordinator->hub, coordinator->team->end, type, stolen);
     else if (coordinator->channel)
@@ -32,7 +31,6 @@ static void announce(struct coordinator *coordinator, uint64_t more)
 {
     const struct team *team = coordinator->team;
     json_t *bytes = json_array();
-
     for (size_t i = 0; i < team->connection_count; i++)
         json_array_append_new(bytes, json_integer((json_int_t)team_sent_bytes(team, i, more)));
     tell_hub(coordinator, CONTROL_DRAIN,
@@ -86,7 +84,6 @@ static unsigned receivers_of(const struct plan *plan, enum release release, enum
 static void tell(struct hub *hub, enum end end, enum control_type type, json_t *body)
 {
     CLEANUP_JSON json_t *stolen = body;
-
     if (end == hub->own->team->end)
         coordinator_message(hub->own, type, stolen);
     else if (hub->channels[end])
@@ -109,7 +106,6 @@ static void note_ready(struct hub *hub, enum release release, enum end driver, e
 {
     unsigned receivers = receivers_of(hub->own->team->plan, release, driver),
              *ready = &hub->ready[release][driver];
-
     *ready |= 1u << end;
     if (!(receivers & 1u << end) || (*ready & receivers) != receivers)
         return;
@@ -125,7 +121,6 @@ static void note_marked(struct hub *hub, enum end end)
 {
     const struct plan *plan = hub->own->team->plan;
     unsigned others = 0;
-
     hub->marked |= 1u << end;
     for (enum end driver = 0; driver < END_COUNT; driver++)
         others |= receivers_of(plan, RELEASE_LAST, driver);
@@ -172,7 +167,6 @@ static void ask_subject(struct hub *hub, enum phase passed)
     enum end end = plan_second_end(team->plan);
     bool begins = end == END_SERVER && passed == (team->plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
     bool ends = passed == PHASE_REPORT && !team->cancelled;
-
     if (plan_has_subject(team->plan) && (begins || ends))
         tell(hub, end, CONTROL_MARKED, NULL);
 }

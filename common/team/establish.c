@@ -20,7 +20,6 @@
 static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
 {
     uint8_t hello[HELLO_SIZE];
-
     hello_make(hello, team->token, connection->number);
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return problem_of_kind(problem, problem_kind_of(errno), "cannot send the token: %s", strerror(errno));
@@ -63,7 +62,6 @@ static int connect_to(const struct address *target, struct worker *worker, struc
 {
     struct team *team = worker->team;
     int fd = transport_socket(team->plan, team->end, target, problem);
-
     if (fd < 0)
         return -1;
     if (team_adopt(team, connection, fd) < 0)
@@ -129,7 +127,6 @@ static int check_options(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     struct address address = *team_target(team);
-
     if (!address.size && address_of_socket(&address, team->listener) < 0)
         return problem_failure(problem, "the address of the listener is not known");
     CLEANUP_CLOSE int fd = transport_socket(team->plan, team->end, &address, problem);
@@ -210,7 +207,6 @@ static int begin_protocol(struct connection *connection, bool secured, struct pr
     const struct protocol *protocol = connection->plan->protocol;
     int (*dialogue)(struct connection *, bool) =
         connection->drives ? protocol->client_dialogue : protocol->server_dialogue;
-
     if (!connection->framing || !dialogue || dialogue(connection, secured) == 0)
         return 0;
     *problem = connection->shared->problem;

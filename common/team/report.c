@@ -40,7 +40,6 @@ static void put_tls(json_t *thread, const struct worker *worker, const struct ca
 {
     const struct connection *connection = worker->connections;
     bool sees_records = connection->security->counts_records, reconnects = connection->reconnects;
-
     put_if(sees_records, thread, "records_sent", calls->records_sent);
     put_if(sees_records, thread, "records_received", calls->records_received);
     put_if(sees_records, thread, "tls_bytes_sent", calls->tls_bytes_sent);
@@ -115,7 +114,6 @@ static void put_work(json_t *thread, const struct worker *worker)
 static void put_interval(json_t *thread, const struct worker *worker)
 {
     uint64_t begun_ns = worker->begun_ns, ended_ns = worker->ended_ns, origin_ns = worker->team->origin_ns;
-
     if (ended_ns <= begun_ns)
         return;
     put_number(thread, "begun_ns", begun_ns - origin_ns);

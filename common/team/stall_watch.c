@@ -46,7 +46,6 @@ static uint64_t stall_timeout_ms(const struct team *team)
 {
     const struct plan *plan = team->plan;
     uint64_t bytes = plan->message.longest_group + plan->reply.longest_group;
-
     for (enum end end = 0; end < END_COUNT; end++)
         if (plan_has_end(plan, end))
             bytes += plan_memory_bytes(plan, end, engine_threads(plan, end));
@@ -58,7 +57,6 @@ static void check_handshakes(const struct team *team, struct problem *problem)
 {
     uint64_t within_ms = HANDSHAKE_WITHIN_MS + HANDSHAKE_EACH_MS * team->plan->connections;
     uint64_t now = clock_now_ns();
-
     for (size_t i = 0; team->plan->encrypts && i < team->connection_count; i++) {
         const struct connection *connection = team_connection(team, i);
         uint64_t since = atomic_load_explicit(&connection->handshake_ns, memory_order_acquire);
@@ -80,7 +78,6 @@ static void check_progress(struct team *team, struct problem *problem)
 {
     uint64_t now = uv_now(team->watch.loop), sum = moved(team);
     uint64_t left = sum == team->moved_before ? unsent(team) : 0;
-
     if (sum != team->moved_before || left != team->unsent_before)
         team->moved_ms = now;
     else if (now - team->moved_ms > stall_timeout_ms(team))
@@ -150,7 +147,6 @@ void stall_watch_start(struct team *team)
 void stall_watch_stop(struct team *team)
 {
     char text[64];
-
     uv_timer_stop(&team->watch);
     if (!team->cancelled || !suspended_s(team))
         return;

@@ -22,7 +22,6 @@ struct connection *team_connection(const struct team *team, size_t index)
 {
     size_t number = index / team->per_number;
     size_t worker = ((number + 1) * team->worker_count - 1) / team->plan->connections;
-
     return &team->workers[worker].connections[index - first_number(team, worker) * team->per_number];
 }
 
@@ -313,7 +312,6 @@ uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
 {
     const struct connection *connection = first_of(team, index);
     const struct role *role = connection->role;
-
     return connection->queue.flushed_bytes +
            (role->bytes_of ? role->bytes_of(connection, more) : more * connection->outgoing->bytes);
 }

@@ -67,7 +67,6 @@ static void watch_windows(void *context)
     struct worker *worker = context;
     const struct connection *connection;
     size_t at = 0;
-
     for (size_t i = 0; i < WATCHED_MAX && (connection = next_with_tcp(worker, &at)); i++)
         tcp_info_watch_window(connection->calls.fd, &worker->after.tcp[i]);
 }
@@ -85,7 +84,6 @@ static int open_connections(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
     int result = thread_shared_open(&worker->shared, team->plan, team->end, worker->count);
-
     worker->shared.samples.on_point = watch_windows;
     worker->shared.samples.context = worker;
     for (size_t i = 0; i < worker->count && result == 0; i++)
@@ -100,7 +98,6 @@ static int open_sender(struct worker *worker, struct problem *problem)
     const struct place_list *cpus = &team->cpus;
     size_t number = team->worker_count + (size_t)(worker - team->workers);
     int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
-
     if (!team->plan->ends[team->end].hands_over)
         return 0;
     worker->job.handover = &worker->sender.handover;
@@ -117,7 +114,6 @@ static void own_descriptors(struct worker *worker)
 {
     const struct team *team = worker->team;
     int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file};
-
     assert(!team->engine->thread_per_connection || worker->count <= OWN_MAX - 2);
     if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial ||
         team->worker_count > OWNERS_MAX)
@@ -260,7 +256,6 @@ static int run(struct worker *worker, struct problem *problem)
     const struct team *team = worker->team;
     const struct plan *plan = team->plan;
     bool timed = team->part != PART_FOLLOWER && !plan->messages && !plan->bytes;
-
     cpu_meter_begin(&worker->own.meter, &worker->own.before.cpu);
     int result = run_engine(worker, timed ? plan->duration_ns : UINT64_MAX, true, problem);
     if (result == 0 && team->part != PART_BOTH) /* after a failure a sender may still be working */
@@ -295,7 +290,6 @@ static void read_options(struct worker *worker)
     const struct plan *plan = worker->team->plan;
     const struct connection *first = worker->connections;
     const struct connection *sending = first->twin && !first->drives ? first->twin : first;
-
     if (plan->transport->has_other_end && !worker->options)
         worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
@@ -383,7 +377,6 @@ void worker_main(void *argument)
     struct worker *worker = argument;
     struct team *team = worker->team;
     struct problem problem = {0};
-
     if (team->plan->rate)
         pause_set_timer_slack();
     if (run_phases(worker, &problem) < 0)

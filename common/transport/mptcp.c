@@ -28,7 +28,6 @@ struct mptcp_head {
 static int check(struct problem *problem)
 {
     CLEANUP_CLOSE int fd = sockets_make(AF_INET, SOCK_STREAM, PROTOCOL, true);
-
     if (fd >= 0)
         return 0;
     return problem_unsupported(problem,
@@ -43,7 +42,6 @@ static int check_connection(int fd, struct problem *problem)
 {
     struct mptcp_head head = {.flags = 0};
     socklen_t size = sizeof head;
-
     if (getsockopt(fd, LEVEL_MPTCP, OPTION_MPTCP_INFO, &head, &size) == 0 && size == sizeof head &&
         !(head.flags & FLAG_FALLBACK))
         return 0;

@@ -97,7 +97,6 @@ static int value_at(const struct socket_option *option, const struct plan *plan,
 static bool read_option(int fd, int level, int name, int *value)
 {
     socklen_t size = sizeof *value;
-
     return name != MISSING && getsockopt(fd, level, name, value, &size) == 0;
 }
 
@@ -122,7 +121,6 @@ static const char *congestion_of(const struct plan *plan, enum end end)
 static bool read_congestion(int fd, char name[CONGESTION_NAME_MAX])
 {
     socklen_t size = CONGESTION_NAME_MAX - 1;
-
     memset(name, 0, CONGESTION_NAME_MAX);
     return TCP_CONGESTION != MISSING && getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size) == 0;
 }
@@ -160,7 +158,6 @@ void options_probe_mss(const int fds[2])
 {
     CLEANUP_CLOSE int fresh = socket(AF_INET, SOCK_STREAM, 0);
     int before, after;
-
     mss_is_reliable = !read_option(fresh, IPPROTO_TCP, TCP_MAXSEG, &before) ||
                       !read_option(fds[0], IPPROTO_TCP, TCP_MAXSEG, &after) || after != before;
 }
@@ -246,7 +243,6 @@ static int check_inherited(const struct plan *plan, enum end end, int listener, 
 static int check_inheritance(const struct plan *plan, enum end end, int listener, struct problem *problem)
 {
     int fds[2], result = tcp_pair_through(listener, plan->transport->protocol, fds);
-
     if (result < 0)
         return problem_failure(problem, "cannot accept a connection over loopback: %s", strerror(-result));
     result = check_inherited(plan, end, listener, fds[1], problem);
@@ -263,7 +259,6 @@ int transport_socket(const struct plan *plan, enum end end, const struct address
     const struct transport *transport = plan->transport;
     struct calls calls = {.table = transport->calls,
                           .fd = sockets_make(address->any.sa_family, SOCK_STREAM, transport->protocol, true)};
-
     if (calls.fd < 0)
         return problem_failure(problem, "cannot make a %s socket: %s", transport->variant.name,
                                strerror(errno));
@@ -295,7 +290,6 @@ int transport_prepare(const struct plan *plan, enum end end, int fd, struct prob
 int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made)
 {
     int result = made ? set_options(plan, end, calls, BEFORE_CONNECT, NULL) : 0;
-
     return result < 0 ? result : prepare(plan, end, calls, NULL);
 }
 
@@ -305,7 +299,6 @@ int transport_prepare_again(const struct plan *plan, enum end end, struct calls 
 int transport_check_connection(const struct plan *plan, enum end end, int fd, struct problem *problem)
 {
     int queue = 0;
-
     if (plan->transport->check_connection && plan->transport->check_connection(fd, problem) < 0)
         return -1;
     if (!plan->transport->is_tcp || !plan->ends[end].busy_poll_ns ||
@@ -320,7 +313,6 @@ int transport_check(const struct plan *plan, enum end end, struct problem *probl
 {
     const struct transport *transport = plan->transport;
     const struct address anywhere = {.storage.ss_family = (sa_family_t)transport->family};
-
     if (!transport->has_other_end)
         return 0;
     CLEANUP_CLOSE int fd = transport_socket(plan, end, &anywhere, problem);
@@ -349,7 +341,6 @@ HOT int options_set_cork(struct calls *calls, bool on)
 static json_t *clamp_of(const struct socket_option *option, int asked, int effective)
 {
     int given = GIVEN(effective), limit = given; /* if the file cannot be read, as in a network namespace */
-
     if (given == asked)
         return NULL;
     if (option->limit_file)

@@ -12,7 +12,6 @@ static struct address loopback(void)
 int tcp_pair_through(int listener, int protocol, int fds[2])
 {
     struct address address = loopback();
-
     if (bind(listener, &address.any, address.size) < 0 || listen(listener, 1) < 0 ||
         address_of_socket(&address, listener) < 0 ||
         (fds[0] = sockets_make(AF_INET, SOCK_STREAM, protocol, true)) < 0)
@@ -27,7 +26,6 @@ int tcp_pair_through(int listener, int protocol, int fds[2])
 int tcp_make_pair(int protocol, int fds[2])
 {
     CLEANUP_CLOSE int listener = sockets_make(AF_INET, SOCK_STREAM, protocol, true);
-
     return listener < 0 ? -errno : tcp_pair_through(listener, protocol, fds);
 }
 

@@ -15,7 +15,6 @@ static int unix_pair(int protocol, int fds[2])
 static int unix_data_address(struct address *data, const struct address *control, struct problem *problem)
 {
     char folder[FOLDER_MAX], path[FOLDER_MAX + 2];
-
     if (folder_make(folder, "socket", geteuid(), problem) == 0) {
         snprintf(path, sizeof path, "%s/s", folder);
         if (address_set_path(data, path) == 0)

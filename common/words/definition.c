@@ -70,7 +70,6 @@ static bool list_has(const json_t *definition, const char *key, const char *want
 {
     const json_t *name;
     size_t i;
-
     json_array_foreach(json_object_get(definition, key), i, name)
         if (!strcmp(json_string_value(name), wanted))
             return true;
@@ -143,7 +142,6 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
     const json_t *subject = json_object_get(definitions, plan->subject.name);
     const json_t *load = *plan->load ? json_object_get(definitions, plan->load) : subject, *name;
     size_t i;
-
     if (chooses_protocol(plan))
         json_array_foreach(json_object_get(load, "protocols"), i, name)
             if (list_has(subject, "protocols", json_string_value(name)))
@@ -154,7 +152,6 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 void definition_add_address(json_t *values, const struct address *address)
 {
     char text[ADDRESS_MAX];
-
     address_format(text, address);
     char *colon = strrchr(text, ':');
     json_object_set_new(values, "host", json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
@@ -185,7 +182,6 @@ json_t *definition_arguments(const json_t *definition, const json_t *values, con
 int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner)
 {
     char path[512];
-
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = fopen(path, "wex"); /* a new file, so that no device and no file of others changes */
     if (!file)
@@ -199,7 +195,6 @@ int definition_write_files(const json_t *definition, const json_t *values, const
 {
     const json_t *text;
     const char *name;
-
     json_object_foreach((json_t *)(uintptr_t)json_object_get(definition, "files"), name, text) {
         CLEANUP_FREE char *content = definition_expand(json_string_value(text), values);
 

@@ -14,7 +14,6 @@
 static bool asks_content(const struct plan *plan)
 {
     bool fetches = false;
-
     for (uint32_t i = 0; i < plan->operations.count; i++)
         fetches |= plan->operations.list[i].kind->fetches;
     return fetches;
@@ -24,7 +23,6 @@ static bool asks_content(const struct plan *plan)
 static bool condition_holds(enum condition condition, const struct plan *plan, enum end end, unsigned facts)
 {
     const struct end_plan *own = &plan->ends[end];
-
     switch (condition) {
 #define CONDITION(name, means, holds)                                                                        \
     case CONDITION_##name:                                                                                   \
@@ -85,7 +83,6 @@ int exclusions_check(enum stage stage, const struct plan *plan, enum end end, un
                      struct problem *problem)
 {
     const struct exclusion *row = exclusions, *behind = exclusions + EXCLUSION_COUNT;
-
     while (row < behind && !(row->stage == stage && premises_hold(row->premises, plan, end, facts)))
         row++;
     if (row == behind)
@@ -117,7 +114,6 @@ json_t *premises_list(const struct premise premises[2])
 json_t *exclusions_list(void)
 {
     json_t *list = json_array();
-
     for (const struct exclusion *row = exclusions; row < exclusions + EXCLUSION_COUNT; row++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", row->name, "status",
                                               problem_kind_name(kind_of(row->stage)), "when",

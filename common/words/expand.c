@@ -16,7 +16,6 @@ struct range {
 static int append_value(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
     struct plan plan = {0};
-
     if (json_array_size(values) == EXPAND_VALUES_MAX)
         return problem_usage(problem, "%s has more than %d values", word->key, EXPAND_VALUES_MAX);
     if (word->kind->parse(word, text, word->field(&plan, plan.ends), problem) < 0)
@@ -71,7 +70,6 @@ static int append_item(json_t *values, const struct word *word, const char *text
 {
     bool has_dots = word->kind->lists && strstr(text, "..");
     struct problem dropped = {0};
-
     if (has_dots && word->kind->ranges)
         return append_range(values, word, text, problem);
     if (append_value(values, word, text, has_dots ? &dropped : problem) == 0)
@@ -118,7 +116,6 @@ static int expand_word(json_t *expanded, json_t *seen, const char *text, struct 
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem)
 {
     CLEANUP_JSON json_t *expanded = json_array(), *seen = json_object();
-
     for (size_t i = 0; i < count; i++)
         if (expand_word(expanded, seen, words[i], problem) < 0)
             return NULL;

@@ -19,7 +19,6 @@ static const struct variant *find_variant(const struct word *word, const char *t
 {
     struct problem why = {0};
     const struct variant *variant = axis_find(word->kind->axis, text, &why);
-
     if (!variant)
         problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
     return variant;
@@ -30,7 +29,6 @@ static int variant_parse(const struct word *word, const char *text, union field 
                          struct problem *problem)
 {
     const struct variant *found = find_variant(word, text, problem);
-
     memcpy(field.variant, &found, sizeof found);
     return found ? 0 : -1;
 }
@@ -38,7 +36,6 @@ static int variant_parse(const struct word *word, const char *text, union field 
 static json_t *variant_format(const struct word *word, union field field)
 {
     const struct variant *variant;
-
     memcpy(&variant, field.variant, sizeof variant);
     return json_string(variant->name);
 }
@@ -46,7 +43,6 @@ static json_t *variant_format(const struct word *word, union field field)
 static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     struct nearest nearest = {.word = text};
-
     for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice)
         if (nearest_offer(&nearest, word->choices[*field.choice]))
             return 0;
@@ -63,7 +59,6 @@ static int flag_parse(const struct word *word, const char *text, union field fie
 {
     unsigned choice;
     int result = choice_parse(word, text, (union field){.choice = &choice}, problem);
-
     *field.flag = choice;
     return result;
 }
@@ -155,7 +150,6 @@ static json_t *strategy_format(const struct word *word, union field field)
 {
     const struct strategy_choice *choice = field.strategy;
     bool has_size = choice->parameter != PARAMETER_NONE;
-
     return json_sprintf("%s%s%s%s%s", choice->strategy->variant.name, choice->layer ? ":" : "",
                         cork_layer_names[choice->layer], has_size ? ":" : "",
                         has_size ? units_text(&units_size, choice->parameter) : "");
@@ -187,7 +181,6 @@ PARSED_BY(sched, scheduling_parse)
 static json_t *sched_format(const struct word *word, union field field)
 {
     char text[SCHEDULING_TEXT_MAX];
-
     scheduling_format(text, field.sched);
     return json_string(text);
 }
@@ -217,7 +210,6 @@ static int command_parse(const struct word *word, const char *text, union field 
 static bool matches(const char *text, const char *pattern)
 {
     regex_t compiled;
-
     if (!pattern)
         return address_check(text) == 0;
     if (regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
@@ -232,7 +224,6 @@ static int spelled_parse(const struct word *word, const char *text, union field 
                          struct problem *problem)
 {
     bool is_preset = word->preset && !strcmp(text, word->preset);
-
     if (!is_preset && (strlen(text) >= word->kind->size || !matches(text, word->kind->pattern)))
         return problem_usage(problem, "%s=%.60s%s", word->key, text, word->kind->wrong);
     strcpy(field.text, is_for_zero(word, text) ? "" : text);

@@ -49,7 +49,6 @@ static int set_word(struct plan *plan, const char *text, const struct typed_word
                     struct problem *problem)
 {
     const struct word *word = typed->word;
-
     if (word->for_run)
         return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
                              word->key);
@@ -156,7 +155,6 @@ static int check_parameters(const struct plan *plan, struct problem *problem)
 {
     const struct subject_parameter *first = plan->subject.parameters;
     char key[2 * SUBJECT_NAME_MAX];
-
     if (!plan->subject.count || plan->given[WORD_subject] || *plan->load)
         return 0;
     snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
@@ -271,7 +269,6 @@ static void put_word(json_t *words, const struct plan *plan, const struct word *
                      enum end prefix)
 {
     CLEANUP_JSON json_t *key = key_of(word, prefix);
-
     json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
 }
 
@@ -323,7 +320,6 @@ json_t *plan_words(const struct plan *plan)
 static enum end find_holder(const struct plan *plan, const struct word *word, enum end prefix)
 {
     uint8_t given = plan->given[word - word_list];
-
     for (enum end end = 0; end < END_COUNT; end++)
         if (is_used(plan, word, end) && (prefix == END_COUNT ? !(given & GIVEN_TO(end)) : prefix == end))
             return end;

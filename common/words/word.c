@@ -49,7 +49,6 @@ _Static_assert(WORD_COUNT <= PLAN_WORDS_MAX, "struct plan has a byte for every w
 const struct word *word_find(const char *key, struct problem *problem)
 {
     struct nearest nearest = {.word = key};
-
     for (size_t i = 0; i < WORD_COUNT; i++)
         if (nearest_offer(&nearest, word_list[i].key))
             return &word_list[i];
@@ -63,7 +62,6 @@ const struct word *word_find(const char *key, struct problem *problem)
 json_t *word_value(const struct word *word, const struct plan *plan, enum end end)
 {
     struct plan *values = (struct plan *)(uintptr_t)plan;
-
     return word->kind->format(word, word->field(values, &values->ends[end]));
 }
 

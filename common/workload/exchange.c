@@ -6,7 +6,6 @@
 void requester_begin(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
-
     requester->mask = plan_slots(connection->plan) - 1;
     if (connection->plan->rate)
         schedule_begin(&requester->schedule, connection->plan, connection->number);
@@ -32,7 +31,6 @@ COLD static void note_paced(struct thread_shared *shared, struct requester *requ
 HOT void requester_note_begun(struct thread_shared *shared, struct requester *requester, uint64_t slot)
 {
     struct request_times *times = &requester->in_flight[slot];
-
     requester->begun++;
     times->intended_ns = times->sent_ns = shared->now_ns;
     if (UNLIKELY(shared->paced))
@@ -42,7 +40,6 @@ HOT void requester_note_begun(struct thread_shared *shared, struct requester *re
 HOT bool requester_is_due(const struct connection *connection, const struct requester *requester)
 {
     const struct thread_shared *shared = connection->shared;
-
     return requester->begun - requester->answered < connection->plan->depth &&
            (!UNLIKELY(shared->paced) || due_ns(shared, requester) <= shared->now_ns);
 }
@@ -51,7 +48,6 @@ HOT static void requester_fill(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
     uint64_t room = connection_room(connection), count = 0;
-
     for (; count < room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
          count++)
         requester_note_begun(connection->shared, requester, requester->begun & requester->mask);
@@ -62,7 +58,6 @@ HOT static void requester_fill(struct connection *connection)
 HOT static size_t requester_wants(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
-
     return (requester->begun - requester->answered) * connection->incoming->bytes -
            connection->arrivals.partial;
 }
@@ -70,7 +65,6 @@ HOT static size_t requester_wants(const struct connection *connection)
 HOT void requester_note_reply(struct thread_shared *shared, struct requester *requester, uint64_t slot)
 {
     const struct request_times *times = &requester->in_flight[slot];
-
     requester->answered++;
     histogram_record(&shared->latency, shared->now_ns - times->intended_ns);
     if (UNLIKELY(shared->paced))
@@ -81,7 +75,6 @@ HOT static int requester_arrived(struct connection *connection, const uint8_t *d
 {
     struct requester *requester = connection->role_state;
     size_t wanted = requester_wants(connection);
-
     if (UNLIKELY(size > wanted))
         return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
                                  wanted);
@@ -95,7 +88,6 @@ uint64_t requester_next(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
     const struct thread_shared *shared = connection->shared;
-
     if (requester->begun - requester->answered == connection->plan->depth ||
         !connection_phase_lasts(connection))
         return NEVER;
@@ -108,7 +100,6 @@ uint64_t requester_missed(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
     const struct thread_shared *shared = connection->shared;
-
     return shared->deadline_ns == UINT64_MAX
                ? 0
                : schedule_count_until(&requester->schedule, shared->deadline_ns - shared->start_ns);
@@ -124,7 +115,6 @@ const struct role requester_role = {
 void responder_spin(const struct thread_shared *shared, uint64_t replies)
 {
     uint64_t until_ns = clock_now_ns() + replies * shared->plan->spin_ns;
-
     while (clock_now_ns() < until_ns && !thread_shared_is_cancelled(shared))
         ;
 }
@@ -133,7 +123,6 @@ HOT static void responder_fill(struct connection *connection)
 {
     uint64_t *answered = connection->role_state; /* requests whose reply is in the queue */
     uint64_t room = connection_room(connection), count = MIN(room, connection->arrivals.messages - *answered);
-
     if (!count)
         return;
     if (UNLIKELY(connection->shared->plan->spin_ns))

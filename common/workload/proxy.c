@@ -76,7 +76,6 @@ static bool received_all(const struct connection *connection)
 static size_t relay_wants(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
-
     if (connection->follows &&
         (received_all(connection) || relay->arrived - relay->released >= chunks_max(connection->plan)))
         return 0;
@@ -88,7 +87,6 @@ static size_t relay_wants(const struct connection *connection)
 static bool relay_has_room(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
-
     return !connection->follows ||
            relay->arrived - relay->released + connection->window <= chunks_max(connection->plan);
 }
@@ -129,7 +127,6 @@ static void relay_released(void *owner, const struct span *span)
 {
     struct connection *connection = owner;
     struct relay *relay = connection->twin->role_state;
-
     pool_release(&connection->shared->pool, span->data, span->size);
     relay->released += span_count(span);
 }
@@ -137,7 +134,6 @@ static void relay_released(void *owner, const struct span *span)
 static bool relayed_all(const struct connection *connection)
 {
     const struct relay *relay = connection->twin->role_state;
-
     return received_all(connection) && received_all(connection->twin) && relay->arrived == relay->appended;
 }
 

@@ -16,7 +16,6 @@
 static struct span *append(struct connection *connection, const void *data, uint64_t size)
 {
     struct span *span = queue_append(&connection->queue);
-
     *span = (struct span){.data = data, .size = (uint32_t)size};
     return span;
 }
@@ -26,7 +25,6 @@ static struct span *append(struct connection *connection, const void *data, uint
 static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
 {
     const struct source *source = &connection->shared->source;
-
     if (!source->patterned)
         return source_take(source, &connection->source_position, size);
     return source->memory.bytes + offset % source->period;
@@ -41,7 +39,6 @@ static struct span *append_piece(struct connection *connection,
     const struct send_queue *queue = &connection->queue;
     uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
     struct span *last = append(connection, head, write(head, call));
-
     if (has_payload)
         last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
     if (has_payload && end)
@@ -55,7 +52,6 @@ static uint64_t next_offset(struct connection *connection, uint64_t bytes)
 {
     struct framing *framing = connection->framing;
     uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
-
     if (connection->plan->protocol->has_keys)
         return framing->next++ % PROTOCOL_KEYS(bytes) * bytes;
     framing->next = at + bytes;
@@ -111,7 +107,6 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
     const struct source *content = connection->shared->content;
     uint64_t size = content ? content->period : connection->framing->size;
-
     if (content && call->kind->stores && connection->plan->protocol->has_keys)
         return call->bytes > 0;
     if (!call->kind->fetches && !call->kind->stores)
@@ -125,7 +120,6 @@ static int read_request_end(struct connection *connection, const uint8_t *data, 
 {
     const char *end = connection->plan->protocol->request_end;
     struct piece *piece = &connection->framing->piece;
-
     if (memcmp(data, end, MIN(size, strlen(end))) != 0)
         return framing_refuse_text(connection, data, size, NO_REQUEST);
     if (size >= strlen(end))
@@ -160,7 +154,6 @@ static int read_request(struct connection *connection, const uint8_t *data, size
 static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct piece *piece = &connection->framing->piece;
-
     if (connection->drives)
         return connection->plan->protocol->read_reply(connection, data, size, piece);
     return piece->call && !piece->is_last ? read_request_end(connection, data, size)
@@ -203,7 +196,6 @@ static int take_payload(struct connection *connection, const uint8_t *data, size
     const struct piece *piece = &connection->framing->piece;
     uint64_t offset = piece->offset + piece->payload - connection->framing->left;
     size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
-
     if (agree != size)
         return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
                               piece->call->kind->name);
@@ -254,7 +246,6 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
 static int framed_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     uint64_t whole = 0;
-
     if (connection->drives)
         connection->shared->now_ns = clock_now_ns();
     if (connection->digest)
@@ -270,7 +261,6 @@ static int framed_arrived(struct connection *connection, const uint8_t *data, si
 static size_t client_wants(const struct connection *connection)
 {
     const struct requester *requester = connection->role_state;
-
     return requester->begun == requester->answered ? 0 : connection->shared->pool.size;
 }
 
@@ -302,7 +292,6 @@ static size_t server_wants(const struct connection *connection)
     size_t wanted = framing->quits ? 0 : role_wants_all(connection);
     uint64_t room = connection->plan->depth - (framing->received - framing->answered);
     uint64_t heads = room ? HEAD_MIN * room - (framing->held > 0) : 0;
-
     if (connection->shared->content && wanted > heads && wanted - heads > framing->left)
         wanted = framing->left + heads;
     return wanted;

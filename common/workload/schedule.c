@@ -9,7 +9,6 @@
 static uint64_t draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
     return z ^ z >> 31;
@@ -36,7 +35,6 @@ static double mean_interval_ns(const struct schedule *schedule)
 static void set_due(struct schedule *schedule)
 {
     uint64_t number = schedule->number, rate = schedule->plan->rate;
-
     if (schedule->plan->arrival == ARRIVAL_POISSON) {
         schedule->at_ns += draw_exponential(&schedule->random) * mean_interval_ns(schedule);
         schedule->due_ns = (uint64_t)schedule->at_ns;
@@ -48,7 +46,6 @@ static void set_due(struct schedule *schedule)
 void schedule_begin(struct schedule *schedule, const struct plan *plan, uint64_t number)
 {
     uint64_t seed = plan->arrival_seed;
-
     *schedule = (struct schedule){.plan = plan, .number = number, .random = draw(&seed) + number};
     set_due(schedule);
 }
@@ -84,7 +81,6 @@ uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline
     uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
     /* even: the first number, among those of all connections, that is not before the deadline */
     uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
-
     if (schedule->plan->arrival == ARRIVAL_POISSON)
         return count_poisson(*schedule, deadline_ns);
     return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;

@@ -40,7 +40,6 @@ HOT int one_way_arrived(struct connection *connection, const uint8_t *data, size
 static bool both_is_over(const struct connection *connection)
 {
     const struct thread_shared *shared = connection->shared;
-
     if (atomic_load_explicit(&shared->until_released, memory_order_acquire) &&
         !connection_has_ended(connection))
         return false;
@@ -79,7 +78,6 @@ static int taker_arrived(struct connection *connection, const uint8_t *data, siz
     uint64_t before = connection->arrivals.messages;
     int result = connection_process_bytes(connection, data, size);
     uint64_t whole = connection->arrivals.messages - before;
-
     if (!whole && connection->shared->deadline_ns != UINT64_MAX)
         connection->shared->now_ns = clock_now_ns();
     if (connection->messages_left != UINT64_MAX)

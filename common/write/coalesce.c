@@ -13,7 +13,6 @@ HOT static void copy_group(struct send_queue *queue, struct copy *copy)
 {
     struct queue_cursor cursor = queue_begin(queue);
     struct fragment fragment = {0};
-
     copy->size = copy->sent = 0;
     while (cursor.span != queue->appended && !(fragment.marks & FRAGMENT_ENDS_GROUP)) {
         fragment = queue_next(queue, &cursor);
@@ -26,7 +25,6 @@ HOT static void copy_group(struct send_queue *queue, struct copy *copy)
 HOT static int send_copy(struct connection *connection)
 {
     struct copy *copy = connection->strategy_state;
-
     while (copy->sent < copy->size) {
         ssize_t sent = layer_send(connection, copy->bytes + copy->sent, copy->size - copy->sent, 0);
 
@@ -41,7 +39,6 @@ HOT static int send_copy(struct connection *connection)
 HOT static int send_group(struct connection *connection)
 {
     struct send_queue *queue = &connection->queue;
-
     if (!queue_at_group_begin(queue) || queue_group_bytes(queue) > connection->strategy_parameter)
         return connection->top->sendv ? group_send_vector(connection) : group_send(connection);
     copy_group(queue, connection->strategy_state);

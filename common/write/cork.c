@@ -6,7 +6,6 @@ HOT static int send_group(struct connection *connection)
     uint64_t limit = connection->strategy_parameter;
     bool corks = limit == PARAMETER_NONE || queue_group_bytes(&connection->queue) <= limit;
     int result = corks ? group_cork(connection) : 0;
-
     return result < 0 ? result : group_send(connection);
 }
 

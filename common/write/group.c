@@ -69,7 +69,6 @@ HOT int group_send_vector(struct connection *connection)
 HOT static int set_cork(struct connection *connection, bool on)
 {
     bool *corked = connection->strategy_state;
-
     if (*corked == on)
         return 0;
     int result = connection->cork_layer == CORK_RECORD ? connection->top->hold(connection, on)

@@ -19,7 +19,6 @@ unsigned request_describe(struct connection *connection, size_t bytes, uint32_t 
     bool last = marks & FRAGMENT_ENDS_GROUP && marks & FRAGMENT_ENDS_MESSAGE;
     bool is_answered =
         connection->role->answers && connection->plan->depth == 1 && !connection_at_stop(connection);
-
     *request = (struct request){
         .in_flight = true, .bytes = bytes, .silent = request_flags(connection) && last && is_answered};
     return request->silent ? SEND_SILENT : 0;
@@ -34,7 +33,6 @@ int request_completed(struct connection *connection, const struct completion *co
 {
     struct request *request = &connection->request;
     int sent = request_sent(completion);
-
     request->in_flight = completion->more;
     if (sent < 0)
         return sent;
@@ -51,7 +49,6 @@ struct queue_group request_gather(struct connection *connection)
     struct vector_request *sending = connection->strategy_state;
     size_t limit = plan_longest_vectors(connection->plan, connection->end);
     struct queue_group group = queue_gather(&connection->queue, sending->vectors, (int)limit);
-
     sending->message = (struct msghdr){.msg_iov = sending->vectors, .msg_iovlen = (size_t)group.count};
     return group;
 }
@@ -104,7 +101,6 @@ int provided_completed(struct connection *connection, const struct completion *c
     struct provided_request *providing = connection->strategy_state;
     const struct request *request = &connection->request;
     int result = request_completed(connection, completion);
-
     if (result == 0 && !request->in_flight && request->bytes) {
         providing->end = connection->queue.accepted_bytes;
         providing->restart = true;

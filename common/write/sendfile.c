@@ -14,7 +14,6 @@ HOT static bool corks(const struct connection *connection)
 {
     const struct transport *transport = connection->plan->transport;
     struct queue_cursor cursor = queue_begin(&connection->queue);
-
     for (int i = 0; i < 2; i++)
         if (queue_next(&connection->queue, &cursor).marks & FRAGMENT_ENDS_GROUP)
             return false;

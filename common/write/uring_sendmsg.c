@@ -9,7 +9,6 @@ static int submit(struct connection *connection)
     struct send_request request = {.message = &sending->message,
                                    .flags = request_flags(connection) | (group.complete ? 0 : MSG_MORE),
                                    .options = request_describe(connection, group.bytes, group.marks)};
-
     return connection->submit(connection, &request);
 }
 

@@ -24,7 +24,6 @@ static int completed(struct connection *connection, const struct completion *com
 {
     struct loan *loan = loans_of(connection->loans, completion->token);
     int sent = request_sent(completion);
-
     connection->request.in_flight = false;
     if (sent < 0)
         return sent;
