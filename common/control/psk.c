@@ -12,8 +12,6 @@
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
 #define GENERATED_KEY_SIZE 32u
 
-/* ---- one line ---- */
-
 /* Returns what is wrong with the identity, or NULL. */
 static const char *parse_identity(struct psk *psk, const char *text, size_t size)
 {
@@ -58,8 +56,6 @@ static const char *add_line(struct psk_list *list, const char *line, size_t size
     return NULL;
 }
 
-/* ---- all lines ---- */
-
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
 {
     const char *end = text + size;
@@ -89,23 +85,17 @@ void psk_free(struct psk_list *list)
     free(list);
 }
 
-/* ---- a file ---- */
-
 /* Refuses a file that every user can open. An inherited descriptor without a name is not such a
  * file. */
-static int check_rights(int fd, const char *path, struct problem *problem)
-{
-    struct stat status;
-    if (fstat(fd, &status) < 0)
-        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode) || status.st_nlink == 0 || !(status.st_mode & (S_IROTH | S_IWOTH)))
-        return 0;
-    return problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s",
-                         path, status.st_mode & S_IROTH ? "read" : "change", path);
-}
-
 static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
 {
+    struct stat status;
+    if (fstat(fileno(file), &status) < 0)
+        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
+    if (S_ISREG(status.st_mode) && status.st_nlink > 0 && (status.st_mode & (S_IROTH | S_IWOTH)))
+        return problem_usage(problem,
+                             "%.200s: every user of this machine may %s these keys; chmod 600 %.200s", path,
+                             status.st_mode & S_IROTH ? "read" : "change", path);
     CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
     int result = -1;
 
@@ -129,13 +119,11 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
     struct psk_list *list = xcalloc(1, sizeof *list);
     if (!file)
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    else if (check_rights(fileno(file), path, problem) == 0 && read_keys(list, file, path, problem) == 0)
+    else if (read_keys(list, file, path, problem) == 0)
         return list;
     psk_free(list);
     return NULL;
 }
-
-/* ---- a new key ---- */
 
 struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
 {
