@@ -54,6 +54,8 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
     return 0;
 }
 
+/* ---- sending and receiving ---- */
+
 /* Describes the failure. Sends an alert, which carries only its kind, if the other end has not. */
 static int fail(struct channel_tls *tls, int result, struct problem *problem)
 {
@@ -83,8 +85,6 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
     gnutls_alert_send_appropriate(tls->session, result);
     return problem_failure(problem, "sent no valid TLS: %s", gnutls_strerror(result));
 }
-
-/* ---- sending and receiving ---- */
 
 int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
 {

@@ -81,25 +81,19 @@ static size_t printable(const char *text)
     return count;
 }
 
-static int clean_string(json_t *string, struct problem *problem)
-{
-    const char *value = json_string_value(string);
-    if (!value[printable(value)])
-        return 0;
-    CLEANUP_FREE char *text = strdup(value);
-    for (char *at = text; at && *(at += printable(at));)
-        *at = '?';
-    return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
-}
-
 int control_clean(json_t *value, struct problem *problem)
 {
-    const char *key;
+    const char *text = json_string_value(value), *key;
     json_t *item;
     size_t i;
 
-    if (json_is_string(value) && clean_string(value, problem) < 0)
-        return -1;
+    if (text && text[printable(text)]) {
+        CLEANUP_FREE char *clean = strdup(text);
+        for (char *at = clean; at && *(at += printable(at));)
+            *at = '?';
+        if (!clean || json_string_set_nocheck(value, clean) < 0)
+            return refuse_memory(problem);
+    }
     json_array_foreach(value, i, item)
         if (control_clean(item, problem) < 0)
             return -1;

@@ -85,20 +85,24 @@ void psk_free(struct psk_list *list)
     free(list);
 }
 
-/* Refuses a file that every user can open. An inherited descriptor without a name is not such a
- * file. */
-static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
+struct psk_list *psk_read(const char *path, struct problem *problem)
 {
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     struct stat status;
-    if (fstat(fileno(file), &status) < 0)
-        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    if (S_ISREG(status.st_mode) && status.st_nlink > 0 && (status.st_mode & (S_IROTH | S_IWOTH)))
-        return problem_usage(problem,
-                             "%.200s: every user of this machine may %s these keys; chmod 600 %.200s", path,
-                             status.st_mode & S_IROTH ? "read" : "change", path);
+
+    if (!file || fstat(fileno(file), &status) < 0) {
+        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    /* Every user can open the file. An inherited descriptor without a name is not such a file. */
+    if (S_ISREG(status.st_mode) && status.st_nlink > 0 && (status.st_mode & (S_IROTH | S_IWOTH))) {
+        problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s", path,
+                      status.st_mode & S_IROTH ? "read" : "change", path);
+        return NULL;
+    }
+    struct psk_list *list = xcalloc(1, sizeof *list);
     CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
     int result = -1;
-
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
     size_t size = fread(text, 1, TEXT_MAX + 1, file);
     if (ferror(file))
@@ -110,16 +114,7 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
     if (result == 0 && list->count == 0)
         result = problem_usage(problem, "%.200s: has no key; psktool -u NAME -p FILE makes one", path);
     secret_wipe(text, TEXT_MAX + 1);
-    return result;
-}
-
-struct psk_list *psk_read(const char *path, struct problem *problem)
-{
-    CLEANUP_FILE FILE *file = fopen(path, "re");
-    struct psk_list *list = xcalloc(1, sizeof *list);
-    if (!file)
-        problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    else if (read_keys(list, file, path, problem) == 0)
+    if (result == 0)
         return list;
     psk_free(list);
     return NULL;
