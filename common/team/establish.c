@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
-#include "net/address.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -17,14 +16,10 @@
 
 /* ---- connect, hello ---- */
 
-static void set_receive_timeout(int fd, int seconds)
-{
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = seconds}, sizeof(struct timeval));
-}
-
 /* A proxy forwards no byte before the sink has accepted the connection: hello.h. */
 static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
 {
+    static const struct timeval within = {.tv_sec = ACCEPTED_WITHIN_S}, unlimited = {0};
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
     int fd = connection->calls.fd;
     char sink[ADDRESS_MAX];
@@ -36,9 +31,9 @@ static int ask_sink(const struct team *team, const struct connection *connection
         return problem_of_kind(problem, problem_kind_of(errno),
                                "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
-    set_receive_timeout(fd, ACCEPTED_WITHIN_S);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
     ssize_t size = recv(fd, answer, sizeof answer, MSG_WAITALL);
-    set_receive_timeout(fd, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &unlimited, sizeof unlimited);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
     return problem_of_kind(problem, size == 0 ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,

@@ -23,22 +23,8 @@ static bool is_counted(const struct worker *worker, enum call_path path)
     return !(worker->shared.uncounted & 1u << path);
 }
 
-/* Handshakes are reported only if the workload reconnects. Else all are before the interval. */
-static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
-{
-    const struct connection *connection = worker->connections;
-    bool sees_records = connection->security->counts_records, reconnects = connection->reconnects;
-    put_if(sees_records, thread, "records_sent", calls->records_sent);
-    put_if(sees_records, thread, "records_received", calls->records_received);
-    put_if(sees_records, thread, "tls_bytes_sent", calls->tls_bytes_sent);
-    put_if(sees_records, thread, "tls_bytes_received", calls->tls_bytes_received);
-    put_if(reconnects, thread, "handshakes", calls->handshakes);
-    put_if(reconnects, thread, "resumed", calls->resumed);
-    if (reconnects && connection->drives)
-        json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
-}
-
-/* Calls that libuv makes cannot be counted: their keys are absent. */
+/* Calls that libuv makes cannot be counted: their keys are absent. Handshakes are reported only if
+ * the workload reconnects. Else all are before the interval. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
     const struct connection *connection = worker->connections;
@@ -46,8 +32,11 @@ static void put_calls(json_t *thread, const struct worker *worker)
     bool writes = is_counted(worker, CALL_WRITES), reads = is_counted(worker, CALL_READS);
     bool has_ring = worker->team->engine->gives & CAPABLE_RING;
     bool maps = connection->reading && connection->reading->maps;
-
+    bool encrypts = worker->team->plan->encrypts,
+         sees_records = encrypts && connection->security->counts_records;
+    bool shakes_hands = encrypts && connection->reconnects;
     json_t *made = json_object();
+
     for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
         const char *name = call_infos[kind].name; /* several kinds may have it */
         uint64_t others = (uint64_t)json_integer_value(json_object_get(made, name));
@@ -55,8 +44,14 @@ static void put_calls(json_t *thread, const struct worker *worker)
                calls.made[kind] + others);
     }
     json_object_set_new(thread, "calls", made);
-    if (worker->team->plan->encrypts)
-        put_tls(thread, worker, &calls);
+    put_if(sees_records, thread, "records_sent", calls.records_sent);
+    put_if(sees_records, thread, "records_received", calls.records_received);
+    put_if(sees_records, thread, "tls_bytes_sent", calls.tls_bytes_sent);
+    put_if(sees_records, thread, "tls_bytes_received", calls.tls_bytes_received);
+    put_if(shakes_hands, thread, "handshakes", calls.handshakes);
+    put_if(shakes_hands, thread, "resumed", calls.resumed);
+    if (shakes_hands && connection->drives)
+        json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
     put_if(writes, thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
     put_if(reads, thread, "read_calls", calls_count_path(&calls, CALL_READS));
     put_if(is_counted(worker, CALL_WAITS), thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
