@@ -94,7 +94,6 @@ int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
         return 0;
     while (sent < tls->unsent.size) {
         ssize_t part = gnutls_record_send(tls->session, tls->unsent.data + sent, tls->unsent.size - sent);
-
         if (part < 0)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         sent += (size_t)part;

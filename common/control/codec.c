@@ -113,7 +113,6 @@ int bytes_append(struct bytes *bytes, const void *data, size_t size)
     if (size > bytes->room - bytes->size) {
         size_t room = 2 * (bytes->size + size);
         uint8_t *grown = realloc(bytes->data, room);
-
         if (!grown)
             return -1;
         bytes->data = grown;

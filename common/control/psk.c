@@ -62,7 +62,6 @@ int psk_parse(struct psk_list *list, const char *text, size_t size, const char *
     for (size_t number = 1; text < end; number++) {
         const char *found = memchr(text, '\n', (size_t)(end - text)), *line_end = found ? found : end;
         const char *wrong = add_line(list, text, (size_t)(line_end - text));
-
         if (wrong)
             return problem_usage(problem, "%.200s:%zu: %s", name, number, wrong);
         text = line_end + 1;
