@@ -197,6 +197,8 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
         report_end(channel, problem.text);
 }
 
+/* ---- timeouts ---- */
+
 static void on_timer(uv_timer_t *timer)
 {
     struct channel *channel = timer->data;

@@ -52,7 +52,7 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
     for (; count < FIELDS_MAX && schemas[type].fields[count].key; count++) {
         const struct field *field = &schemas[type].fields[count];
         const json_t *value = json_object_get(body, field->key), *item;
-        bool is_kind = !strcmp(field->key, "kind"); /* of a problem: "ok" is none */
+        bool is_kind = !strcmp(field->key, "kind"); /* that of a problem, so not "ok" */
 
         if (!value || json_typeof(value) != field->type ||
             (is_kind && problem_kind_parse(json_string_value(value)) == PROBLEM_NONE))

@@ -108,7 +108,7 @@ static int try_security(const struct plan *plan, const struct security *security
     for (enum step step = 0; step < STEP_COUNT && result == 0; step++)
         result = run_step(trial, step);
     const char *why = result < 0 ? strerror(-result) : NULL;
-    for (int side = 1; side >= 0; side--)
+    for (int side = 1; side >= 0; side--) /* the reason of the client before that of the server */
         if (trial->sides[side].shared.problem.kind != PROBLEM_NONE)
             why = trial->sides[side].shared.problem.text;
     if (result < 0)

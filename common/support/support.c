@@ -72,7 +72,8 @@ static int check_words(const struct plan *plan, enum end end, struct problem *pr
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 
-/* Raises the soft limit of open descriptors for the run, and the hard limit where permitted. */
+/* Checks memory, requests in flight, descriptors and ports. Raises the soft limit of descriptors,
+ * and the hard limit where permitted. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread =

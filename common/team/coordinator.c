@@ -105,7 +105,7 @@ int hub_message(struct coordinator *hub, enum end from, enum control_type type, 
 {
     struct team *team = hub->team;
     const struct plan *plan = team->plan;
-    unsigned others = 0;
+    unsigned others = 0, receivers = 0;
     enum end driver;
 
     switch (type) {
@@ -119,10 +119,10 @@ int hub_message(struct coordinator *hub, enum end from, enum control_type type, 
     case CONTROL_MARKED:
         hub->marked |= 1u << from;
         for (enum end end = 0; end < END_COUNT; end++)
-            others |= receivers_of(plan, RELEASE_LAST, end);
+            receivers |= receivers_of(plan, RELEASE_LAST, end);
         /* A subject that relays reads its start figures when all other ends have theirs, because no
          * data is in flight then. */
-        if (plan_is_subject(plan, END_PROXY) && hub->marked == others)
+        if (plan_is_subject(plan, END_PROXY) && hub->marked == receivers)
             tell(hub, END_PROXY, CONTROL_MARKED, NULL);
         for (enum end end = 0; end < END_COUNT; end++)
             note_ready(hub, RELEASE_GO, end, from);
@@ -143,6 +143,8 @@ int hub_message(struct coordinator *hub, enum end from, enum control_type type, 
     }
 }
 
+/* ---- phases ---- */
+
 void coordinator_passed(struct coordinator *coordinator, enum phase phase)
 {
     const struct team *team = coordinator->team;
@@ -162,11 +164,10 @@ void coordinator_passed(struct coordinator *coordinator, enum phase phase)
     if (phase == PHASE_REPORT && team->part != PART_FOLLOWER && !team->cancelled &&
         plan->workload->reconnects)
         announce(coordinator, 0);
-    if (!coordinator->is_hub || !plan_has_subject(plan))
-        return;
     /* A subject reads its figures now. hub_message() asks one that relays for its start figures. */
     enum end subject = plan_second_end(plan);
     bool begins = subject == END_SERVER && phase == (plan->warmup_ns ? PHASE_WARM_UP : PHASE_START);
-    if (begins || (phase == PHASE_REPORT && !team->cancelled))
+    bool ends = phase == PHASE_REPORT && !team->cancelled;
+    if (coordinator->is_hub && plan_has_subject(plan) && (begins || ends))
         tell(coordinator, subject, CONTROL_MARKED, NULL);
 }

@@ -50,7 +50,7 @@ static void check_progress(struct team *team, struct problem *problem)
     uint64_t now = uv_now(team->watch.loop), moved = 0, unsent = 0;
     for (size_t i = 0; i < team->connection_count; i++)
         moved += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
-    if (moved == team->moved_before) { /* during one long call the kernel sends bytes all the same */
+    if (moved == team->moved_before) { /* during one long call only what the kernel sends changes */
         uv_mutex_lock(&team->mutex);   /* descriptors may come and go */
         for (size_t i = 0; i < team->connection_count; i++)
             unsent += sockets_unsent(team_connection(team, i)->calls.fd);

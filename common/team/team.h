@@ -184,12 +184,13 @@ int team_start(struct team *team, struct problem *problem);
 void team_release(struct team *team, enum release release);
 
 /* For a follower, before `driver` sends its last message: sets the byte at which each connection
- * ends its warm-up, an integer for each number. In a workload that reconnects, a later call sets
- * the byte at which it ends its work. */
+ * ends its warm-up: exactly plan->connections integers, which the caller has checked. In a workload
+ * that reconnects, a later call sets the byte at which it ends its work. */
 void team_set_stops(struct team *team, enum end driver, const json_t *bytes);
 
-/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem.
- * `by_thread`: control shuts down, because a thread need not have the sockets of the others. */
+/* Wakes all threads and shuts all sockets down, so that they end soon. Keeps the first problem.
+ * `by_thread`: a thread calls it, which need not have the sockets of the others: control is woken to
+ * shut them down. */
 void team_cancel(struct team *team, bool by_thread, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */

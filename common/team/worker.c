@@ -376,7 +376,7 @@ static int finish(struct worker *worker, struct problem *problem)
 
 /* ---- all phases ---- */
 
-/* The other phases are those of run_before_interval(). */
+/* PHASE_WARM_UP to PHASE_DRAIN are run_before_interval(). */
 static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *problem) = {
     [PHASE_START] = start,
     [PHASE_MARK] = mark,
@@ -390,16 +390,15 @@ static int run_phases(struct worker *worker, struct problem *problem)
     const struct plan *plan = team->plan;
     for (enum phase phase = 0; phase < PHASE_REPORT; phase++) {
         enum release release = phases[phase].waits_for[team->part];
-        bool is_announced = phase == PHASE_RECEIVE || phase == PHASE_DRAIN;
-        /* A run may have no warm-up. A foreign peer gets no announcement, so its warm-up ends by
-         * time. */
-        if (release == RELEASE_NEVER || (!work[phase] && !plan->warmup_ns) ||
-            (is_announced && plan_is_foreign(plan)))
+        bool is_before = phase >= PHASE_WARM_UP && phase <= PHASE_DRAIN;
+        /* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends by time. */
+        if (release == RELEASE_NEVER || (is_before && !plan->warmup_ns) ||
+            (is_before && phase != PHASE_WARM_UP && plan_is_foreign(plan)))
             continue;
         if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)
             return -1;
         worker->phase = phases[phase].name;
-        if ((work[phase] ? work[phase](worker, problem) : run_before_interval(worker, phase, problem)) < 0)
+        if ((is_before ? run_before_interval(worker, phase, problem) : work[phase](worker, problem)) < 0)
             return -1;
         if (phases[phase].reported_by & 1u << team->part)
             team_report_phase(team, phase);
@@ -419,7 +418,7 @@ void worker_main(void *argument)
         team_cancel(team, true, worker->phase, &problem);
     sender_end(&worker->sender);
     cpu_meter_close(&worker->own.meter);
-    if (worker->owns_descriptors) /* control closes the sockets when it closes its own descriptors */
+    if (worker->owns_descriptors) /* so that control closes the sockets when it closes its own */
         descriptors_own(kept, 1);
     team_report_phase(team, PHASE_REPORT);
 }
