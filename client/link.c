@@ -112,7 +112,7 @@ void link_open(struct run *run, enum end end)
         .open_parts = 1,
         .connector = {.done = on_connected, .check = check_address, .closed = on_part_closed, .owner = link}};
     run->open_parts++;
-    run->hub.channels[end] = &link->channel;
+    run->coordinator.channels[end] = &link->channel;
     connector_open(&link->connector, &client->loop);
     if (plan_is_own(run->plan, end))
         own_server_start(&client->own[end], link);

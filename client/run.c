@@ -88,7 +88,7 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
     }
     note_problem(run, phase, problem);
     if (is_working)
-        team_cancel(&run->team, phase, problem);
+        team_cancel(&run->team, false, phase, problem);
     else
         close_run(run);
 }

@@ -11,8 +11,8 @@
 #include "options.h"
 #include "own_server.h"
 #include "record.h"
-#include "team/coordinator.h"
 #include "team/session.h"
+#include "team/team.h"
 
 /* State that is kept between runs: the loop, and the server and proxy that the client started. */
 struct client {
@@ -72,7 +72,6 @@ struct run {
     int peer_count;
     struct team team;
     struct coordinator coordinator;
-    struct hub hub;
     struct command *command; /* in place of the team */
     struct capture *capture; /* NULL: no capture */
 };

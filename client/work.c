@@ -126,8 +126,8 @@ static int start_team(struct run *run, struct problem *problem)
     const struct plan *plan = run->plan;
     struct team *team = &run->team;
 
-    run->coordinator = (struct coordinator){.team = team, .hub = plan->has_server ? &run->hub : NULL};
-    run->hub.own = &run->coordinator;
+    run->coordinator.team = team;
+    run->coordinator.is_hub = plan->has_server;
     if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &events, run, problem) < 0)
         return -1;
     team->target = run->target;
@@ -171,7 +171,8 @@ int work_start(struct run *run, struct problem *problem)
 
 int work_message(struct run *run, enum end from, enum control_type type, const json_t *body)
 {
-    return run->command ? command_message(run->command, type) : hub_message(&run->hub, from, type, body);
+    return run->command ? command_message(run->command, type)
+                        : hub_message(&run->coordinator, from, type, body);
 }
 
 const char *work_phase(const struct run *run)

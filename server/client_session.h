@@ -10,8 +10,8 @@
 #include "options.h"
 #include "override/override.h"
 #include "process.h"
-#include "team/coordinator.h"
 #include "team/session.h"
+#include "team/team.h"
 
 #include <limits.h>
 

@@ -65,10 +65,11 @@ static bool on_hello(void *owner, const uint8_t *hello, int fd)
     int64_t number = answers ? sink_hello_read(hello, data->token, connections, answer)
                              : hello_read(hello, data->token, connections);
 
-    if (number < 0 || team_has_descriptor(&client->team, (size_t)number) ||
+    struct connection *connection = number < 0 ? NULL : team_numbered(&client->team, (size_t)number);
+    if (!connection || connection->calls.fd >= 0 ||
         (answers && send(fd, answer, sizeof answer, MSG_NOSIGNAL) != sizeof answer))
         return false;
-    team_set_descriptor(&client->team, (size_t)number, fd);
+    connection->calls.fd = fd;
     if (++data->joined == connections) {
         data_listener_close(client);
         client_session_start_team(client);

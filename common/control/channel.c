@@ -178,25 +178,20 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
     return part < 0 || taken < 0 ? -1 : 0;
 }
 
-/* Why a read returned `result`, as the reason for the end of the channel. */
-static const char *read_error_text(const struct channel *channel, int result)
-{
-    bool in_handshake = channel->tls && !channel->is_identified;
-    if (!in_handshake || (result != UV_EOF && result != UV_ECONNRESET))
-        return result == UV_EOF ? "closed the control channel" : uv_strerror(result);
-    if (channel->events->is_server || channel->has_received)
-        return "closed the connection in the middle of the TLS handshake";
-    return "closed the connection at the first bytes of TLS, so it speaks none: start it with "
-           "--psk FILE, or leave --psk out here";
-}
-
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct channel *channel = stream->data;
     const uint8_t *bytes = (const uint8_t *)buffer->base;
+    bool in_handshake = channel->tls && !channel->is_identified;
     struct problem problem = {0};
-    if (size < 0)
-        report_end(channel, read_error_text(channel, (int)size));
+
+    if (in_handshake && (size == UV_EOF || size == UV_ECONNRESET))
+        report_end(channel, channel->events->is_server || channel->has_received
+                                ? "closed the connection in the middle of the TLS handshake"
+                                : "closed the connection at the first bytes of TLS, so it speaks none: "
+                                  "start it with --psk FILE, or leave --psk out here");
+    else if (size < 0)
+        report_end(channel, size == UV_EOF ? "closed the control channel" : uv_strerror((int)size));
     channel->has_received |= size > 0;
     if (size > 0 && (channel->tls ? take_tls : take_plain)(channel, bytes, (size_t)size, &problem) < 0)
         report_end(channel, problem.text);

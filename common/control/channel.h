@@ -11,8 +11,7 @@
 
 /* ---- TLS 1.3 with a pre-shared key: channel_tls.c ---- */
 
-/* Bytes go in and come out: the channel owns the socket and the timers. Only channel_tls.c uses
- * GnuTLS for the control channel. */
+/* Bytes go in and come out: the channel owns the socket and the timers. */
 #define TLS_PLAIN_MAX 16384 /* bytes of plain text in a record */
 
 struct channel_tls {
@@ -54,8 +53,6 @@ void channel_tls_close_notify(struct channel_tls *tls);
 
 #define CHANNEL_PING_MS 1000
 #define CHANNEL_SILENCE_MS 4000 /* after so long without a byte the other end is gone */
-
-struct channel;
 
 struct channel_events {
     void (*message)(void *owner, enum control_type type, const json_t *body);

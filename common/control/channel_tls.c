@@ -54,38 +54,22 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
     return 0;
 }
 
-/* ---- errors ---- */
+/* ---- sending and receiving ---- */
 
-/* A client without TLS does not understand an alert. So the server sends it a plain message of the
- * control channel. Without memory the client learns no reason. */
-static int refuse_plain(struct channel_tls *tls, struct problem *problem)
-{
-    CLEANUP_JSON json_t *body =
-        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
-                  "this server takes only clients with a key: give --psk FILE, with a key that it knows");
-    if (!tls->is_server)
-        return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");
-    (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
-    return problem_failure(problem, "speaks no TLS, so it has no key");
-}
-
-static int fail_by_alert(const struct channel_tls *tls, struct problem *problem)
-{
-    gnutls_alert_description_t alert = gnutls_alert_get(tls->session);
-    const char *name = gnutls_alert_get_name(alert);
-    if (alert == GNUTLS_A_UNKNOWN_PSK_IDENTITY)
-        return problem_failure(problem, "knows no key for '%s', the identity of our --psk file",
-                               tls->identity);
-    if (alert == GNUTLS_A_DECRYPT_ERROR)
-        return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
-    return problem_failure(problem, "ended TLS with alert %d: %s", (int)alert, name ? name : "no known one");
-}
-
-/* Sends an alert, which carries only the kind of the failure. Describes the failure here. */
+/* Describes the failure. Sends an alert, which carries only its kind, if the other end has not. */
 static int fail(struct channel_tls *tls, int result, struct problem *problem)
 {
-    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED)
-        return fail_by_alert(tls, problem);
+    if (result == GNUTLS_E_FATAL_ALERT_RECEIVED) {
+        gnutls_alert_description_t alert = gnutls_alert_get(tls->session);
+        const char *name = gnutls_alert_get_name(alert);
+        if (alert == GNUTLS_A_UNKNOWN_PSK_IDENTITY)
+            return problem_failure(problem, "knows no key for '%s', the identity of our --psk file",
+                                   tls->identity);
+        if (alert == GNUTLS_A_DECRYPT_ERROR)
+            return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
+        return problem_failure(problem, "ended TLS with alert %d: %s", (int)alert,
+                               name ? name : "no known one");
+    }
     if (tls->identity_is_unknown) {
         gnutls_alert_send(tls->session, GNUTLS_AL_FATAL, GNUTLS_A_UNKNOWN_PSK_IDENTITY);
         return problem_failure(problem, "has the identity '%s', for which there is no key here",
@@ -102,8 +86,6 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
     return problem_failure(problem, "sent no valid TLS: %s", gnutls_strerror(result));
 }
 
-/* ---- sending and receiving ---- */
-
 int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
 {
     size_t sent = 0;
@@ -112,7 +94,6 @@ int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
         return 0;
     while (sent < tls->unsent.size) {
         ssize_t part = gnutls_record_send(tls->session, tls->unsent.data + sent, tls->unsent.size - sent);
-
         if (part < 0)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         sent += (size_t)part;
@@ -147,8 +128,18 @@ ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], 
     ssize_t size = GNUTLS_E_AGAIN;
 
     tls->has_received = true;
-    if (is_first && *tls->arrived != RECORD_HANDSHAKE && *tls->arrived != RECORD_ALERT)
-        return refuse_plain(tls, problem);
+    if (is_first && *tls->arrived != RECORD_HANDSHAKE && *tls->arrived != RECORD_ALERT) {
+        if (!tls->is_server)
+            return problem_failure(problem,
+                                   "speaks no TLS: start it with --psk FILE, or leave --psk out here");
+        /* A client without TLS does not understand an alert. So the server sends it a plain message
+         * of the control channel. Without memory the client learns no reason. */
+        CLEANUP_JSON json_t *body =
+            json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+                      "this server takes only clients with a key: give --psk FILE, with a key that it knows");
+        (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
+        return problem_failure(problem, "speaks no TLS, so it has no key");
+    }
     if (!tls->is_established && continue_handshake(tls, problem) < 0)
         return -1;
     if (tls->is_established)

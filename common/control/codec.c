@@ -45,14 +45,6 @@ static int refuse_memory(struct problem *problem)
     return problem_failure(problem, "has no memory left for control messages");
 }
 
-/* A "kind" must be that of a problem: "ok" is none. */
-static bool is_valid(const struct field *field, const json_t *value)
-{
-    if (!value || json_typeof(value) != field->type)
-        return false;
-    return strcmp(field->key, "kind") != 0 || problem_kind_parse(json_string_value(value)) != PROBLEM_NONE;
-}
-
 static int check_fields(enum control_type type, const json_t *body, struct problem *problem)
 {
     size_t count = 0, i;
@@ -60,8 +52,10 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
     for (; count < FIELDS_MAX && schemas[type].fields[count].key; count++) {
         const struct field *field = &schemas[type].fields[count];
         const json_t *value = json_object_get(body, field->key), *item;
+        bool is_kind = !strcmp(field->key, "kind"); /* that of a problem, so not "ok" */
 
-        if (!is_valid(field, value))
+        if (!value || json_typeof(value) != field->type ||
+            (is_kind && problem_kind_parse(json_string_value(value)) == PROBLEM_NONE))
             return problem_failure(problem, "sent a control message '%s' without a valid '%s'",
                                    schemas[type].name, field->key);
         json_array_foreach(value, i, item)
@@ -76,15 +70,6 @@ static int check_fields(enum control_type type, const json_t *body, struct probl
     return 0;
 }
 
-static int find_type(const json_t *body, enum control_type *type, struct problem *problem)
-{
-    const char *name = json_string_value(json_object_get(body, "type"));
-    for (*type = 0; name && *type < CONTROL_TYPE_COUNT; ++*type)
-        if (!strcmp(name, schemas[*type].name))
-            return 0;
-    return problem_failure(problem, "sent a control message of unknown type '%.40s'", name ? name : "(none)");
-}
-
 /* ---- text from other ends ---- */
 
 /* The number of printable characters with which the text begins. */
@@ -96,25 +81,19 @@ static size_t printable(const char *text)
     return count;
 }
 
-static int clean_string(json_t *string, struct problem *problem)
-{
-    const char *value = json_string_value(string);
-    if (!value[printable(value)])
-        return 0;
-    CLEANUP_FREE char *text = strdup(value);
-    for (char *at = text; at && *(at += printable(at));)
-        *at = '?';
-    return text && json_string_set_nocheck(string, text) == 0 ? 0 : refuse_memory(problem);
-}
-
 int control_clean(json_t *value, struct problem *problem)
 {
-    const char *key;
+    const char *text = json_string_value(value), *key;
     json_t *item;
     size_t i;
 
-    if (json_is_string(value) && clean_string(value, problem) < 0)
-        return -1;
+    if (text && text[printable(text)]) {
+        CLEANUP_FREE char *clean = strdup(text);
+        for (char *at = clean; at && *(at += printable(at));)
+            *at = '?';
+        if (!clean || json_string_set_nocheck(value, clean) < 0)
+            return refuse_memory(problem);
+    }
     json_array_foreach(value, i, item)
         if (control_clean(item, problem) < 0)
             return -1;
@@ -134,7 +113,6 @@ int bytes_append(struct bytes *bytes, const void *data, size_t size)
     if (size > bytes->room - bytes->size) {
         size_t room = 2 * (bytes->size + size);
         uint8_t *grown = realloc(bytes->data, room);
-
         if (!grown)
             return -1;
         bytes->data = grown;
@@ -171,33 +149,26 @@ static int take_message(const uint8_t *text, size_t length, codec_take *take, vo
                         struct problem *problem)
 {
     CLEANUP_JSON json_t *body = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, NULL);
-    enum control_type type;
+    enum control_type type = 0;
+
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is not a JSON object");
-    if (control_clean(body, problem) < 0 || find_type(body, &type, problem) < 0 ||
-        check_fields(type, body, problem) < 0)
+    if (control_clean(body, problem) < 0)
         return -1;
-    return take(owner, type, body);
-}
-
-/* The first TLS record is a handshake or an alert (RFC 8446, 5.1). Read as a length, its header
- * exceeds that of any message. */
-static int check_header(const struct codec *codec, const uint8_t *header, struct problem *problem)
-{
-    size_t length = wire_get32(header);
-    if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
-        return problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
-    if (length == 0 || length > (codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX))
-        return problem_failure(
-            problem, "sent a control message of a length that no message has: this is not uncork's channel");
-    return 0;
+    const char *name = json_string_value(json_object_get(body, "type"));
+    while (name && type < CONTROL_TYPE_COUNT && strcmp(name, schemas[type].name) != 0)
+        type++;
+    if (!name || type == CONTROL_TYPE_COUNT)
+        return problem_failure(problem, "sent a control message of unknown type '%.40s'",
+                               name ? name : "(none)");
+    return check_fields(type, body, problem) < 0 ? -1 : take(owner, type, body);
 }
 
 int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_take *take, void *owner,
                struct problem *problem)
 {
+    size_t done = 0, longest = codec->takes_long ? CONTROL_LONG_MAX : CONTROL_BODY_MAX;
     struct bytes *received = &codec->received;
-    size_t done = 0;
     int result = 0;
 
     if (codec->broken)
@@ -210,7 +181,13 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
         const uint8_t *header = received->data + done;
         size_t length = wire_get32(header);
 
-        result = check_header(codec, header, problem);
+        /* The first TLS record is a handshake or an alert (RFC 8446, 5.1). Read as a length, its
+         * header exceeds that of any message. */
+        if ((header[0] == 22 || header[0] == 21) && header[1] == 3)
+            result = problem_failure(problem, "speaks TLS, but this end has no key: give --psk FILE");
+        else if (length == 0 || length > longest)
+            result = problem_failure(problem, "sent a control message of a length that no message has: "
+                                              "this is not uncork's channel");
         if (result < 0 || received->size - done - CONTROL_HEADER_SIZE < length)
             break;
         done += CONTROL_HEADER_SIZE + length;

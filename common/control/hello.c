@@ -98,8 +98,6 @@ static void decide(struct hello_acceptor *acceptor, const struct late_hello *lat
         reject(acceptor, late->fd);
 }
 
-/* ---- descriptors with an incomplete hello ---- */
-
 static void on_closed(uv_handle_t *handle)
 {
     free(handle);
@@ -146,8 +144,6 @@ static void watch(struct hello_acceptor *acceptor, const struct late_hello *acce
     acceptor->late_count++;
     uv_poll_start(&late->poll, UV_READABLE, on_readable);
 }
-
-/* ---- all connections ---- */
 
 void hello_acceptor_open(struct hello_acceptor *acceptor)
 {

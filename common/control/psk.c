@@ -12,8 +12,6 @@
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
 #define GENERATED_KEY_SIZE 32u
 
-/* ---- one line ---- */
-
 /* Returns what is wrong with the identity, or NULL. */
 static const char *parse_identity(struct psk *psk, const char *text, size_t size)
 {
@@ -58,15 +56,12 @@ static const char *add_line(struct psk_list *list, const char *line, size_t size
     return NULL;
 }
 
-/* ---- all lines ---- */
-
 int psk_parse(struct psk_list *list, const char *text, size_t size, const char *name, struct problem *problem)
 {
     const char *end = text + size;
     for (size_t number = 1; text < end; number++) {
         const char *found = memchr(text, '\n', (size_t)(end - text)), *line_end = found ? found : end;
         const char *wrong = add_line(list, text, (size_t)(line_end - text));
-
         if (wrong)
             return problem_usage(problem, "%.200s:%zu: %s", name, number, wrong);
         text = line_end + 1;
@@ -89,26 +84,24 @@ void psk_free(struct psk_list *list)
     free(list);
 }
 
-/* ---- a file ---- */
-
-/* Refuses a file that every user can open. An inherited descriptor without a name is not such a
- * file. */
-static int check_rights(int fd, const char *path, struct problem *problem)
+struct psk_list *psk_read(const char *path, struct problem *problem)
 {
+    CLEANUP_FILE FILE *file = fopen(path, "re");
     struct stat status;
-    if (fstat(fd, &status) < 0)
-        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    if (!S_ISREG(status.st_mode) || status.st_nlink == 0 || !(status.st_mode & (S_IROTH | S_IWOTH)))
-        return 0;
-    return problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s",
-                         path, status.st_mode & S_IROTH ? "read" : "change", path);
-}
 
-static int read_keys(struct psk_list *list, FILE *file, const char *path, struct problem *problem)
-{
+    if (!file || fstat(fileno(file), &status) < 0) {
+        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        return NULL;
+    }
+    /* Every user can open the file. An inherited descriptor without a name is not such a file. */
+    if (S_ISREG(status.st_mode) && status.st_nlink > 0 && (status.st_mode & (S_IROTH | S_IWOTH))) {
+        problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s", path,
+                      status.st_mode & S_IROTH ? "read" : "change", path);
+        return NULL;
+    }
+    struct psk_list *list = xcalloc(1, sizeof *list);
     CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
     int result = -1;
-
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
     size_t size = fread(text, 1, TEXT_MAX + 1, file);
     if (ferror(file))
@@ -120,22 +113,11 @@ static int read_keys(struct psk_list *list, FILE *file, const char *path, struct
     if (result == 0 && list->count == 0)
         result = problem_usage(problem, "%.200s: has no key; psktool -u NAME -p FILE makes one", path);
     secret_wipe(text, TEXT_MAX + 1);
-    return result;
-}
-
-struct psk_list *psk_read(const char *path, struct problem *problem)
-{
-    CLEANUP_FILE FILE *file = fopen(path, "re");
-    struct psk_list *list = xcalloc(1, sizeof *list);
-    if (!file)
-        problem_usage(problem, "%.200s: %s", path, strerror(errno));
-    else if (check_rights(fileno(file), path, problem) == 0 && read_keys(list, file, path, problem) == 0)
+    if (result == 0)
         return list;
     psk_free(list);
     return NULL;
 }
-
-/* ---- a new key ---- */
 
 struct psk_list *psk_generate(char line[PSK_LINE_MAX], struct problem *problem)
 {

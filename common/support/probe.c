@@ -49,7 +49,6 @@ static bool probe_nodelay(struct pair *pair)
     for (int on = 0; on <= 1; on++) {
         int now = !on;
         socklen_t size = sizeof now;
-
         if (calls_set_option(&pair->from, CALL_SETSOCKOPT, IPPROTO_TCP, TCP_NODELAY, on) < 0 ||
             getsockopt(pair->from.fd, IPPROTO_TCP, TCP_NODELAY, &now, &size) < 0 || !now != !on)
             return false;

@@ -47,8 +47,6 @@ static int open_side(struct trial *trial, enum end end, int fd)
     return result < 0 ? result : security_begin(connection);
 }
 
-/* ---- the steps of a trial ---- */
-
 /* Client and server take a step at the same time. */
 enum step { STEP_HANDSHAKE, STEP_TO_SERVER, STEP_TO_CLIENT, STEP_COUNT };
 
@@ -91,16 +89,6 @@ static int run_step(struct trial *trial, enum step step)
     return -ETIMEDOUT;
 }
 
-/* ---- answers ---- */
-
-static const char *why(const struct trial *trial, int result)
-{
-    for (int side = 0; side < 2; side++)
-        if (trial->sides[side].shared.problem.kind != PROBLEM_NONE)
-            return trial->sides[side].shared.problem.text;
-    return strerror(-result);
-}
-
 static int try_security(const struct plan *plan, const struct security *security, struct problem *problem)
 {
     CLEANUP_FREE struct trial *trial = calloc(1, sizeof *trial);
@@ -119,9 +107,13 @@ static int try_security(const struct plan *plan, const struct security *security
     }
     for (enum step step = 0; step < STEP_COUNT && result == 0; step++)
         result = run_step(trial, step);
+    const char *why = result < 0 ? strerror(-result) : NULL;
+    for (int side = 1; side >= 0; side--) /* the reason of the client before that of the server */
+        if (trial->sides[side].shared.problem.kind != PROBLEM_NONE)
+            why = trial->sides[side].shared.problem.text;
     if (result < 0)
         problem_unsupported(problem, "security=%s does not work with transport=%s here: %s%s",
-                            security->variant.name, plan->transport->variant.name, why(trial, result),
+                            security->variant.name, plan->transport->variant.name, why,
                             plan->cipher == CIPHER_AES_256_GCM
                                 ? "; cipher=aes-256-gcm needs a key that is bound to SHA-384"
                                 : "");

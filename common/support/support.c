@@ -68,54 +68,38 @@ static int check_words(const struct plan *plan, enum end end, struct problem *pr
     return receives && own->touch == TOUCH_CHECKSUM ? digest_check(problem) : 0;
 }
 
-/* Ensures that this process may have `needed` open descriptors: raises its soft limit, and the hard
- * limit where permitted. */
-static int reserve_descriptors(uint64_t needed, uint64_t connections, struct problem *problem)
-{
-    struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= needed)
-        return 0;
-    raised.rlim_max = (uint64_t)limit.rlim_max < needed ? (rlim_t)needed : limit.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
-        return 0;
-    return problem_unsupported(problem,
-                               "connections=%" PRIu64 " needs %" PRIu64 " open files, but only %" PRIu64
-                               " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
-                               " in the shell that starts it",
-                               connections, needed, (uint64_t)limit.rlim_max, needed, needed);
-}
-
 #define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
 #define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
 #define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
 
+/* Checks memory, requests in flight, descriptors and ports. Raises the soft limit of descriptors,
+ * and the hard limit where permitted. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread =
         DESCRIPTORS_OF_THREAD + (plan->ends[end].engine->thread_per_connection ? 0 : DESCRIPTORS_OF_LOOP);
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end), senders = plan->ends[end].hands_over ? threads : 0;
-    uint64_t descriptors =
+    uint64_t needed =
         of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * (threads + senders);
+    struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
 
     if (plan_check_memory(plan, end, threads, problem) < 0 ||
         (end == END_CLIENT && plan_check_in_flight(plan, problem) < 0))
         return -1;
     if (!plan->transport->has_other_end)
         return 0;
-    if (reserve_descriptors(descriptors, plan->connections, problem) < 0)
-        return -1;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && (uint64_t)limit.rlim_cur < needed) {
+        raised.rlim_max = (uint64_t)limit.rlim_max < needed ? (rlim_t)needed : limit.rlim_max;
+        if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
+            return problem_unsupported(problem,
+                                       "connections=%" PRIu64 " needs %" PRIu64
+                                       " open files, but only %" PRIu64
+                                       " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
+                                       " in the shell that starts it",
+                                       plan->connections, needed, (uint64_t)limit.rlim_max, needed, needed);
+    }
     return end != END_SERVER && plan->is_tcp ? ports_check(plan->connections, problem) : 0;
-}
-
-static bool lists_overlap(const struct place_list *a, const struct place_list *b)
-{
-    for (int i = 0; i < a->count; i++)
-        for (int j = 0; j < b->count; j++)
-            if (a->cpus[i] == b->cpus[j])
-                return true;
-    return false;
 }
 
 /* Whether the spinning threads of the client leave no CPU to this end, or to each other. Threads
@@ -131,7 +115,13 @@ static bool starves(const struct plan *plan, enum end end)
         return false;
     if (end == END_CLIENT)
         return engine_threads(plan, end) > (uint64_t)(own.count ? own.count : cores.cpu_count);
-    return own.count ? lists_overlap(&own, &others) : cores.cpu_count == 1;
+    if (!own.count)
+        return cores.cpu_count == 1;
+    for (int i = 0; i < own.count; i++)
+        for (int j = 0; j < others.count; j++)
+            if (own.cpus[i] == others.cpus[j])
+                return true;
+    return false;
 }
 
 /* Only a higher priority preempts a thread of a real-time class that spins. */

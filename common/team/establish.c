@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
-#include "net/address.h"
 #include "transport/transport.h"
 
 #include <poll.h>
@@ -17,23 +16,10 @@
 
 /* ---- connect, hello ---- */
 
-static int send_hello(const struct team *team, const struct connection *connection, struct problem *problem)
-{
-    uint8_t hello[HELLO_SIZE];
-    hello_make(hello, team->token, connection->number);
-    if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
-        return problem_of_kind(problem, problem_kind_of(errno), "cannot send the token: %s", strerror(errno));
-    return 0;
-}
-
-static void set_receive_timeout(int fd, int seconds)
-{
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = seconds}, sizeof(struct timeval));
-}
-
 /* A proxy forwards no byte before the sink has accepted the connection: hello.h. */
 static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
 {
+    static const struct timeval within = {.tv_sec = ACCEPTED_WITHIN_S}, unlimited = {0};
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
     int fd = connection->calls.fd;
     char sink[ADDRESS_MAX];
@@ -45,9 +31,9 @@ static int ask_sink(const struct team *team, const struct connection *connection
         return problem_of_kind(problem, problem_kind_of(errno),
                                "the proxy cannot send the token to the server at %s: %s", sink,
                                strerror(errno));
-    set_receive_timeout(fd, ACCEPTED_WITHIN_S);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
     ssize_t size = recv(fd, answer, sizeof answer, MSG_WAITALL);
-    set_receive_timeout(fd, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &unlimited, sizeof unlimited);
     if (size == sizeof answer && sink_has_accepted(answer, request))
         return 0;
     return problem_of_kind(problem, size == 0 ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
@@ -55,18 +41,6 @@ static int ask_sink(const struct team *team, const struct connection *connection
                            size < 0    ? "it does not answer"
                            : size == 0 ? "it closed the connection"
                                        : "its answer is not that of a server of uncork");
-}
-
-static int connect_to(const struct address *target, struct worker *worker, struct connection *connection,
-                      struct problem *problem)
-{
-    struct team *team = worker->team;
-    int fd = transport_socket(team->plan, team->end, target, problem);
-    if (fd < 0)
-        return -1;
-    if (team_adopt(team, connection, fd) < 0)
-        return problem_failure(problem, "the run was ended");
-    return address_connect(fd, target, CONNECT_WITHIN_MS, problem);
 }
 
 /* A peer may have several addresses: connects to the first that accepts, which the other
@@ -77,7 +51,10 @@ static int connect_to_any(struct worker *worker, struct connection *connection, 
     for (size_t at = atomic_load(&team->chosen);; at++) {
         const struct address *target = team->candidates ? &team->candidates[at] : &team->target;
         struct problem reason = {0};
-        if (connect_to(target, worker, connection, &reason) == 0) {
+        int fd = transport_socket(team->plan, team->end, target, &reason);
+        if (fd >= 0 && team_adopt(team, connection, fd) < 0) {
+            problem_failure(&reason, "the run was ended");
+        } else if (fd >= 0 && address_connect(fd, target, CONNECT_WITHIN_MS, &reason) == 0) {
             *problem = (struct problem){0};
             atomic_store(&team->chosen, at);
             return 0;
@@ -95,7 +72,9 @@ static int connect_to_any(struct worker *worker, struct connection *connection, 
 
 static int connect_one(struct worker *worker, struct connection *connection, struct problem *problem)
 {
-    struct team *team = worker->team;
+    const struct team *team = worker->team;
+    uint8_t hello[HELLO_SIZE];
+
     worker->phase = "connect";
     lifecycle_advance(&connection->state, EVENT_CONNECT);
     if (connect_to_any(worker, connection, problem) < 0)
@@ -104,28 +83,26 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     worker->phase = "hello";
     if (plan_is_foreign(team->plan))
         return 0; /* a foreign peer knows no token */
-    return connection->twin ? ask_sink(team, connection, problem) : send_hello(team, connection, problem);
-}
-
-/* Later connections of a workload that reconnects do not try several addresses: one that is closed
- * at once finds out which accepts. */
-static int choose_target(struct worker *worker, struct problem *problem)
-{
-    struct team *team = worker->team;
-    if (team->candidate_count < 2 || team->end != END_CLIENT)
-        return 0;
-    if (connect_to_any(worker, &worker->connections[0], problem) < 0)
-        return -1;
-    team_drop(team, &worker->connections[0]);
-    worker->dial.target = team_target(team);
+    if (connection->twin)
+        return ask_sink(team, connection, problem);
+    hello_make(hello, team->token, connection->number);
+    if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+        return problem_of_kind(problem, problem_kind_of(errno), "cannot send the token: %s", strerror(errno));
     return 0;
 }
 
-/* For a workload that reconnects: checks the socket options of the plan once, on a socket that is
- * not connected. Later sockets are not checked. */
-static int check_options(struct worker *worker, struct problem *problem)
+/* Later connections of a workload that reconnects do not try several addresses, and their sockets
+ * are not checked. One that is closed at once finds out which address accepts. A socket that is not
+ * connected shows whether the options of the plan have an effect. */
+static int prepare_reconnects(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
+    if (team->candidate_count > 1 && team->end == END_CLIENT) {
+        if (connect_to_any(worker, &worker->connections[0], problem) < 0)
+            return -1;
+        team_drop(team, &worker->connections[0]);
+        worker->dial.target = team_target(team);
+    }
     struct address address = *team_target(team);
     if (!address.size && address_of_socket(&address, team->listener) < 0)
         return problem_failure(problem, "the address of the listener is not known");
@@ -149,7 +126,7 @@ int establish_connect(struct worker *worker, struct problem *problem)
     bool has_sockets = team->plan->transport->has_other_end;
 
     if (has_sockets && team->plan->workload->reconnects)
-        return choose_target(worker, problem) < 0 ? -1 : check_options(worker, problem);
+        return prepare_reconnects(worker, problem);
     for (size_t i = 0; has_sockets && i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
         if (connects_to(team->end, connection->peer) && connect_one(worker, connection, problem) < 0)
@@ -164,43 +141,6 @@ int establish_connect(struct worker *worker, struct problem *problem)
 
 /* ---- handshakes ---- */
 
-static int agree(struct worker *worker, enum end peer, struct problem *problem)
-{
-    const struct team *team = worker->team;
-    struct security_terms terms = {.serves = !connects_to(team->end, peer),
-                                   .identity = SECURITY_IDENTITY,
-                                   .cipher = team->plan->cipher,
-                                   .handshake =
-                                       team->by_certificate ? HANDSHAKE_CERTIFICATE : team->plan->handshake};
-
-    memcpy(terms.key, team->keys[peer], sizeof terms.key);
-    int result = security_open_context(&worker->shared, peer, &terms);
-    secret_wipe(&terms, sizeof terms);
-    return result < 0 ? problem_failure(problem, "cannot set up security=%s: %s",
-                                        team->plan->ends[team->end].security->variant.name, strerror(-result))
-                      : 0;
-}
-
-/* Blocks until the handshake is done. If it never ends, the stall watch cancels the team. */
-static int make_handshake(struct connection *connection, struct problem *problem)
-{
-    int result = security_begin(connection);
-    connection->calls.flags = MSG_DONTWAIT;
-    while (connection->state == STATE_HANDSHAKING &&
-           (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
-        struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
-        if (result < 0)
-            poll(&ready, 1, -1);
-        result = engine_handshake(connection);
-    }
-    connection->calls.flags = 0;
-    if (result == 0)
-        return 0;
-    *problem = connection->shared->problem;
-    return problem_failure(problem, "cannot begin a session of security=%s: %s",
-                           connection->security->variant.name, strerror(-result));
-}
-
 /* The dialogue of the protocol, before or after the TLS handshake. */
 static int begin_protocol(struct connection *connection, bool secured, struct problem *problem)
 {
@@ -213,23 +153,51 @@ static int begin_protocol(struct connection *connection, bool secured, struct pr
     return -1;
 }
 
+/* Blocks until the handshake is done. If it never ends, the stall watch cancels the team. */
 int establish_handshake(struct connection *connection, struct problem *problem)
 {
     if (connection->plan->encrypts && begin_protocol(connection, false, problem) < 0)
         return -1;
-    return make_handshake(connection, problem) < 0 ? -1 : begin_protocol(connection, true, problem);
+    int result = security_begin(connection);
+    connection->calls.flags = MSG_DONTWAIT;
+    while (connection->state == STATE_HANDSHAKING &&
+           (result == 0 || result == -EAGAIN || result == -EINPROGRESS)) {
+        struct pollfd ready = {connection->calls.fd, result == -EAGAIN ? POLLOUT : POLLIN, 0};
+        if (result < 0)
+            poll(&ready, 1, -1);
+        result = engine_handshake(connection);
+    }
+    connection->calls.flags = 0;
+    if (result == 0)
+        return begin_protocol(connection, true, problem);
+    *problem = connection->shared->problem;
+    return problem_failure(problem, "cannot begin a session of security=%s: %s",
+                           connection->security->variant.name, strerror(-result));
 }
 
 int establish_handshakes(struct worker *worker, struct problem *problem)
 {
-    const struct plan *plan = worker->team->plan;
+    const struct team *team = worker->team;
+    const struct plan *plan = team->plan;
+
     if (plan->encrypts)
         worker->phase = "handshake";
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
-        if (plan->encrypts && !worker->shared.contexts[connection->peer] &&
-            agree(worker, connection->peer, problem) < 0)
-            return -1;
+        enum end peer = connection->peer;
+        if (plan->encrypts && !worker->shared.contexts[peer]) {
+            struct security_terms terms = {.serves = !connects_to(team->end, peer),
+                                           .identity = SECURITY_IDENTITY,
+                                           .cipher = plan->cipher,
+                                           .handshake = team->by_certificate ? HANDSHAKE_CERTIFICATE
+                                                                             : plan->handshake};
+            memcpy(terms.key, team->keys[peer], sizeof terms.key);
+            int result = security_open_context(&worker->shared, peer, &terms);
+            secret_wipe(&terms, sizeof terms);
+            if (result < 0)
+                return problem_failure(problem, "cannot set up security=%s: %s",
+                                       plan->ends[team->end].security->variant.name, strerror(-result));
+        }
         if (!connection->reconnects && establish_handshake(connection, problem) < 0)
             return -1;
     }

@@ -23,34 +23,8 @@ static bool is_counted(const struct worker *worker, enum call_path path)
     return !(worker->shared.uncounted & 1u << path);
 }
 
-static json_t *report_calls(const struct worker *worker, const struct call_counts *counts)
-{
-    json_t *calls = json_object();
-    for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
-        const char *name = call_infos[kind].name; /* several kinds may have it */
-        uint64_t others = (uint64_t)json_integer_value(json_object_get(calls, name));
-        put_if(counts->made[kind] && is_counted(worker, call_infos[kind].path), calls, name,
-               counts->made[kind] + others);
-    }
-    return calls;
-}
-
-/* Handshakes are reported only if the workload reconnects. Else all are before the interval. */
-static void put_tls(json_t *thread, const struct worker *worker, const struct call_counts *calls)
-{
-    const struct connection *connection = worker->connections;
-    bool sees_records = connection->security->counts_records, reconnects = connection->reconnects;
-    put_if(sees_records, thread, "records_sent", calls->records_sent);
-    put_if(sees_records, thread, "records_received", calls->records_received);
-    put_if(sees_records, thread, "tls_bytes_sent", calls->tls_bytes_sent);
-    put_if(sees_records, thread, "tls_bytes_received", calls->tls_bytes_received);
-    put_if(reconnects, thread, "handshakes", calls->handshakes);
-    put_if(reconnects, thread, "resumed", calls->resumed);
-    if (reconnects && connection->drives)
-        json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
-}
-
-/* Calls that libuv makes cannot be counted: their keys are absent. */
+/* Calls that libuv makes cannot be counted: their keys are absent. Handshakes are reported only if
+ * the workload reconnects. Else all are before the interval. */
 static void put_calls(json_t *thread, const struct worker *worker)
 {
     const struct connection *connection = worker->connections;
@@ -58,10 +32,26 @@ static void put_calls(json_t *thread, const struct worker *worker)
     bool writes = is_counted(worker, CALL_WRITES), reads = is_counted(worker, CALL_READS);
     bool has_ring = worker->team->engine->gives & CAPABLE_RING;
     bool maps = connection->reading && connection->reading->maps;
+    bool encrypts = worker->team->plan->encrypts,
+         sees_records = encrypts && connection->security->counts_records;
+    bool shakes_hands = encrypts && connection->reconnects;
+    json_t *made = json_object();
 
-    json_object_set_new(thread, "calls", report_calls(worker, &calls));
-    if (worker->team->plan->encrypts)
-        put_tls(thread, worker, &calls);
+    for (int kind = 0; kind < CALL_KIND_COUNT; kind++) {
+        const char *name = call_infos[kind].name; /* several kinds may have it */
+        uint64_t others = (uint64_t)json_integer_value(json_object_get(made, name));
+        put_if(calls.made[kind] && is_counted(worker, call_infos[kind].path), made, name,
+               calls.made[kind] + others);
+    }
+    json_object_set_new(thread, "calls", made);
+    put_if(sees_records, thread, "records_sent", calls.records_sent);
+    put_if(sees_records, thread, "records_received", calls.records_received);
+    put_if(sees_records, thread, "tls_bytes_sent", calls.tls_bytes_sent);
+    put_if(sees_records, thread, "tls_bytes_received", calls.tls_bytes_received);
+    put_if(shakes_hands, thread, "handshakes", calls.handshakes);
+    put_if(shakes_hands, thread, "resumed", calls.resumed);
+    if (shakes_hands && connection->drives)
+        json_object_set_new(thread, "handshake", histogram_to_json(&worker->shared.handshake));
     put_if(writes, thread, "write_calls", calls_count_path(&calls, CALL_WRITES));
     put_if(reads, thread, "read_calls", calls_count_path(&calls, CALL_READS));
     put_if(is_counted(worker, CALL_WAITS), thread, "wait_calls", calls_count_path(&calls, CALL_WAITS));
@@ -99,6 +89,7 @@ static void put_work(json_t *thread, const struct worker *worker)
     const struct figures *before = &worker->before, *after = &worker->after;
     const struct connection *connection = worker->connections;
     bool sends = connection->outgoing, receives = connection->incoming, relays = connection->twin;
+    uint64_t begun_ns = worker->begun_ns, ended_ns = worker->ended_ns, origin_ns = worker->team->origin_ns;
 
     put_if(relays, thread, "chunks_sent", after->fragments - before->fragments);
     put_if(relays, thread, "groups_sent", after->groups - before->groups);
@@ -108,13 +99,7 @@ static void put_work(json_t *thread, const struct worker *worker)
            after->messages_received - before->messages_received);
     put_if(receives, thread, "bytes_received", after->bytes_received - before->bytes_received);
     put_checksum(thread, worker);
-}
-
-/* Absent if no time passed between the two readings of the clock. */
-static void put_interval(json_t *thread, const struct worker *worker)
-{
-    uint64_t begun_ns = worker->begun_ns, ended_ns = worker->ended_ns, origin_ns = worker->team->origin_ns;
-    if (ended_ns <= begun_ns)
+    if (ended_ns <= begun_ns) /* no time passed between the two readings of the clock */
         return;
     put_number(thread, "begun_ns", begun_ns - origin_ns);
     put_number(thread, "ended_ns", ended_ns - origin_ns);
@@ -137,17 +122,6 @@ static void put_latency(json_t *thread, const struct worker *worker)
     put_number(thread, "late", worker->missed);
 }
 
-static json_t *report_options(const struct worker *worker)
-{
-    const struct security_negotiated *negotiated = &worker->shared.negotiated;
-    if (worker->options && negotiated->version) {
-        json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
-        json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
-        json_object_set_new(worker->options, "key_exchange", json_string(negotiated->key_exchange));
-    }
-    return json_incref(worker->options);
-}
-
 /* Where and how the thread ran: its CPU at the start and the end of the interval, its class. */
 static void put_placement(json_t *object, const struct team_thread *thread)
 {
@@ -165,75 +139,68 @@ static void put_placement(json_t *object, const struct team_thread *thread)
                                       pinned_to >= 0 ? json_pack("[i]", pinned_to) : NULL));
 }
 
-/* The CPU time includes the sender thread. */
-static void put_cpu(json_t *thread, const struct worker *worker)
-{
-    const struct team_thread *sender = &worker->sender.own;
-    struct cpu_reading first = worker->own.before.cpu, last = worker->own.after.cpu;
-    json_t *report = worker->job.handover ? json_object() : NULL;
-
-    if (report) {
-        first = cpu_sum(&first, &sender->before.cpu);
-        last = cpu_sum(&last, &sender->after.cpu);
-        json_object_set_new(report, "cpu", cpu_to_json(&sender->before.cpu, &sender->after.cpu));
-        put_placement(report, sender);
-    }
-    json_object_set_new(thread, "cpu", cpu_to_json(&first, &last));
-    json_object_set_new(thread, "sender", report);
-}
-
 static json_t *report_thread(const struct worker *worker)
 {
-    json_t *thread = json_object();
+    const struct security_negotiated *negotiated = &worker->shared.negotiated;
+    const struct team_thread *own = &worker->own, *sender = &worker->sender.own;
+    struct cpu_reading first = own->before.cpu, last = own->after.cpu;
+    json_t *thread = json_object(), *of_sender = worker->job.handover ? json_object() : NULL;
+
     put_number(thread, "connections", worker->count / worker->team->per_number);
     put_work(thread, worker);
-    put_interval(thread, worker);
     put_calls(thread, worker);
     put_latency(thread, worker);
-    put_cpu(thread, worker);
+    if (of_sender) { /* the CPU time of the thread includes it */
+        first = cpu_sum(&first, &sender->before.cpu);
+        last = cpu_sum(&last, &sender->after.cpu);
+        json_object_set_new(of_sender, "cpu", cpu_to_json(&sender->before.cpu, &sender->after.cpu));
+        put_placement(of_sender, sender);
+    }
+    json_object_set_new(thread, "cpu", cpu_to_json(&first, &last));
+    json_object_set_new(thread, "sender", of_sender);
     /* With a connection for each request, only the last connection could be read, and only while it
      * is open. */
     if (worker->team->plan->transport->is_tcp && !worker->connections->reconnects)
         json_object_set_new(thread, "tcp_info",
                             tcp_info_to_json(worker->before.tcp, worker->after.tcp, worker->tcp_count));
-    json_object_set_new(thread, "options", report_options(worker));
-    put_placement(thread, &worker->own);
+    if (worker->options && negotiated->version) {
+        json_object_set_new(worker->options, "tls_version", json_string(negotiated->version));
+        json_object_set_new(worker->options, "cipher", json_string(negotiated->cipher));
+        json_object_set_new(worker->options, "key_exchange", json_string(negotiated->key_exchange));
+    }
+    json_object_set(thread, "options", worker->options);
+    put_placement(thread, own);
     json_object_set_new(thread, "own_descriptors", json_boolean(worker->owns_descriptors));
     json_object_set_new(thread, "samples", samples_to_json(&worker->shared.samples));
     return thread;
 }
 
-static void put_outgoing(json_t *report, const struct plan *plan, enum end end)
-{
-    const struct shape *shape = plan_outgoing(plan, end);
-    if (!shape)
-        return;
-    json_object_set_new(report, "write", json_string(plan_strategy(plan, end)->strategy->variant.name));
-    if (plan_role(plan, end)->relay_buffers)
-        return;
-    put_number(report, "message_bytes", shape->bytes);
-    put_number(report, "message_fragments", shape->count);
-    put_number(report, "message_groups", shape->groups);
-}
-
 json_t *team_report(const struct team *team)
 {
-    const struct end_plan *own = &team->plan->ends[team->end];
-    const struct security *security = own->security;
+    const struct plan *plan = team->plan;
+    const struct end_plan *own = &plan->ends[team->end];
+    const struct shape *sent = plan_outgoing(plan, team->end);
     bool knows_memory = team->resident_before && team->resident_after;
-    json_t *report =
-        json_pack("{s:s, s:b, s:s, s:s, s:o*}", "host", facts_host_id(), "drives",
-                  team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
-                  security->variant.name, "library", security->library ? security->library() : NULL);
+    json_t *threads = json_array();
+    json_t *report = json_pack("{s:s, s:b, s:s, s:s, s:o*}", "host", facts_host_id(), "drives",
+                               team->part != PART_FOLLOWER, "engine", team->engine->variant.name, "security",
+                               own->security->variant.name, "library",
+                               own->security->library ? own->security->library() : NULL);
 
-    put_outgoing(report, team->plan, team->end);
-    if (plan_incoming(team->plan, team->end))
+    if (sent)
+        json_object_set_new(report, "write",
+                            json_string(plan_strategy(plan, team->end)->strategy->variant.name));
+    if (sent && !plan_role(plan, team->end)->relay_buffers) {
+        put_number(report, "message_bytes", sent->bytes);
+        put_number(report, "message_fragments", sent->count);
+        put_number(report, "message_groups", sent->groups);
+    }
+    if (plan_incoming(plan, team->end))
         json_object_set_new(report, "read", json_string(own->reading->variant.name));
     put_if(knows_memory, report, "resident_before_bytes", team->resident_before);
     put_if(knows_memory, report, "resident_bytes", team->resident_after);
     json_object_set_new(report, "process", cpu_process_to_json());
     json_object_set_new(report, "machine", cpu_to_json(&team->machine_before, &team->machine_after));
-    json_t *threads = json_array();
     for (size_t i = 0; i < team->worker_count; i++)
         json_array_append_new(threads, report_thread(&team->workers[i]));
     json_object_set_new(report, "threads", threads);

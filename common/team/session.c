@@ -50,8 +50,7 @@ bool session_may_enter(enum session_state from, enum session_state to)
 
 bool session_accepts(const struct session *session, enum control_type type)
 {
-    bool is_client = session->is_client;
-    return (table[session->state].accepts[is_client] | ALWAYS(is_client)) & 1u << type;
+    return (table[session->state].accepts[session->is_client] | ALWAYS(session->is_client)) & 1u << type;
 }
 
 static void on_timer(uv_timer_t *timer)

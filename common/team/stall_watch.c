@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "connection/memory.h"
-#include "control/channel.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -18,26 +17,6 @@
 #define HANDSHAKE_EACH_MS 5 /* more for each connection of the run: this may be the last one */
 /* Divided by the rate: thirty mean gaps of an open loop; no Poisson gap is that long. */
 #define PAUSES_MS 30000
-
-/* Bytes moved so far. */
-static uint64_t moved(const struct team *team)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
-    return sum;
-}
-
-/* Bytes that the kernel has not sent yet. During one long call only this number changes. */
-static uint64_t unsent(struct team *team)
-{
-    uint64_t sum = 0;
-    uv_mutex_lock(&team->mutex); /* descriptors may come and go */
-    for (size_t i = 0; i < team->connection_count; i++)
-        sum += sockets_unsent(team_connection(team, i)->calls.fd);
-    uv_mutex_unlock(&team->mutex);
-    return sum;
-}
 
 /* The longest time in which no byte may move. It covers the gap between two requests of an open
  * loop, the time to fault in memory, one call with a whole fragment, and the spin time of one
@@ -66,25 +45,24 @@ static void check_handshakes(const struct team *team, struct problem *problem)
     }
 }
 
-/* The server ends a run that takes too long; a peer that is no server of uncork may not. */
-static void check_limit(const struct team *team, struct problem *problem)
-{
-    uint64_t ms = plan_limit_ms(team->plan);
-    if (plan_has_peer(team->plan) && uv_now(team->watch.loop) - team->started_ms > ms)
-        problem_failure(problem, "the peer did not finish the run within %d s", (int)(ms / 1000));
-}
-
 static void check_progress(struct team *team, struct problem *problem)
 {
-    uint64_t now = uv_now(team->watch.loop), sum = moved(team);
-    uint64_t left = sum == team->moved_before ? unsent(team) : 0;
-    if (sum != team->moved_before || left != team->unsent_before)
+    uint64_t now = uv_now(team->watch.loop), moved = 0, unsent = 0;
+    for (size_t i = 0; i < team->connection_count; i++)
+        moved += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
+    if (moved == team->moved_before) { /* during one long call only what the kernel sends changes */
+        uv_mutex_lock(&team->mutex);   /* descriptors may come and go */
+        for (size_t i = 0; i < team->connection_count; i++)
+            unsent += sockets_unsent(team_connection(team, i)->calls.fd);
+        uv_mutex_unlock(&team->mutex);
+    }
+    if (moved != team->moved_before || unsent != team->unsent_before)
         team->moved_ms = now;
     else if (now - team->moved_ms > stall_timeout_ms(team))
         problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
                         (int)((now - team->moved_ms) / 1000));
-    team->moved_before = sum;
-    team->unsent_before = left;
+    team->moved_before = moved;
+    team->unsent_before = unsent;
 }
 
 /* How long the watch has not run, in seconds; 0 unless the other ends have given up meanwhile. */
@@ -94,26 +72,22 @@ static int suspended_s(const struct team *team)
     return ms > CHANNEL_SILENCE_MS ? (int)(ms / 1000) : 0;
 }
 
-/* Most calls return when their socket is shut down, but not connect(2) of a Unix socket whose
- * backlog is full: unix_wait_for_peer() in net/unix/af_unix.c waits for the other socket only
- * (Linux 6.18). A signal that comes just before a call has no effect, so the next turn repeats it.
- * Returns whether the team was cancelled. */
-static bool interrupt_cancelled(struct team *team)
-{
-    uv_mutex_lock(&team->mutex);
-    bool cancelled = team->cancelled;
-    uv_mutex_unlock(&team->mutex);
-    for (size_t i = 0; cancelled && i < team->started_count; i++)
-        pthread_kill(team->workers[i].own.handle, SIGURG);
-    return cancelled;
-}
-
 static void on_watch(uv_timer_t *watch)
 {
     struct team *team = watch->data;
+    uint64_t limit_ms = plan_limit_ms(team->plan);
     struct problem problem = {0};
 
-    if (interrupt_cancelled(team))
+    uv_mutex_lock(&team->mutex);
+    bool cancelled = team->cancelled;
+    uv_mutex_unlock(&team->mutex);
+    /* Most calls return when their socket is shut down, but not connect(2) of a Unix socket whose
+     * backlog is full: unix_wait_for_peer() in net/unix/af_unix.c waits for the other socket only
+     * (Linux 6.18). A signal that comes just before a call has no effect, so the next turn repeats
+     * it. */
+    for (size_t i = 0; cancelled && i < team->started_count; i++)
+        pthread_kill(team->workers[i].own.handle, SIGURG);
+    if (cancelled)
         return;
     const char *phase = team_phase(team);
     if (suspended_s(team)) { /* stall_watch_stop() adds that */
@@ -123,12 +97,14 @@ static void on_watch(uv_timer_t *watch)
         check_handshakes(team, &problem);
         if (problem.kind != PROBLEM_NONE)
             phase = "handshake";
-        check_limit(team, &problem);
+        /* The server ends a run that takes too long; a peer that is no server of uncork may not. */
+        if (plan_has_peer(team->plan) && uv_now(watch->loop) - team->started_ms > limit_ms)
+            problem_failure(&problem, "the peer did not finish the run within %d s", (int)(limit_ms / 1000));
         if (team->passed > PHASE_START)
             check_progress(team, &problem);
     }
     if (problem.kind != PROBLEM_NONE)
-        team_cancel(team, phase, &problem);
+        team_cancel(team, false, phase, &problem);
 }
 
 static void on_interrupt(int number)

@@ -25,8 +25,7 @@ struct connection *team_connection(const struct team *team, size_t index)
     return &team->workers[worker].connections[index - first_number(team, worker) * team->per_number];
 }
 
-/* The connection with this number; at a proxy, that of the client. */
-static struct connection *first_of(const struct team *team, size_t number)
+struct connection *team_numbered(const struct team *team, size_t number)
 {
     return team_connection(team, number * team->per_number);
 }
@@ -127,29 +126,23 @@ void team_drop(void *owner, struct connection *connection)
     uv_mutex_unlock(&team->mutex);
 }
 
-/* Whole multiples of WORKER_ALIGNMENT, so that no other thread writes to that memory. */
-static int allocate_connections(struct worker *worker, size_t count)
+static int open_worker(struct worker *worker, struct team *team, size_t index)
 {
-    size_t size = count * sizeof *worker->connections;
-    size = (size + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT * WORKER_ALIGNMENT;
-    worker->connections = aligned_alloc(WORKER_ALIGNMENT, size);
+    size_t first = first_number(team, index);
+    size_t count = (first_number(team, index + 1) - first) * team->per_number;
+    /* Whole multiples of WORKER_ALIGNMENT, so that no other thread writes to that memory. */
+    size_t units = (count * sizeof *worker->connections + WORKER_ALIGNMENT - 1) / WORKER_ALIGNMENT;
+
+    worker->team = team;
+    worker->own.meter = worker->sender.own.meter = CPU_METER_CLOSED;
+    worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
+    worker->connections = aligned_alloc(WORKER_ALIGNMENT, units * WORKER_ALIGNMENT);
     worker->before.tcp = calloc(count, sizeof *worker->before.tcp);
     worker->after.tcp = calloc(count, sizeof *worker->after.tcp);
     if (!worker->connections || !worker->before.tcp || !worker->after.tcp)
         return -ENOMEM;
-    memset(worker->connections, 0, size);
+    memset(worker->connections, 0, units * WORKER_ALIGNMENT);
     worker->count = count;
-    return 0;
-}
-
-static int open_worker(struct worker *worker, struct team *team, size_t index)
-{
-    size_t first = first_number(team, index), next = first_number(team, index + 1);
-    worker->team = team;
-    worker->own.meter = worker->sender.own.meter = CPU_METER_CLOSED;
-    worker->own.pinned_to = team->cpus.count ? team->cpus.cpus[index % team->cpus.count] : -1;
-    if (allocate_connections(worker, (next - first) * team->per_number) < 0)
-        return -ENOMEM;
     worker->dial = (struct dial){
         .target = &team->target, .token = team->token, .adopt = team_adopt, .drop = team_drop, .owner = team};
     worker->job = (struct engine_job){.connections = worker->connections,
@@ -174,19 +167,6 @@ static void close_pipe(const struct team *team)
     close(team->wake_pipe[1]);
 }
 
-static int open_wake(struct team *team, uv_loop_t *loop, struct problem *problem)
-{
-    int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
-    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0)
-        close_pipe(team);
-    if (result < 0)
-        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
-    team->wake.data = team;
-    team->open_handles++;
-    uv_poll_start(&team->wake, UV_READABLE, on_wake);
-    return 0;
-}
-
 int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum end end, bool remote,
               const struct team_events *events, void *owner, struct problem *problem)
 {
@@ -209,7 +189,15 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     uv_timer_init(loop, &team->watch);
     team->watch.data = team;
     team->open_handles = 1;
-    if (open_wake(team, loop, problem) < 0 || plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
+    int result = uv_pipe(team->wake_pipe, UV_NONBLOCK_PIPE, UV_NONBLOCK_PIPE);
+    if (result == 0 && (result = uv_poll_init(loop, &team->wake, team->wake_pipe[0])) < 0)
+        close_pipe(team);
+    if (result < 0)
+        return problem_failure(problem, "cannot open a pipe for the data threads: %s", uv_strerror(result));
+    team->wake.data = team;
+    team->open_handles++;
+    uv_poll_start(&team->wake, UV_READABLE, on_wake);
+    if (plan_cpus(plan, end, remote, &team->cpus, problem) < 0)
         return -1;
     team->workers = calloc(threads, sizeof *team->workers);
     team->worker_count = team->workers ? threads : 0;
@@ -220,16 +208,6 @@ int team_open(struct team *team, uv_loop_t *loop, const struct plan *plan, enum 
     return 0;
 }
 
-bool team_has_descriptor(const struct team *team, size_t index)
-{
-    return first_of(team, index)->calls.fd >= 0;
-}
-
-void team_set_descriptor(struct team *team, size_t index, int fd)
-{
-    first_of(team, index)->calls.fd = fd;
-}
-
 int team_start(struct team *team, struct problem *problem)
 {
     team->origin_ns = clock_now_ns();
@@ -238,7 +216,6 @@ int team_start(struct team *team, struct problem *problem)
         struct worker *worker = &team->workers[i];
         int result = uv_thread_create(&worker->own.handle, worker_main, worker);
         char name[64];
-
         snprintf(name, sizeof name, "thread %zu of %zu", i + 1, team->worker_count);
         if (result < 0)
             return thread_failure(problem, result, name);
@@ -308,33 +285,27 @@ int team_barrier(struct team *team, struct cpu_reading *machine, struct problem 
     return unlock_and_check(team, problem);
 }
 
-uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more)
+void team_set_stops(struct team *team, enum end driver, const json_t *bytes)
 {
-    const struct connection *connection = first_of(team, index);
-    const struct role *role = connection->role;
-    return connection->queue.flushed_bytes +
-           (role->bytes_of ? role->bytes_of(connection, more) : more * connection->outgoing->bytes);
-}
+    const json_t *value;
+    size_t number;
 
-void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes)
-{
-    struct connection *connection = first_of(team, index);
-    if (connection->twin && connection->peer != driver)
-        connection = connection->twin;
-    atomic_store_explicit(&connection->stop, bytes + 1, memory_order_release);
-}
-
-/* A thread that receives nothing more would not see its stop. */
-void team_stops_set(struct team *team)
-{
-    uv_mutex_lock(&team->mutex);
+    json_array_foreach(bytes, number, value) {
+        struct connection *connection = team_numbered(team, number);
+        if (connection->twin && connection->peer != driver)
+            connection = connection->twin;
+        atomic_store_explicit(&connection->stop, (uint64_t)json_integer_value(value) + 1,
+                              memory_order_release);
+    }
+    uv_mutex_lock(&team->mutex); /* a thread that receives nothing more would not see its stop */
     for (size_t i = 0; i < team->worker_count; i++)
         wake_locked(&team->workers[i]);
     uv_mutex_unlock(&team->mutex);
 }
 
-static void cancel_locked(struct team *team, const char *phase, const struct problem *problem)
+void team_cancel(struct team *team, bool by_thread, const char *phase, const struct problem *problem)
 {
+    uv_mutex_lock(&team->mutex);
     if (!team->cancelled) {
         team->problem = *problem;
         snprintf(team->failed_phase, sizeof team->failed_phase, "%s", phase);
@@ -345,21 +316,10 @@ static void cancel_locked(struct team *team, const char *phase, const struct pro
         atomic_store(&team->workers[i].shared.cancelled, true);
         wake_locked(&team->workers[i]);
     }
-}
-
-void team_cancel(struct team *team, const char *phase, const struct problem *problem)
-{
-    uv_mutex_lock(&team->mutex);
-    cancel_locked(team, phase, problem);
-    shut_down(team);
-    uv_mutex_unlock(&team->mutex);
-}
-
-void team_fail(struct team *team, const char *phase, const struct problem *problem)
-{
-    uv_mutex_lock(&team->mutex);
-    cancel_locked(team, phase, problem);
-    wake_control(team);
+    if (by_thread)
+        wake_control(team);
+    else
+        shut_down(team);
     uv_mutex_unlock(&team->mutex);
 }
 
@@ -384,9 +344,14 @@ static void on_closed(uv_handle_t *handle)
     team->events->closed(team->owner);
 }
 
-/* After the end of all threads. */
-static void release(struct team *team)
+/* Joins threads only when all have reported their end, so control never waits for one. */
+static void release_if_ended(struct team *team)
 {
+    uv_mutex_lock(&team->mutex);
+    bool has_ended = team->reports[PHASE_REPORT] == team->started_count;
+    uv_mutex_unlock(&team->mutex);
+    if (!team->is_closing || !has_ended || uv_is_closing((uv_handle_t *)&team->watch))
+        return;
     for (size_t i = 0; i < team->started_count; i++)
         uv_thread_join(&team->workers[i].own.handle);
     for (size_t i = 0; i < team->worker_count; i++) {
@@ -411,22 +376,12 @@ static void release(struct team *team)
     uv_close((uv_handle_t *)&team->watch, on_closed);
 }
 
-/* Joins threads only when all have reported their end, so control never waits for one. */
-static void release_if_ended(struct team *team)
-{
-    uv_mutex_lock(&team->mutex);
-    bool has_ended = team->reports[PHASE_REPORT] == team->started_count;
-    uv_mutex_unlock(&team->mutex);
-    if (team->is_closing && has_ended && !uv_is_closing((uv_handle_t *)&team->watch))
-        release(team);
-}
-
 void team_close(struct team *team)
 {
     static const struct problem closed = {.kind = PROBLEM_FAILURE, .text = "the run was ended"};
     if (team->is_closing)
         return;
     team->is_closing = true; /* the watch goes on: it interrupts threads that wait */
-    team_cancel(team, "finish", &closed);
+    team_cancel(team, false, "finish", &closed);
     release_if_ended(team);
 }

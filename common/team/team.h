@@ -12,6 +12,7 @@
 
 #include "connection/connection.h"
 #include "connection/security.h"
+#include "control/channel.h"
 #include "engine/engine.h"
 #include "measure/cpu.h"
 #include "measure/tcp_info.h"
@@ -40,38 +41,26 @@ enum phase {
 #undef RELEASE
 #undef PHASE
 
-struct phase_info {
+extern const struct phase_info {
     const char *name; /* in a record */
     enum release waits_for[PART_COUNT];
     unsigned reported_by; /* bits 1 << enum part */
-};
-
-extern const struct phase_info phases[PHASE_COUNT];
+} phases[PHASE_COUNT];
 
 /* ---- a thread: its CPU, its scheduling, its cost. Only the thread itself can read them. ---- */
-
-struct thread_reading {
-    struct cpu_reading cpu;
-    int cpu_number; /* CPU it runs on; -1: unknown */
-    bool scheduling_known;
-    struct scheduling scheduling;
-};
 
 struct team_thread {
     uv_thread_t handle;
     bool started;
     int pinned_to; /* CPU; -1: not pinned */
     struct cpu_meter meter;
-    struct thread_reading before, after; /* of the measured interval */
+    struct thread_reading {
+        struct cpu_reading cpu;
+        int cpu_number; /* CPU it runs on; -1: unknown */
+        bool scheduling_known;
+        struct scheduling scheduling;
+    } before, after; /* of the measured interval */
 };
-
-/* Called by the thread: pins it to its CPU, sets its scheduling class. Returns 0, or -1 with an
- * unsupported problem. */
-int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem);
-
-/* Called by the thread: reads where and how it runs. Call it outside of the interval, because it
- * makes system calls. */
-void thread_read_state(struct thread_reading *reading);
 
 /* The second thread of a worker with handoff=thread: sends the requests that the data thread makes
  * (engine/engine.h). The worker starts the sender before its first phase, orders it to read its
@@ -80,30 +69,17 @@ void thread_read_state(struct thread_reading *reading);
 struct sender {
     struct team_thread own; /* its readings are complete after HANDOVER_END_TIME */
     struct handover handover;
-    struct problem problem; /* why thread_set_up() failed */
+    struct problem problem; /* why its set-up failed */
 };
 
-/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits for its thread_set_up().
+/* Starts the sender of a connection, pinned to `cpu` (-1: free), and waits until it is set up.
  * Returns 0, or -1 with a problem; call sender_end() in both cases. */
 int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem);
-
-/* Orders the sender to read its own figures, and waits until it has: HANDOVER_BEGIN_TIME or
- * HANDOVER_END_TIME. The sender must be idle. Its account includes one sleep and one wake-up more
- * than its requests: for HANDOVER_END_TIME. */
-void sender_execute(struct sender *sender, enum handover_order order);
 
 /* Waits for the last request and ends the thread. Does nothing if it was never started. */
 void sender_end(struct sender *sender);
 
 /* ---- the threads of an end ---- */
-
-/* Counts of a thread at the start or the end of its measured interval. */
-struct figures {
-    struct call_counts calls;
-    uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
-    uint64_t groups, fragments; /* sent on by a proxy */
-    struct tcp_reading *tcp;    /* by connection */
-};
 
 /* Of memory that only one thread writes to: processors fetch lines of 64 bytes in pairs. */
 #define WORKER_ALIGNMENT 128
@@ -121,11 +97,16 @@ struct worker {
     bool can_wake;         /* the engine is open until all threads are joined; under team->mutex */
     bool owns_descriptors; /* descriptors_own() */
     const char *phase;     /* name of the phase in a record, if the thread fails */
-    struct figures before, after;
-    size_t tcp_count;            /* number of connections with TCP figures */
-    uint64_t begun_ns, ended_ns; /* the measured interval */
-    uint64_t first_bytes;        /* received before begun_ns */
-    uint64_t missed;             /* open loop: requests that were due and not begun */
+    struct figures {
+        struct call_counts calls;
+        uint64_t messages_sent, bytes_sent, messages_received, bytes_received;
+        uint64_t groups, fragments; /* sent on by a proxy */
+        struct tcp_reading *tcp;    /* by connection */
+    } before, after;                /* of the measured interval */
+    size_t tcp_count;               /* number of connections with TCP figures */
+    uint64_t begun_ns, ended_ns;    /* the measured interval */
+    uint64_t first_bytes;           /* received before begun_ns */
+    uint64_t missed;                /* open loop: requests that were due and not begun */
     json_t *options;
     char padding[WORKER_ALIGNMENT]; /* keeps the next worker of the team away */
 };
@@ -192,9 +173,9 @@ static inline bool team_is_open(const struct team *team)
     return team->events != NULL;
 }
 
-/* Server or proxy: the descriptor of connection `index`. The team owns it once it is set. */
-bool team_has_descriptor(const struct team *team, size_t index);
-void team_set_descriptor(struct team *team, size_t index, int fd);
+/* The connection with this number; at a proxy, that of the client. The team owns its descriptor
+ * once it is set. */
+struct connection *team_numbered(const struct team *team, size_t number);
 
 /* Starts the threads. 0, or -1 with a failure. */
 int team_start(struct team *team, struct problem *problem);
@@ -202,18 +183,15 @@ int team_start(struct team *team, struct problem *problem);
 /* Releases the threads that wait for `release`. RELEASE_GO starts the driver's interval. */
 void team_release(struct team *team, enum release release);
 
-/* For a driver, between two phases in which it sends: the number of bytes that connection `index`
- * will have sent after `more` messages. */
-uint64_t team_sent_bytes(const struct team *team, size_t index, uint64_t more);
+/* For a follower, before `driver` sends its last message: sets the byte at which each connection
+ * ends its warm-up: exactly plan->connections integers, which the caller has checked. In a workload
+ * that reconnects, a later call sets the byte at which it ends its work. */
+void team_set_stops(struct team *team, enum end driver, const json_t *bytes);
 
-/* For a follower, before `driver` sends its last message: sets the byte at which connection `index`
- * ends its warm-up. In a workload that reconnects, a later call sets the byte at which it ends its
- * work. After all connections, team_stops_set() wakes the threads. */
-void team_set_stop(struct team *team, enum end driver, size_t index, uint64_t bytes);
-void team_stops_set(struct team *team);
-
-/* Shuts all sockets down and wakes all threads, so that they end soon. Keeps the first problem. */
-void team_cancel(struct team *team, const char *phase, const struct problem *problem);
+/* Wakes all threads and shuts all sockets down, so that they end soon. Keeps the first problem.
+ * `by_thread`: a thread calls it, which need not have the sockets of the others: control is woken to
+ * shut them down. */
+void team_cancel(struct team *team, bool by_thread, const char *phase, const struct problem *problem);
 
 /* The phase, as the record names it: "connect", "hello", "warm-up", "run" or "report". */
 const char *team_phase(const struct team *team);
@@ -231,6 +209,35 @@ uint64_t team_strangers(const struct team *team);
  * `closed`. May be called twice. */
 void team_close(struct team *team);
 
+/* ---- the ends of a run together: coordinator.c ---- */
+
+/* Leads the ends through the phases, over control channels: a star whose hub is at the client.
+ * Every end has a coordinator. It sends the messages of its team to the hub, and releases its team
+ * when the hub says so. The hub collects the messages of all ends, those of its own end too. It
+ * releases a driver when all its receivers are ready. */
+struct coordinator {
+    struct team *team;
+    struct channel *channel; /* to the hub; NULL at the client */
+
+    /* The hub. */
+    bool is_hub;                              /* at the client, if the run has another end */
+    struct channel *channels[END_COUNT];      /* by end; NULL: no such end, or the client itself */
+    unsigned ready[RELEASE_NEVER][END_COUNT]; /* ends by release and driver: bits 1 << end */
+    unsigned joined;                          /* ends that have all their connections */
+    unsigned marked;                          /* ends that have their start figures */
+};
+
+/* Call when the team has passed a phase. Sends the message of that phase in phases.def, except the
+ * report. */
+void coordinator_passed(struct coordinator *coordinator, enum phase phase);
+
+/* Handles a message of the hub: DRAIN, DRAINING or MARKED. 0, or -1: it does not fit the plan. */
+int coordinator_message(struct coordinator *coordinator, enum control_type type, const json_t *body);
+
+/* Handles a message of an end: JOINED, DRAIN, DRAINING or MARKED. 0, or -1: it does not fit the
+ * plan. */
+int hub_message(struct coordinator *hub, enum end from, enum control_type type, const json_t *body);
+
 /* ---- inside the team ---- */
 
 /* Connection `index` of connection_count. Those with the same number follow each other. */
@@ -240,8 +247,6 @@ struct connection *team_connection(const struct team *team, size_t index);
  * the team that this process was suspended. */
 void stall_watch_start(struct team *team);
 void stall_watch_stop(struct team *team);
-
-/* ---- for the threads ---- */
 
 void worker_main(void *worker);
 
@@ -256,9 +261,6 @@ int establish_handshakes(struct worker *worker, struct problem *problem);
 /* One connection whose context is open: the dialogue of its protocol, with the TLS handshake
  * between its two parts. */
 int establish_handshake(struct connection *connection, struct problem *problem);
-
-/* As team_cancel(), which control completes: the thread need not have the sockets of the others. */
-void team_fail(struct team *team, const char *phase, const struct problem *problem);
 
 /* Reports the end of a phase to control. */
 void team_report_phase(struct team *team, enum phase phase);

@@ -1,15 +1,93 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a data thread: what it does in each phase of phases.def. */
+/* The life of a data thread, and of its sender: what it does in each phase of phases.def. */
 #include "team/team.h"
 
 #include "base/clock.h"
 #include "base/threads.h"
 #include "engine/event_loop.h"
+#include "placement/placement.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #define WATCHED_MAX 64 /* connections whose TCP window is sampled within the interval */
+
+/* ---- a thread and its sender ---- */
+
+static int thread_set_up(struct team_thread *thread, const struct end_plan *own, struct problem *problem)
+{
+    int result = thread->pinned_to >= 0 ? cores_pin_thread(thread->pinned_to) : 0;
+    if (result < 0)
+        return problem_unsupported(
+            problem, "place: a thread cannot be pinned to CPU %d here: %s", thread->pinned_to,
+            result == -EOPNOTSUPP ? "the system reports success and runs it on another CPU"
+                                  : strerror(-result));
+    return scheduling_set_thread(&own->scheduling, problem);
+}
+
+/* Makes system calls, so only outside of the interval. */
+static void thread_read_state(struct thread_reading *reading)
+{
+    cpu_read_migrations(&reading->cpu);
+    reading->cpu_number = affinity_works() ? cores_current() : -1;
+    reading->scheduling_known = scheduling_read_thread(&reading->scheduling) == 0;
+}
+
+static void sender_main(void *argument)
+{
+    struct sender *sender = argument;
+    struct handover *handover = &sender->handover;
+    const struct connection *connection = handover->connection;
+    const struct end_plan *own = &connection->plan->ends[connection->end];
+
+    handover->result = thread_set_up(&sender->own, own, &sender->problem);
+    cpu_meter_open(&sender->own.meter, own->perf);
+    uv_sem_post(&handover->done);
+    for (enum handover_order order; (order = handover_serve(handover)) != HANDOVER_END;) {
+        if (order == HANDOVER_END_TIME)
+            cpu_meter_end(&sender->own.meter, &sender->own.after.cpu);
+        thread_read_state(order == HANDOVER_END_TIME ? &sender->own.after : &sender->own.before);
+        uv_sem_post(&handover->done);
+        if (order == HANDOVER_BEGIN_TIME) /* the data thread reads it after the interval */
+            cpu_meter_begin(&sender->own.meter, &sender->own.before.cpu);
+    }
+    cpu_meter_close(&sender->own.meter);
+}
+
+int sender_start(struct sender *sender, struct connection *connection, int cpu, struct problem *problem)
+{
+    handover_open(&sender->handover, connection);
+    sender->own.pinned_to = cpu;
+    sender->handover.is_pending = true; /* until it is set up */
+    int result = uv_thread_create(&sender->own.handle, sender_main, sender);
+    if (result < 0)
+        return thread_failure(problem, result, "a sender thread");
+    sender->own.started = true;
+    if (handover_wait(&sender->handover) == 0)
+        return 0;
+    *problem = sender->problem;
+    return -1;
+}
+
+/* Orders the sender, which is idle, to read its own figures, and waits until it has. Its account
+ * includes one sleep and one wake-up more than its requests: for HANDOVER_END_TIME. */
+static void sender_execute(struct sender *sender, enum handover_order order)
+{
+    handover_post(&sender->handover, order);
+    handover_wait(&sender->handover);
+}
+
+void sender_end(struct sender *sender)
+{
+    if (sender->own.started) {
+        handover_wait(&sender->handover);
+        handover_post(&sender->handover, HANDOVER_END);
+        uv_thread_join(&sender->own.handle);
+        sender->own.started = false;
+    }
+    handover_close(&sender->handover);
+}
 
 /* ---- figures ---- */
 
@@ -50,17 +128,6 @@ static void read_tcp(struct worker *worker, struct figures *figures)
         tcp_info_read(connection->calls.fd, &figures->tcp[worker->tcp_count++]);
 }
 
-/* Subtracts the segment of the close_notify from the figures after the interval, in each direction:
- * it carries no message. Not for a foreign peer, whose half-close this end does not await. */
-static void subtract_close_notify(struct worker *worker)
-{
-    static const enum tcp_figure figures[] = {TCP_DATA_SEGS_OUT, TCP_DATA_SEGS_IN};
-    for (size_t i = 0; i < worker->tcp_count; i++)
-        for (size_t j = 0; j < sizeof figures / sizeof *figures; j++)
-            if (worker->after.tcp[i].figures[figures[j]] > worker->before.tcp[i].figures[figures[j]])
-                worker->after.tcp[i].figures[figures[j]]--;
-}
-
 /* Samples the TCP windows of the first connections. */
 static void watch_windows(void *context)
 {
@@ -77,31 +144,6 @@ static int setup_failure(const struct worker *worker, int result, struct problem
 {
     return problem_failure(problem, "cannot set up a thread for %zu connections: %s", worker->count,
                            strerror(-result));
-}
-
-/* Called by the thread on its CPU, so that the memory is local. */
-static int open_connections(struct worker *worker, struct problem *problem)
-{
-    struct team *team = worker->team;
-    int result = thread_shared_open(&worker->shared, team->plan, team->end, worker->count);
-    worker->shared.samples.on_point = watch_windows;
-    worker->shared.samples.context = worker;
-    for (size_t i = 0; i < worker->count && result == 0; i++)
-        result = connection_open(&worker->connections[i], &worker->shared);
-    return result == 0 ? 0 : setup_failure(worker, result, problem);
-}
-
-/* Pins the sender to the CPU that the next data thread would have. */
-static int open_sender(struct worker *worker, struct problem *problem)
-{
-    const struct team *team = worker->team;
-    const struct place_list *cpus = &team->cpus;
-    size_t number = team->worker_count + (size_t)(worker - team->workers);
-    int cpu = cpus->count ? cpus->cpus[number % cpus->count] : -1;
-    if (!team->plan->ends[team->end].hands_over)
-        return 0;
-    worker->job.handover = &worker->sender.handover;
-    return sender_start(&worker->sender, worker->connections, cpu, problem);
 }
 
 /* The descriptors that the thread of a connection uses; the engine of such a thread has none. */
@@ -123,33 +165,44 @@ static void own_descriptors(struct worker *worker)
     worker->owns_descriptors = descriptors_own(kept, 2 + worker->count);
 }
 
-/* So that control closes the sockets when it closes its own descriptors. */
-static void close_descriptors(struct worker *worker)
-{
-    int kept[] = {worker->team->wake_pipe[1]};
-    cpu_meter_close(&worker->own.meter);
-    if (worker->owns_descriptors)
-        descriptors_own(kept, 1);
-}
-
 static int start(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
+    const struct plan *plan = team->plan;
+
     worker->dial.listener = team->listener;
-    if (thread_set_up(&worker->own, &team->plan->ends[team->end], problem) < 0 ||
-        establish_connect(worker, problem) < 0 || open_connections(worker, problem) < 0 ||
-        establish_handshakes(worker, problem) < 0 || open_sender(worker, problem) < 0)
+    if (thread_set_up(&worker->own, &plan->ends[team->end], problem) < 0 ||
+        establish_connect(worker, problem) < 0)
         return -1;
-    int result = team->engine->open(&worker->job);
+    /* On the CPU of the thread, so that the memory is local. */
+    int result = thread_shared_open(&worker->shared, plan, team->end, worker->count);
+    worker->shared.samples.on_point = watch_windows;
+    worker->shared.samples.context = worker;
+    for (size_t i = 0; i < worker->count && result == 0; i++)
+        result = connection_open(&worker->connections[i], &worker->shared);
+    if (result != 0)
+        return setup_failure(worker, result, problem);
+    if (establish_handshakes(worker, problem) < 0)
+        return -1;
+    if (plan->ends[team->end].hands_over) { /* on the CPU that the next data thread would have */
+        size_t number = team->worker_count + (size_t)(worker - team->workers);
+        int cpu = team->cpus.count ? team->cpus.cpus[number % team->cpus.count] : -1;
+        worker->job.handover = &worker->sender.handover;
+        if (sender_start(&worker->sender, worker->connections, cpu, problem) < 0)
+            return -1;
+    }
+    result = team->engine->open(&worker->job);
     if (result < 0)
         return setup_failure(worker, result, problem);
     uv_mutex_lock(&team->mutex); /* from now on other threads may wake the engine */
     worker->can_wake = team->engine->wake;
     uv_mutex_unlock(&team->mutex);
     own_descriptors(worker);
-    cpu_meter_open(&worker->own.meter, team->plan->ends[team->end].perf);
+    cpu_meter_open(&worker->own.meter, plan->ends[team->end].perf);
     return 0;
 }
+
+/* ---- the engine ---- */
 
 /* Turns a result of the engine into a problem. */
 static int check_engine(struct worker *worker, int result, struct problem *problem)
@@ -181,16 +234,18 @@ static int run_engine(struct worker *worker, uint64_t duration_ns, bool paced, s
     return check_engine(worker, engine_run(&worker->job), problem);
 }
 
-/* ---- the warm-up ---- */
-
-/* Runs the engine before the interval. No connection may end in that time. Clears the stops that
- * were reached. */
-static int run_before_interval(struct worker *worker, uint64_t messages, uint64_t duration_ns,
-                               bool until_stop, struct problem *problem)
+/* Runs the engine in PHASE_WARM_UP, PHASE_RECEIVE or PHASE_DRAIN. No connection may end in that
+ * time. Clears the stops that were reached. */
+static int run_before_interval(struct worker *worker, enum phase phase, struct problem *problem)
 {
+    const struct team *team = worker->team;
+    bool is_timed = phase == PHASE_WARM_UP && team->part != PART_FOLLOWER;
+    bool until_stop = !is_timed && phase != PHASE_RECEIVE;
+    uint64_t messages = is_timed ? UINT64_MAX : phase == PHASE_DRAIN ? 1 : 0;
+
     for (size_t i = 0; i < worker->count; i++)
         prepare(&worker->connections[i], messages, until_stop);
-    if (run_engine(worker, duration_ns, duration_ns != UINT64_MAX, problem) < 0)
+    if (run_engine(worker, is_timed ? team->plan->warmup_ns : UINT64_MAX, is_timed, problem) < 0)
         return -1;
     for (size_t i = 0; i < worker->count; i++) {
         struct connection *connection = &worker->connections[i];
@@ -199,28 +254,9 @@ static int run_before_interval(struct worker *worker, uint64_t messages, uint64_
         if (connection_has_ended(connection))
             return problem_symptom(problem, "the %s closed its connection", end_names[connection->peer]);
     }
+    if (is_timed)
+        atomic_store(&worker->shared.until_released, team->part == PART_BOTH); /* control clears it */
     return 0;
-}
-
-static int warm_up(struct worker *worker, struct problem *problem)
-{
-    const struct team *team = worker->team;
-    if (team->part == PART_FOLLOWER)
-        return run_before_interval(worker, 0, UINT64_MAX, true, problem);
-    if (run_before_interval(worker, UINT64_MAX, team->plan->warmup_ns, false, problem) < 0)
-        return -1;
-    atomic_store(&worker->shared.until_released, team->part == PART_BOTH); /* control clears it */
-    return 0;
-}
-
-static int receive(struct worker *worker, struct problem *problem)
-{
-    return run_before_interval(worker, 0, UINT64_MAX, false, problem);
-}
-
-static int drain(struct worker *worker, struct problem *problem)
-{
-    return run_before_interval(worker, 1, UINT64_MAX, true, problem);
 }
 
 /* ---- the measured interval ---- */
@@ -294,21 +330,6 @@ static void read_options(struct worker *worker)
         worker->options = options_report(plan, worker->team->end, sending->calls.fd);
 }
 
-/* Reads the figures that do not change after all threads of this end are done. */
-static void read_last_figures(struct worker *worker)
-{
-    const struct role *role = worker->connections->role;
-    read_options(worker);
-    for (size_t i = 0; worker->shared.paced && role->missed && i < worker->count; i++)
-        worker->missed += role->missed(&worker->connections[i]);
-    read_tcp(worker, &worker->after);
-    if (worker->team->plan->encrypts && !plan_is_foreign(worker->team->plan))
-        subtract_close_notify(worker);
-    thread_read_state(&worker->own.after);
-    if (worker->job.handover)
-        sender_execute(&worker->sender, HANDOVER_END_TIME);
-}
-
 /* There is no half-close to wait for if every descriptor is closed, or if a foreign peer sends to
  * this end: it need not close. An end that is both works until the half-close of the other end. A
  * transport that loses its TCP counters must be read before that half-close, so within the
@@ -316,10 +337,11 @@ static void read_last_figures(struct worker *worker)
 static int finish(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    const struct transport *transport = team->plan->transport;
-    bool loses_counters = transport->loses_counters, works_on = team->part == PART_BOTH;
-    bool waits = transport->has_other_end && !worker->connections->reconnects &&
-                 !(plan_is_foreign(team->plan) && worker->connections->incoming);
+    const struct plan *plan = team->plan;
+    const struct role *role = worker->connections->role;
+    bool loses_counters = plan->transport->loses_counters, works_on = team->part == PART_BOTH;
+    bool waits = plan->transport->has_other_end && !worker->connections->reconnects &&
+                 !(plan_is_foreign(plan) && worker->connections->incoming);
 
     if (!works_on || loses_counters)
         read_options(worker);
@@ -332,42 +354,54 @@ static int finish(struct worker *worker, struct problem *problem)
         end_account(worker);
     if (team_barrier(team, &team->machine_after, problem) < 0)
         return -1;
-    read_last_figures(worker);
+
+    /* All threads of this end are done: its figures do not change any more. */
+    read_options(worker);
+    for (size_t i = 0; worker->shared.paced && role->missed && i < worker->count; i++)
+        worker->missed += role->missed(&worker->connections[i]);
+    read_tcp(worker, &worker->after);
+    /* The segment of the close_notify, in each direction, carries no message. Not for a foreign
+     * peer, whose half-close this end does not await. */
+    for (size_t i = 0; plan->encrypts && !plan_is_foreign(plan) && i < worker->tcp_count; i++) {
+        const uint64_t *before = worker->before.tcp[i].figures;
+        uint64_t *after = worker->after.tcp[i].figures;
+        after[TCP_DATA_SEGS_OUT] -= after[TCP_DATA_SEGS_OUT] > before[TCP_DATA_SEGS_OUT];
+        after[TCP_DATA_SEGS_IN] -= after[TCP_DATA_SEGS_IN] > before[TCP_DATA_SEGS_IN];
+    }
+    thread_read_state(&worker->own.after);
+    if (worker->job.handover)
+        sender_execute(&worker->sender, HANDOVER_END_TIME);
     return 0;
 }
 
 /* ---- all phases ---- */
 
+/* PHASE_WARM_UP to PHASE_DRAIN are run_before_interval(). */
 static int (*const work[PHASE_REPORT])(struct worker *worker, struct problem *problem) = {
-    [PHASE_START] = start, [PHASE_WARM_UP] = warm_up, [PHASE_RECEIVE] = receive, [PHASE_DRAIN] = drain,
-    [PHASE_MARK] = mark,   [PHASE_RUN] = run,         [PHASE_FINISH] = finish,
+    [PHASE_START] = start,
+    [PHASE_MARK] = mark,
+    [PHASE_RUN] = run,
+    [PHASE_FINISH] = finish,
 };
-
-/* A run may have no warm-up. A foreign peer gets no announcement, so its warm-up ends by time. */
-static bool skips_phase(const struct team *team, int phase)
-{
-    const struct plan *plan = team->plan;
-    if (phases[phase].waits_for[team->part] == RELEASE_NEVER)
-        return true;
-    if (phase == PHASE_WARM_UP)
-        return !plan->warmup_ns;
-    return (phase == PHASE_RECEIVE || phase == PHASE_DRAIN) && (!plan->warmup_ns || plan_is_foreign(plan));
-}
 
 static int run_phases(struct worker *worker, struct problem *problem)
 {
     struct team *team = worker->team;
-    for (int phase = 0; phase < PHASE_REPORT; phase++) {
+    const struct plan *plan = team->plan;
+    for (enum phase phase = 0; phase < PHASE_REPORT; phase++) {
         enum release release = phases[phase].waits_for[team->part];
-        if (skips_phase(team, phase))
+        bool is_before = phase >= PHASE_WARM_UP && phase <= PHASE_DRAIN;
+        /* A run may have no warm-up. A foreign peer gets no announcement: its warm-up ends by time. */
+        if (release == RELEASE_NEVER || (is_before && !plan->warmup_ns) ||
+            (is_before && phase != PHASE_WARM_UP && plan_is_foreign(plan)))
             continue;
         if (release != RELEASE_NOTHING && team_await(team, release, problem) < 0)
             return -1;
         worker->phase = phases[phase].name;
-        if (work[phase](worker, problem) < 0)
+        if ((is_before ? run_before_interval(worker, phase, problem) : work[phase](worker, problem)) < 0)
             return -1;
         if (phases[phase].reported_by & 1u << team->part)
-            team_report_phase(team, (enum phase)phase);
+            team_report_phase(team, phase);
     }
     return 0;
 }
@@ -377,11 +411,14 @@ void worker_main(void *argument)
     struct worker *worker = argument;
     struct team *team = worker->team;
     struct problem problem = {0};
+    int kept[] = {team->wake_pipe[1]};
     if (team->plan->rate)
         pause_set_timer_slack();
     if (run_phases(worker, &problem) < 0)
-        team_fail(team, worker->phase, &problem);
+        team_cancel(team, true, worker->phase, &problem);
     sender_end(&worker->sender);
-    close_descriptors(worker);
+    cpu_meter_close(&worker->own.meter);
+    if (worker->owns_descriptors) /* so that control closes the sockets when it closes its own */
+        descriptors_own(kept, 1);
     team_report_phase(team, PHASE_REPORT);
 }

@@ -78,11 +78,14 @@ TEST(no_two_threads_have_connections_in_one_cache_line)
 /* Each connection is found by its number, and each thread has consecutive numbers. */
 static void check_numbers(size_t threads)
 {
+    json_t *stops = json_array();
     uint64_t number = 0;
 
     assert_int_equal(team.worker_count, threads);
     for (size_t i = 0; i < plan.connections; i++)
-        team_set_stop(&team, END_CLIENT, i, 1000 + i);
+        json_array_append_new(stops, json_integer(1000 + (json_int_t)i));
+    team_set_stops(&team, END_CLIENT, stops);
+    json_decref(stops);
     for (size_t i = 0; i < threads; i++) {
         const struct worker *worker = &team.workers[i];
 
