@@ -21,31 +21,6 @@ static const struct {
 } known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
 
 #define CHANGE_NAME(name, bit, size, means) ", " name size
-#define NAMES "none" OVERRIDES(CHANGE_NAME)
-
-/* Parses one change. */
-static int parse_one(struct change *change, const char *one, struct problem *problem)
-{
-    size_t length = strcspn(one, ":");
-    const char *size = one[length] ? one + length + 1 : NULL;
-    uint64_t bytes = 0;
-    int i = 0;
-
-    while (i < CHANGE_COUNT && (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
-        i++;
-    if (i == CHANGE_COUNT)
-        return problem_usage(problem, "override=%.40s: write " NAMES, one);
-    if (!size != !*known[i].size)
-        return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
-                             size ? " without a size" : ":SIZE, like 64 or 256K");
-    if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
-        return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
-    if (change->bits & known[i].bit)
-        return problem_usage(problem, "override has %s twice", known[i].name);
-    change->bits |= known[i].bit;
-    change->bytes[i] = bytes;
-    return 0;
-}
 
 /* Two changes that undo each other. */
 static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMORE | CHANGE_MORE,
@@ -59,9 +34,27 @@ int override_parse(struct change *change, const char *text, struct problem *prob
     *change = (struct change){0};
     if (!copy)
         return problem_failure(problem, "no memory for override=");
-    while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
-        if (parse_one(change, one, problem) < 0)
-            return -1;
+    while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+"))) {
+        size_t length = strcspn(one, ":");
+        const char *size = one[length] ? one + length + 1 : NULL;
+        uint64_t bytes = 0;
+        int i = 0;
+
+        while (i < CHANGE_COUNT &&
+               (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
+            i++;
+        if (i == CHANGE_COUNT)
+            return problem_usage(problem, "override=%.40s: write none" OVERRIDES(CHANGE_NAME), one);
+        if (!size != !*known[i].size)
+            return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
+                                 size ? " without a size" : ":SIZE, like 64 or 256K");
+        if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
+            return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
+        if (change->bits & known[i].bit)
+            return problem_usage(problem, "override has %s twice", known[i].name);
+        change->bits |= known[i].bit;
+        change->bytes[i] = bytes;
+    }
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
         if ((change->bits & opposites[i]) == opposites[i])
             return problem_usage(problem, "override=%s: one change undoes the other", text);
@@ -74,14 +67,11 @@ void override_format(const struct change *change, char *text, size_t size)
 
     snprintf(text, size, "none");
     for (int i = 0; i < CHANGE_COUNT && length < size; i++) {
-        char bytes[UNITS_TEXT_MAX] = "";
-
-        if (!(change->bits & known[i].bit))
-            continue;
-        if (*known[i].size)
-            units_format(&units_size, bytes, change->bytes[i]);
-        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
-                                   *bytes ? ":" : "", bytes);
+        bool sized = *known[i].size;
+        if (change->bits & known[i].bit)
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
+                                 sized ? ":" : "", sized ? units_text(&units_size, change->bytes[i]) : "");
     }
 }
 
@@ -118,7 +108,6 @@ int override_open(struct override *override, const struct change *change, bool r
         return -1;
     if (other_user) {
         CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
-
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
         if (override->library_file < 0)
             return problem_failure(problem, "cannot open %s: %s", override->library, strerror(errno));
@@ -166,8 +155,6 @@ void override_close(struct override *override)
     free(override->environment[1]);
     *override = (struct override){0};
 }
-
-/* ---- proof ---- */
 
 int override_proof(const struct shared *shared, struct problem *problem)
 {
