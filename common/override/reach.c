@@ -17,8 +17,6 @@
 #define SCRIPTS_MOST 4 /* nested interpreters of a script, as in the kernel */
 #define BITS ((int)sizeof(void *) * 8)
 
-/* ---- files ---- */
-
 struct image {
     const uint8_t *bytes;
     size_t size;
@@ -49,19 +47,10 @@ static bool has_section(const struct image *image, const ElfW(Ehdr) * header, co
     return false;
 }
 
-/* The dynamic linker of the program (PT_INTERP); "": none. */
-static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
-{
-    const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
-    for (unsigned i = 0; segments && i < header->e_phnum; i++)
-        if (segments[i].p_type == PT_INTERP)
-            return text(image, segments[i].p_offset);
-    return "";
-}
-
 static int check_elf(const struct image *image, const char *path, struct problem *problem)
 {
     const ElfW(Ehdr) *header = table(image, 0, sizeof *header);
+    unsigned i = 0;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return problem_unsupported(problem, "%s is neither an ELF program nor a script", path);
@@ -71,8 +60,10 @@ static int check_elf(const struct image *image, const char *path, struct problem
     if (has_section(image, header, ".go.buildinfo"))
         return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
                                    path);
-    const char *loader = linker(image, header);
-
+    const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+    while (segments && i < header->e_phnum && segments[i].p_type != PT_INTERP)
+        i++;
+    const char *loader = segments && i < header->e_phnum ? text(image, segments[i].p_offset) : "";
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
@@ -114,8 +105,6 @@ int reach_check(const char *path, struct problem *problem)
     return check_file(path, 0, problem);
 }
 
-/* ---- processes ---- */
-
 /* How many seccomp filters a process has. */
 static int seccomp_filters(pid_t pid)
 {
@@ -135,7 +124,6 @@ static bool has_ring(pid_t pid)
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
         ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
-
         target[size > 0 ? size : 0] = '\0';
         found = !strcmp(target, "anon_inode:[io_uring]");
     }
