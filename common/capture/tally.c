@@ -73,7 +73,6 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
     size_t first = next;
     for (; first > 0 && ranges->list[first - 1].end >= begin; first--) {
         const struct range *known = &ranges->list[first - 1];
-
         added -= MIN(known->end, end) - MAX(known->begin, begin);
         joined.begin = MIN(known->begin, joined.begin);
         joined.end = MAX(known->end, joined.end);
@@ -225,15 +224,6 @@ void tally_add(struct tally *tally, const struct segment *segment)
 
 /* ---- the summary ---- */
 
-static size_t find_rarest(const struct size *sizes, size_t count)
-{
-    size_t rarest = 0;
-    for (size_t i = 1; i < count; i++)
-        if (sizes[i].count <= sizes[rarest].count)
-            rarest = i;
-    return rarest;
-}
-
 /* Adds the extreme sizes, and the most frequent ones ordered by size. Of the others only the number
  * of segments. */
 static void add_sizes(json_t *summary, const struct total *total)
@@ -249,12 +239,15 @@ static void add_sizes(json_t *summary, const struct total *total)
         smallest = smallest ? smallest : bytes;
         largest = bytes;
         sizes[count++] = (struct size){bytes, total->sizes[bytes]};
-        if (count > SIZES_MAX) {
-            size_t rarest = find_rarest(sizes, count--);
-
-            others += sizes[rarest].count;
-            memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
-        }
+        if (count <= SIZES_MAX)
+            continue;
+        size_t rarest = 0;
+        for (size_t i = 1; i < count; i++)
+            if (sizes[i].count <= sizes[rarest].count)
+                rarest = i;
+        others += sizes[rarest].count;
+        count--;
+        memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
     }
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, json_pack("[I, I]", sizes[i].bytes, sizes[i].count));
