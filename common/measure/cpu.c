@@ -8,6 +8,13 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
+#if defined __APPLE__
+#include <mach/mach.h>
+#elif defined __linux__
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#endif
+
 #define CPU_COUNT_KEY(count, key) [count] = key,
 static const char *const keys[CPU_COUNT_COUNT] = {CPU_COUNTS(CPU_COUNT_KEY)};
 
@@ -19,24 +26,19 @@ static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t valu
 
 /* ---- cycles, instructions, migrations: Linux ---- */
 
-#ifdef __linux__
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#endif
-
 static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
 
-static int event_open(enum cpu_count event)
+void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
+    *meter = CPU_METER_CLOSED;
 #ifdef __linux__
-    struct perf_event_attr attributes = {.size = sizeof attributes,
-                                         .type = PERF_TYPE_HARDWARE,
-                                         .config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES
-                                                                       : PERF_COUNT_HW_INSTRUCTIONS};
-
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-#else
-    return -1;
+    for (int event = 0; events_wanted && event < CPU_EVENT_COUNT; event++) {
+        struct perf_event_attr attributes = {
+            .size = sizeof attributes,
+            .type = PERF_TYPE_HARDWARE,
+            .config = events[event] == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS};
+        meter->fds[event] = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
 #endif
 }
 
@@ -49,10 +51,6 @@ void cpu_read_migrations(struct cpu_reading *reading)
 }
 
 /* ---- times and switches of the calling thread ---- */
-
-#ifdef __APPLE__
-#include <mach/mach.h>
-#endif
 
 static uint64_t timeval_ns(struct timeval time)
 {
@@ -99,13 +97,6 @@ static void read_usage(struct cpu_reading *reading)
 #define SLEEPS 8
 #define SLEEP_NS 1000
 
-static void work(void)
-{
-    volatile unsigned step = 0;
-    while (step < PORTION_STEPS)
-        step = step + 1;
-}
-
 uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 {
     struct cpu_reading before = {0}, after = {0};
@@ -113,7 +104,8 @@ uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 
     for (int i = 0; i < PORTIONS; i++) {
         read(&before);
-        work();
+        for (volatile unsigned step = 0; step < PORTION_STEPS;)
+            step = step + 1;
         read(&after);
         if (after.counts[CPU_USER] + after.counts[CPU_SYSTEM] ==
             before.counts[CPU_USER] + before.counts[CPU_SYSTEM])
@@ -135,12 +127,6 @@ void cpu_probe(void)
 }
 
 /* ---- readings ---- */
-
-void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
-{
-    for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        meter->fds[event] = events_wanted ? event_open(events[event]) : -1;
-}
 
 void cpu_meter_close(struct cpu_meter *meter)
 {
