@@ -11,8 +11,6 @@
 
 #define FILE_FROM 200 /* lowest descriptor: above those that programs expect (LISTEN_FDS) */
 
-/* ---- words ---- */
-
 #define CHANGE_ROW(name, bit, size, means) {name, bit, size},
 static const struct {
     const char *name;
@@ -75,14 +73,16 @@ void override_format(const struct change *change, char *text, size_t size)
     }
 }
 
-/* ---- start ---- */
-
-/* Finds the library beside this program, else in the folder of the installation. */
-static int find_library(char path[PATH_MAX], struct problem *problem)
+int override_open(struct override *override, const struct change *change, bool records_groups,
+                  bool other_user, struct problem *problem)
 {
-    char folder[PATH_MAX - 64] = "";
+    CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
+    const char *others = getenv("LD_PRELOAD");
+    struct shared *shared = MAP_FAILED;
+    char *path = override->library, folder[PATH_MAX - 64] = "";
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
+    *override = (struct override){0};
     while (length > 0 && folder[length - 1] != '/')
         folder[--length] = '\0';
     snprintf(path, PATH_MAX, "%s" SHARED_LIBRARY, folder);
@@ -91,27 +91,14 @@ static int find_library(char path[PATH_MAX], struct problem *problem)
     if (access(path, R_OK) < 0)
         return problem_failure(problem, "there is no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder,
                                folder);
-    return strpbrk(path, ": ")
-               ? problem_failure(problem, "%s: a path in LD_PRELOAD may not contain a colon or a blank", path)
-               : 0;
-}
-
-int override_open(struct override *override, const struct change *change, bool records_groups,
-                  bool other_user, struct problem *problem)
-{
-    CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
-    const char *others = getenv("LD_PRELOAD");
-    struct shared *shared = MAP_FAILED;
-
-    *override = (struct override){0};
-    if (find_library(override->library, problem) < 0)
-        return -1;
+    if (strpbrk(path, ": "))
+        return problem_failure(problem, "%s: a path in LD_PRELOAD may not contain a colon or a blank", path);
     if (other_user) {
-        CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
+        CLEANUP_CLOSE int library = open(path, O_RDONLY | O_CLOEXEC);
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
         if (override->library_file < 0)
-            return problem_failure(problem, "cannot open %s: %s", override->library, strerror(errno));
-        snprintf(override->library, sizeof override->library, "/proc/self/fd/%d", override->library_file);
+            return problem_failure(problem, "cannot open %s: %s", path, strerror(errno));
+        snprintf(path, PATH_MAX, "/proc/self/fd/%d", override->library_file);
     }
     override->file = fcntl(file, F_DUPFD, FILE_FROM);
     if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)

@@ -38,32 +38,26 @@ static const char *text(const struct image *image, uint64_t offset)
                : "";
 }
 
-static bool has_section(const struct image *image, const ElfW(Ehdr) * header, const char *name)
-{
-    const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
-    for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
-        if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name), name))
-            return true;
-    return false;
-}
-
 static int check_elf(const struct image *image, const char *path, struct problem *problem)
 {
     const ElfW(Ehdr) *header = table(image, 0, sizeof *header);
-    unsigned i = 0;
+    unsigned segment = 0;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return problem_unsupported(problem, "%s is neither an ELF program nor a script", path);
     if (header->e_ident[EI_CLASS] != (BITS == 64 ? ELFCLASS64 : ELFCLASS32))
         return problem_unsupported(problem, "%s is a %d-bit program, and the library is a %d-bit one", path,
                                    BITS == 64 ? 32 : 64, BITS);
-    if (has_section(image, header, ".go.buildinfo"))
-        return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
-                                   path);
+    const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
+    for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
+        if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name),
+                    ".go.buildinfo"))
+            return problem_unsupported(problem,
+                                       "%s is a Go program: its calls do not go through the C library", path);
     const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
-    while (segments && i < header->e_phnum && segments[i].p_type != PT_INTERP)
-        i++;
-    const char *loader = segments && i < header->e_phnum ? text(image, segments[i].p_offset) : "";
+    while (segments && segment < header->e_phnum && segments[segment].p_type != PT_INTERP)
+        segment++;
+    const char *loader = segments && segment < header->e_phnum ? text(image, segments[segment].p_offset) : "";
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))

@@ -19,24 +19,6 @@ static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
 
-/* ---- shapes ---- */
-
-/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the
- * program may count groups at the same time. */
-static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
-{
-    size_t count = 0;
-    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
-        if (!shape->groups)
-            continue;
-        size_t at = count++;
-        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = shape;
-    }
-    return count;
-}
-
 static uint32_t known_fragments(const struct shared_shape *shape)
 {
     return shape->sends < SHARED_FRAGMENTS ? shape->sends : SHARED_FRAGMENTS;
@@ -191,15 +173,25 @@ static json_t *shape_json(const struct shared_shape *shape)
                      shape_text(text, shape, AS_CALLS), "fragments", fragments);
 }
 
+/* Sorts the shapes, most frequent first. Not by qsort(3): the program may count groups at the same
+ * time. */
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
-    size_t count = shapes_sort(kind, sorted), path_size = strnlen(kind->name.path, sizeof kind->name.path);
+    size_t count = 0, path_size = strnlen(kind->name.path, sizeof kind->name.path);
     uint16_t family = kind->name.family, port = kind->name.port;
     const char *family_name = family == AF_UNIX ? "unix" : family ? "tcp" : "other";
     json_t *shapes = json_array();
     bool is_read = kind->read_back;
 
+    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
+        if (!shape->groups)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = shape;
+    }
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
     json_t *report = json_pack(

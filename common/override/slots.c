@@ -17,8 +17,6 @@ static struct slot *slot_at(int fd)
     return preload_shared && fd >= 0 && fd < SLOTS ? &slots[fd] : NULL;
 }
 
-/* ---- options ---- */
-
 static int option_get(int fd, int level, int name)
 {
     socklen_t size = sizeof(int);
@@ -99,8 +97,6 @@ bool slot_set_option(int fd, int level, int name, int value)
         slot->corked = value != 0;
     return !refused;
 }
-
-/* ---- descriptors ---- */
 
 /* The kind of connections with this role at this address. If the table is full, the last kind,
  * which has no name. */
