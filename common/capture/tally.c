@@ -60,8 +60,6 @@ struct tally {
     struct total totals[WAY_COUNT];
 };
 
-/* ---- ranges ---- */
-
 uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
