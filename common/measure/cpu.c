@@ -24,32 +24,6 @@ static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t valu
     reading->known |= 1u << count;
 }
 
-/* ---- cycles, instructions, migrations: Linux ---- */
-
-static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
-
-void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
-{
-    *meter = CPU_METER_CLOSED;
-#ifdef __linux__
-    for (int event = 0; events_wanted && event < CPU_EVENT_COUNT; event++) {
-        struct perf_event_attr attributes = {
-            .size = sizeof attributes,
-            .type = PERF_TYPE_HARDWARE,
-            .config = events[event] == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS};
-        meter->fds[event] = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    }
-#endif
-}
-
-/* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
-void cpu_read_migrations(struct cpu_reading *reading)
-{
-    uint64_t migrations;
-    if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
-        set(reading, CPU_MIGRATIONS, migrations);
-}
-
 /* ---- times and switches of the calling thread ---- */
 
 static uint64_t timeval_ns(struct timeval time)
@@ -128,6 +102,22 @@ void cpu_probe(void)
 
 /* ---- readings ---- */
 
+static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
+
+void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
+{
+    *meter = CPU_METER_CLOSED;
+#ifdef __linux__
+    for (int event = 0; events_wanted && event < CPU_EVENT_COUNT; event++) {
+        struct perf_event_attr attributes = {
+            .size = sizeof attributes,
+            .type = PERF_TYPE_HARDWARE,
+            .config = events[event] == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS};
+        meter->fds[event] = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+#endif
+}
+
 void cpu_meter_close(struct cpu_meter *meter)
 {
     for (int event = 0; event < CPU_EVENT_COUNT; event++)
@@ -153,6 +143,14 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_usage(reading);
     read_events(meter, reading);
+}
+
+/* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
+void cpu_read_migrations(struct cpu_reading *reading)
+{
+    uint64_t migrations;
+    if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
+        set(reading, CPU_MIGRATIONS, migrations);
 }
 
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)
@@ -188,14 +186,12 @@ json_t *cpu_process_to_json(void)
  * not known: some systems print it. */
 void cpu_read_machine(struct cpu_reading *reading)
 {
-    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+    unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
     uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 
     *reading = (struct cpu_reading){0};
-    if (!scan_file("/proc/stat", 8,
-                   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                   " %" SCNu64,
-                   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) ||
+    if (!scan_file("/proc/stat", 8, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+                   &idle, &iowait, &irq, &softirq, &steal) ||
         user + system + idle == 0)
         return;
     set(reading, CPU_USER, (user + nice) * tick_ns);

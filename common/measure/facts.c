@@ -9,7 +9,6 @@
 #include <ifaddrs.h>
 #include <pthread.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>

@@ -172,8 +172,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Most counters of struct tcp_info have 32 bits and wrap in a long run. */
-static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after,
-                      enum tcp_figure figure)
+static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after, int figure)
 {
     uint64_t from = before->figures[figure], to = after->figures[figure];
     return to >= from ? to - from : to + (UINT64_C(1) << 32) - from;
@@ -181,16 +180,6 @@ static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading
 
 /* Counts each segment with data once: subtracts the retransmissions if data was retransmitted.
  * Otherwise the retransmitted segments may be FINs without data. */
-static uint64_t value_of(const struct tcp_reading *before, const struct tcp_reading *after,
-                         enum tcp_figure figure)
-{
-    bool data_again = !(after->known & 1u << TCP_BYTES_RETRANS) || moved(before, after, TCP_BYTES_RETRANS);
-    if (!infos[figure].counts)
-        return after->figures[figure];
-    return moved(before, after, figure) -
-           (figure == TCP_DATA_SEGS_OUT && data_again ? moved(before, after, TCP_RETRANS_SEGS) : 0);
-}
-
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
@@ -205,7 +194,11 @@ json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_read
         json_t *each = count <= EACH_MAX ? json_array() : NULL;
         uint64_t sum = 0;
         for (size_t i = 0; i < count; i++) {
-            values[i] = value_of(&before[i], &after[i], (enum tcp_figure)figure);
+            const struct tcp_reading *from = &before[i], *to = &after[i];
+            values[i] = infos[figure].counts ? moved(from, to, figure) : to->figures[figure];
+            if (figure == TCP_DATA_SEGS_OUT &&
+                (!(to->known & 1u << TCP_BYTES_RETRANS) || moved(from, to, TCP_BYTES_RETRANS)))
+                values[i] -= moved(from, to, TCP_RETRANS_SEGS);
             sum += values[i];
             json_array_append_new(each, json_integer((json_int_t)values[i])); /* no effect on NULL */
         }
