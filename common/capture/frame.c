@@ -60,10 +60,9 @@ static const struct ip_layout {
     size_t size, length_at, protocol_at, hosts_at, host_size;
 } ipv4 = {AF_INET, 20, 2, 9, 12, 4}, ipv6 = {AF_INET6, 40, 4, 6, 8, 16};
 
-/* Length 0 means that the packet is too big for the field, because the kernel has not segmented it
- * yet. Then all bytes of the frame belong to it. Fragments are ignored: only the first fragment of
- * a packet has a TCP header. A packet of IPv6 with extension headers does not pass the filter of
- * the capture: pcap-filter(7) compares the first header only. */
+/* Length 0: the packet is too big for the field, because the kernel has not segmented it yet. All
+ * bytes of the frame belong to it. Fragments are ignored: only the first has a TCP header. IPv6 with
+ * extension headers does not pass the filter: pcap-filter(7) compares the first header only. */
 static bool take_ip(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;

@@ -39,10 +39,6 @@ struct flow {
     struct stream streams[WAY_COUNT];
 };
 
-struct size {
-    json_int_t bytes, count;
-};
-
 struct total {
     json_int_t segments, packets, super_packets, payload_bytes;
     json_int_t retransmitted_segments, retransmitted_bytes, shared_close_notifies;
@@ -87,6 +83,20 @@ void ranges_free(struct ranges *ranges)
 {
     free(ranges->list);
     *ranges = (struct ranges){0};
+}
+
+struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
+{
+    struct tally *tally = xcalloc(1, sizeof *tally);
+    tally->server = *server;
+    tally->close_notify_ways = close_notify_ways;
+    return tally;
+}
+
+void tally_begin_after(struct tally *tally, uint64_t connections)
+{
+    tally->reconnects = true;
+    tally->skipped = connections;
 }
 
 /* ---- a stream ---- */
@@ -138,7 +148,6 @@ static void end_flow(struct tally *tally, struct flow *flow)
     for (int way = 0; way < WAY_COUNT; way++) {
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
-
         if (tally->close_notify_ways & 1u << way) {
             total->shared_close_notifies += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
             if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
@@ -154,6 +163,14 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow **flow = &tally->flows[port];
     return *flow ? *flow : (*flow = xcalloc(1, sizeof **flow));
+}
+
+void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
+{
+    struct flow *flow = flow_of(tally, port);
+    flow->counts = true;
+    flow->streams[WAY_SENT].from = sent;
+    flow->streams[WAY_RECEIVED].from = received;
 }
 
 /* The client's SYN begins a connection, unless the SYN is a retransmission. If connections stay
@@ -222,40 +239,6 @@ void tally_add(struct tally *tally, const struct segment *segment)
 
 /* ---- the summary ---- */
 
-/* Adds the extreme sizes, and the most frequent ones ordered by size. Of the others only the number
- * of segments. */
-static void add_sizes(json_t *summary, const struct total *total)
-{
-    struct size sizes[SIZES_MAX + 1];
-    json_int_t smallest = 0, largest = 0, others = 0;
-    json_t *list = json_array();
-    size_t count = 0;
-
-    for (uint32_t bytes = 1; bytes < SIZES; bytes++) {
-        if (!total->sizes[bytes])
-            continue;
-        smallest = smallest ? smallest : bytes;
-        largest = bytes;
-        sizes[count++] = (struct size){bytes, total->sizes[bytes]};
-        if (count <= SIZES_MAX)
-            continue;
-        size_t rarest = 0;
-        for (size_t i = 1; i < count; i++)
-            if (sizes[i].count <= sizes[rarest].count)
-                rarest = i;
-        others += sizes[rarest].count;
-        count--;
-        memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
-    }
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("[I, I]", sizes[i].bytes, sizes[i].count));
-    json_object_set_new(summary, "smallest_bytes", json_integer(smallest));
-    json_object_set_new(summary, "largest_bytes", json_integer(largest));
-    json_object_set_new(summary, "sizes", list);
-    if (others)
-        json_object_set_new(summary, "other_sizes", json_integer(others));
-}
-
 static void end_flows(struct tally *tally)
 {
     for (size_t port = 0; port < PORTS; port++)
@@ -263,9 +246,13 @@ static void end_flows(struct tally *tally)
             end_flow(tally, tally->flows[port]);
 }
 
+/* Lists the most frequent sizes, ordered by size, and the number of the other segments. */
 json_t *tally_to_json(struct tally *tally, enum way way)
 {
     const struct total *total = &tally->totals[way];
+    uint32_t listed[SIZES_MAX + 1];
+    json_int_t smallest = 0, largest = 0, others = 0;
+    size_t count = 0;
 
     end_flows(tally);
     json_t *summary =
@@ -276,22 +263,31 @@ json_t *tally_to_json(struct tally *tally, enum way way)
                   total->shared_close_notifies ? json_integer(total->shared_close_notifies) : NULL);
     if (!total->segments)
         return summary;
-    add_sizes(summary, total);
-    json_t *first = json_array();
+    for (uint32_t bytes = 1; bytes < SIZES; bytes++) {
+        if (!total->sizes[bytes])
+            continue;
+        smallest = smallest ? smallest : bytes;
+        largest = bytes;
+        listed[count++] = bytes;
+        if (count <= SIZES_MAX)
+            continue;
+        size_t rarest = 0;
+        for (size_t i = 1; i < count; i++)
+            if (total->sizes[listed[i]] <= total->sizes[listed[rarest]])
+                rarest = i;
+        others += total->sizes[listed[rarest]];
+        count--;
+        memmove(listed + rarest, listed + rarest + 1, (count - rarest) * sizeof *listed);
+    }
+    json_t *sizes = json_array(), *first = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(sizes, json_pack("[I, I]", (json_int_t)listed[i], total->sizes[listed[i]]));
     for (size_t i = 0; i < total->first_count; i++)
         json_array_append_new(first, json_integer(total->first[i]));
-    json_object_set_new(summary, "first", first);
+    json_object_update_new(summary, json_pack("{s:I, s:I, s:o, s:o*, s:o}", "smallest_bytes", smallest,
+                                              "largest_bytes", largest, "sizes", sizes, "other_sizes",
+                                              others ? json_integer(others) : NULL, "first", first));
     return summary;
-}
-
-/* ---- create, begin, free ---- */
-
-struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
-{
-    struct tally *tally = xcalloc(1, sizeof *tally);
-    tally->server = *server;
-    tally->close_notify_ways = close_notify_ways;
-    return tally;
 }
 
 void tally_free(struct tally *tally)
@@ -300,18 +296,4 @@ void tally_free(struct tally *tally)
     for (size_t port = 0; port < PORTS; port++)
         free(tally->flows[port]);
     free(tally);
-}
-
-void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
-{
-    struct flow *flow = flow_of(tally, port);
-    flow->counts = true;
-    flow->streams[WAY_SENT].from = sent;
-    flow->streams[WAY_RECEIVED].from = received;
-}
-
-void tally_begin_after(struct tally *tally, uint64_t connections)
-{
-    tally->reconnects = true;
-    tally->skipped = connections;
 }
