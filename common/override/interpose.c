@@ -50,7 +50,6 @@ ssize_t send(int fd, const void *data, size_t size, int flags)
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     size_t most = 0;
-
     for (unsigned i = 0; slot_of(fd) && i < count; i++) {
         size_t size = message_bytes(fd, &messages[i].msg_hdr);
         most = size > most ? size : most;
@@ -254,8 +253,6 @@ int close(int fd)
     slot_forget(fd);
     return functions->close(fd);
 }
-
-/* ---- GnuTLS ---- */
 
 /* A plugin may have loaded GnuTLS for itself only: then RTLD_NEXT does not find it. With
  * CHANGE_NOCORK the later uncork has no effect, because the session is not corked. */

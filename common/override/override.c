@@ -62,7 +62,6 @@ int override_parse(struct change *change, const char *text, struct problem *prob
 void override_format(const struct change *change, char *text, size_t size)
 {
     size_t length = 0;
-
     snprintf(text, size, "none");
     for (int i = 0; i < CHANGE_COUNT && length < size; i++) {
         bool sized = *known[i].size;

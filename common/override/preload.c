@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups of each thread (its sends since its last wait), whether held, and their shapes; and
- * the start of the library in a process. */
+/* The start in a process, and the groups of each thread (its sends since its last wait). */
 #include "override/preload.h"
 
 #include "base/clock.h"
@@ -268,8 +267,7 @@ static void forked_child(void)
     note_process();
 }
 
-/* The shared memory is the inherited descriptor. A program that this program starts no longer has
- * that descriptor, and uses the path. */
+/* A program that this program starts no longer has the inherited descriptor: it opens the path. */
 __attribute__((constructor(101))) void preload_start(void)
 {
     static _Atomic bool started;

@@ -135,14 +135,12 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
             sends_first ? "message=" : "workload=request message=64 reply=", shape_text(text, shape, AS_WORD),
             sends_first ? " reply=64 write=" : " reply_write=", findings[found].writes,
             kind->name.family == AF_UNIX ? " transport=unix" : "");
-    json_object_set_new(report, "says",
-                        json_sprintf("Messages are %s (%s)%s%s: %s%s%s.", sends,
-                                     shape_text(text, shape, AS_SIZES), findings[found].how, stall,
-                                     findings[found].before, override, findings[found].after));
-    if (*override)
-        json_object_set_new(report, "try", json_string(override));
-    if (measure) /* a subject that is not UTF-8 has none */
-        json_object_set_new(report, "measure", measure);
+    json_t *says =
+        json_sprintf("Messages are %s (%s)%s%s: %s%s%s.", sends, shape_text(text, shape, AS_SIZES),
+                     findings[found].how, stall, findings[found].before, override, findings[found].after);
+    json_object_update_new(report,
+                           json_pack("{s:o*, s:s*, s:o*}", "says", says, "try", *override ? override : NULL,
+                                     "measure", measure)); /* not UTF-8: none */
 }
 
 /* ---- JSON ---- */
@@ -173,8 +171,7 @@ static json_t *shape_json(const struct shared_shape *shape)
                      shape_text(text, shape, AS_CALLS), "fragments", fragments);
 }
 
-/* Sorts the shapes, most frequent first. Not by qsort(3): the program may count groups at the same
- * time. */
+/* Sorts the shapes by frequency, not by qsort(3): the program may count groups at the same time. */
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];

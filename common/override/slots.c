@@ -98,8 +98,7 @@ bool slot_set_option(int fd, int level, int name, int value)
     return !refused;
 }
 
-/* The kind of connections with this role at this address. If the table is full, the last kind,
- * which has no name. */
+/* The kind of this role and address; if all are taken, the last one, which has no name. */
 static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *address, size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;
