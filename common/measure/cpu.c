@@ -182,8 +182,7 @@ json_t *cpu_process_to_json(void)
                      (json_int_t)timeval_ns(usage.ru_stime));
 }
 
-/* proc_stat(5): user nice system idle iowait irq softirq steal, in clock ticks. A line of zeros is
- * not known: some systems print it. */
+/* proc_stat(5), in clock ticks. Some systems print a line of zeros, which is not known. */
 void cpu_read_machine(struct cpu_reading *reading)
 {
     unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;

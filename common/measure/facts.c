@@ -30,17 +30,14 @@ static char host_id[256];
  * But /proc has another birth time in each sandbox, the same for all its processes. */
 static void make_host_id(void)
 {
-    char name[128] = "";
-
     if (scan_file("/proc/sys/kernel/random/boot_id", 1, "%200[^\n]", host_id))
         return;
-    gethostname(name, sizeof name - 1);
-    snprintf(host_id, sizeof host_id, "%s", name);
+    gethostname(host_id, 127); /* its buffer is longer and zeroed: a NUL follows */
 #ifdef __linux__
+    size_t length = strlen(host_id);
     struct stat proc;
-
     if (stat("/proc", &proc) == 0)
-        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
+        snprintf(host_id + length, sizeof host_id - length, "@%lld.%09ld", (long long)proc.st_ctim.tv_sec,
                  proc.st_ctim.tv_nsec);
 #endif
 }
@@ -254,9 +251,8 @@ int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
     if (fd < 0)
         return -1;
     close(fd);
-    if (address_is_local(address) || find_name(address, name) == 0)
-        return find_name(NULL, name);
-    return find_name(&local, name);
+    bool stays = address_is_local(address) || find_name(address, name) == 0;
+    return find_name(stays ? NULL : &local, name);
 }
 
 static json_t *device_towards(const struct address *address)
@@ -314,13 +310,11 @@ json_t *facts_collect(const struct address *towards)
     json_object_set_new(facts, "virtualisation", json_string(virtualisation_name())); /* NULL: absent */
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
         put_value(facts, file_facts[i].key, file_facts[i].path, FIRST_LINE);
-    json_object_set_new(facts, "mitigations", collect_mitigations());
-    json_object_set_new(facts, "sysctl", collect_sysctls());
-    json_object_set_new(facts, "versions",
-                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "uncork", UNCORK_VERSION, "revision",
-                                  version_revision, "compiler", __VERSION__, "libuv", uv_version_string(),
-                                  "jansson", JANSSON_VERSION));
-    if (towards)
-        json_object_set_new(facts, "device", device_towards(towards)); /* NULL: absent */
+    json_object_update_new(facts,
+                           json_pack("{s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s}, s:o*}", "mitigations",
+                                     collect_mitigations(), "sysctl", collect_sysctls(), "versions", "uncork",
+                                     UNCORK_VERSION, "revision", version_revision, "compiler", __VERSION__,
+                                     "libuv", uv_version_string(), "jansson", JANSSON_VERSION, "device",
+                                     towards ? device_towards(towards) : NULL));
     return facts;
 }
