@@ -11,16 +11,12 @@
 
 #define FILE_FROM 200 /* lowest descriptor: above those that programs expect (LISTEN_FDS) */
 
-#define CHANGE_ROW(name, bit, size, means) {name, bit, size},
-static const struct {
-    const char *name;
-    uint64_t bit;
-    const char *size; /* ":SIZE" or "" */
-} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
-
 #define CHANGE_NAME(name, bit, size, means) ", " name size
+#define CHANGE_ROW(name, bit, size, means) {name, size},
+static const struct {
+    const char *name, *size;                     /* size: ":SIZE" or "" */
+} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)}; /* by position: bit 1 << i */
 
-/* Two changes that undo each other. */
 static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMORE | CHANGE_MORE,
                                      CHANGE_NOMORE | CHANGE_JOIN, CHANGE_MORE | CHANGE_JOIN};
 
@@ -48,9 +44,9 @@ int override_parse(struct change *change, const char *text, struct problem *prob
                                  size ? " without a size" : ":SIZE, like 64 or 256K");
         if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
             return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
-        if (change->bits & known[i].bit)
+        if (change->bits & UINT64_C(1) << i)
             return problem_usage(problem, "override has %s twice", known[i].name);
-        change->bits |= known[i].bit;
+        change->bits |= UINT64_C(1) << i;
         change->bytes[i] = bytes;
     }
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
@@ -65,7 +61,7 @@ void override_format(const struct change *change, char *text, size_t size)
     snprintf(text, size, "none");
     for (int i = 0; i < CHANGE_COUNT && length < size; i++) {
         bool sized = *known[i].size;
-        if (change->bits & known[i].bit)
+        if (change->bits & UINT64_C(1) << i)
             length +=
                 (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
                                  sized ? ":" : "", sized ? units_text(&units_size, change->bytes[i]) : "");

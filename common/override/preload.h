@@ -124,9 +124,9 @@ struct sending {
 struct sending sending_begin(int fd, enum counted call, size_t size, int flags);
 ssize_t sending_end(const struct sending *sending, ssize_t moved);
 
-/* receiving_begin(): before a receive, which may wait unless it is of a regular file; returns
- * slot_of(). receiving_end(): after a receive that returned `moved`, with or without a slot;
- * returns `moved`. */
+/* receiving_begin(): before a receive, which may wait unless the descriptor is a regular file.
+ * Returns slot_of(). receiving_end(): after a receive that returned `moved`; returns `moved`.
+ * `slot` may be NULL. */
 struct slot *receiving_begin(int fd);
 ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
 

@@ -99,7 +99,6 @@ int reach_check(const char *path, struct problem *problem)
     return check_file(path, 0, problem);
 }
 
-/* How many seccomp filters a process has. */
 static int seccomp_filters(pid_t pid)
 {
     char path[64];
