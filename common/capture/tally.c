@@ -122,15 +122,6 @@ static void count_last(struct total *total, struct stream *stream)
     total->sizes[last.payload_bytes - whole * last.mss]++;
 }
 
-/* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
- * half of the largest window that the receiver has advertised. */
-static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
-{
-    uint32_t mss = MIN(stream->mss, back->mss);
-    mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
-    return back->largest_window > WINDOW_TO_BE_HALVED ? MIN(mss, back->largest_window / 2) : mss;
-}
-
 static void begin_stream(struct stream *stream, const struct segment *segment)
 {
     stream->known = true;
@@ -208,10 +199,14 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
                     (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
     if (!segment->payload_bytes || !stream->known || !back->known || begin < 0)
         return;
+    /* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
+     * half of the largest window that the receiver has advertised. */
+    uint32_t mss = MIN(stream->mss, back->mss);
+    mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
+    if (back->largest_window > WINDOW_TO_BE_HALVED)
+        mss = MIN(mss, back->largest_window / 2);
     uint64_t end = (uint64_t)begin + segment->payload_bytes;
-    struct packet packet = {.payload_bytes = segment->payload_bytes,
-                            .mss = mss_of(stream, back, segment),
-                            .new_bytes = ranges_add(&stream->seen, (uint64_t)begin, end)};
+    struct packet packet = {segment->payload_bytes, mss, ranges_add(&stream->seen, (uint64_t)begin, end)};
     stream->highest = MAX(end, stream->highest);
     if ((uint64_t)begin < stream->from)
         return;
