@@ -24,8 +24,6 @@ static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t valu
     reading->known |= 1u << count;
 }
 
-/* ---- times and switches of the calling thread ---- */
-
 static uint64_t timeval_ns(struct timeval time)
 {
     return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * NS_PER_US;
@@ -60,8 +58,6 @@ static void read_usage(struct cpu_reading *reading)
 #endif /* NetBSD has one clock per thread, without a split into user and system time */
     reading->known &= trusted;
 }
-
-/* ---- whether the counts are true ---- */
 
 /* Some systems only sample: the thread that runs at a tick gets the whole tick, or no thread gets
  * it. Others return zeros. A true time grows with each portion of work, however small and under any
@@ -99,8 +95,6 @@ void cpu_probe(void)
     trusted = UINT32_MAX; /* the test needs all that the system reports */
     trusted = ~(CPU_TIMES | CPU_SWITCHES) | cpu_test_counts(read_usage);
 }
-
-/* ---- readings ---- */
 
 static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
 
@@ -170,8 +164,6 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
                                 json_integer((json_int_t)(after->counts[count] - before->counts[count])));
     return json_object_size(cpu) ? json_incref(cpu) : NULL;
 }
-
-/* ---- the process and the machine ---- */
 
 json_t *cpu_process_to_json(void)
 {
