@@ -43,6 +43,8 @@ struct capture {
     atomic_bool stop_requested; /* the thread stores what is in the ring, and ends */
 };
 
+/* ---- the thread ---- */
+
 static void store(u_char *context, const struct pcap_pkthdr *header, const u_char *bytes)
 {
     struct capture *capture = (struct capture *)(void *)context;
@@ -82,6 +84,8 @@ static void capture_main(void *context)
                         capture->device, pcap_geterr(capture->pcap));
     capture->dropped = (json_int_t)stat.ps_drop + stat.ps_ifdrop; /* up to the last poll */
 }
+
+/* ---- start ---- */
 
 static pcap_t *open_device(const char *device, int ring_bytes, struct problem *problem)
 {
@@ -178,6 +182,8 @@ struct capture *capture_start(const struct address *server, int cpu, const char 
     capture_free(capture);
     return NULL;
 }
+
+/* ---- stop ---- */
 
 static void join(struct capture *capture)
 {

@@ -105,6 +105,7 @@ bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t
     segment->window = wire_get16(header + 14);
     segment->option_bytes = (uint32_t)header_size - 20;
     segment->payload_bytes = (uint32_t)(cursor.wire_left - segment->option_bytes);
+    /* The options, as far as they were captured. */
     cursor.left = MIN(cursor.left, segment->option_bytes);
     while (cursor.left > 0 && cursor.at[0] != 0) {
         const uint8_t *option = cursor.at;

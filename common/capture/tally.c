@@ -85,20 +85,6 @@ void ranges_free(struct ranges *ranges)
     *ranges = (struct ranges){0};
 }
 
-struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
-{
-    struct tally *tally = xcalloc(1, sizeof *tally);
-    tally->server = *server;
-    tally->close_notify_ways = close_notify_ways;
-    return tally;
-}
-
-void tally_begin_after(struct tally *tally, uint64_t connections)
-{
-    tally->reconnects = true;
-    tally->skipped = connections;
-}
-
 /* ---- a stream ---- */
 
 /* Counts the last packet, if there is one. A packet above the MSS is not segmented yet: the kernel
@@ -154,14 +140,6 @@ static struct flow *flow_of(struct tally *tally, uint16_t port)
 {
     struct flow **flow = &tally->flows[port];
     return *flow ? *flow : (*flow = xcalloc(1, sizeof **flow));
-}
-
-void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
-{
-    struct flow *flow = flow_of(tally, port);
-    flow->counts = true;
-    flow->streams[WAY_SENT].from = sent;
-    flow->streams[WAY_RECEIVED].from = received;
 }
 
 /* The client's SYN begins a connection, unless the SYN is a retransmission. If connections stay
@@ -283,6 +261,30 @@ json_t *tally_to_json(struct tally *tally, enum way way)
                                               "largest_bytes", largest, "sizes", sizes, "other_sizes",
                                               others ? json_integer(others) : NULL, "first", first));
     return summary;
+}
+
+/* ---- create, begin, free ---- */
+
+struct tally *tally_create(const struct endpoint *server, unsigned close_notify_ways)
+{
+    struct tally *tally = xcalloc(1, sizeof *tally);
+    tally->server = *server;
+    tally->close_notify_ways = close_notify_ways;
+    return tally;
+}
+
+void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
+{
+    struct flow *flow = flow_of(tally, port);
+    flow->counts = true;
+    flow->streams[WAY_SENT].from = sent;
+    flow->streams[WAY_RECEIVED].from = received;
+}
+
+void tally_begin_after(struct tally *tally, uint64_t connections)
+{
+    tally->reconnects = true;
+    tally->skipped = connections;
 }
 
 void tally_free(struct tally *tally)

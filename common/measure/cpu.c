@@ -165,6 +165,8 @@ json_t *cpu_to_json(const struct cpu_reading *before, const struct cpu_reading *
     return json_object_size(cpu) ? json_incref(cpu) : NULL;
 }
 
+/* ---- the process and the machine ---- */
+
 json_t *cpu_process_to_json(void)
 {
     struct rusage usage;

@@ -294,6 +294,8 @@ static json_t *device_towards(const struct address *address)
     return device;
 }
 
+/* ---- all ---- */
+
 json_t *facts_collect(const struct address *towards)
 {
     struct utsname name = {0};
@@ -310,11 +312,13 @@ json_t *facts_collect(const struct address *towards)
     json_object_set_new(facts, "virtualisation", json_string(virtualisation_name())); /* NULL: absent */
     for (size_t i = 0; i < sizeof file_facts / sizeof *file_facts; i++)
         put_value(facts, file_facts[i].key, file_facts[i].path, FIRST_LINE);
-    json_object_update_new(facts,
-                           json_pack("{s:o, s:o, s:{s:s, s:s, s:s, s:s, s:s}, s:o*}", "mitigations",
-                                     collect_mitigations(), "sysctl", collect_sysctls(), "versions", "uncork",
-                                     UNCORK_VERSION, "revision", version_revision, "compiler", __VERSION__,
-                                     "libuv", uv_version_string(), "jansson", JANSSON_VERSION, "device",
-                                     towards ? device_towards(towards) : NULL));
+    json_object_set_new(facts, "mitigations", collect_mitigations());
+    json_object_set_new(facts, "sysctl", collect_sysctls());
+    json_object_set_new(facts, "versions",
+                        json_pack("{s:s, s:s, s:s, s:s, s:s}", "uncork", UNCORK_VERSION, "revision",
+                                  version_revision, "compiler", __VERSION__, "libuv", uv_version_string(),
+                                  "jansson", JANSSON_VERSION));
+    if (towards)
+        json_object_set_new(facts, "device", device_towards(towards)); /* NULL: absent */
     return facts;
 }

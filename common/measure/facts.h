@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <net/if.h>
 
-/* The boot id of this machine. Without one: its host name, and on Linux the birth time of /proc. */
+/* The id of this machine until its next boot: the boot id. Without one: the host name, and on Linux
+ * the birth time of /proc. */
 const char *facts_host_id(void);
 
 /* {"id", "system", "kernel", "cmdline", "cpu", ..., "device": {...}}: docs/record.md lists the

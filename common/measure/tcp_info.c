@@ -4,9 +4,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#include <netinet/in.h>
 #include <sys/param.h>
 #include <sys/socket.h>
+
+#include <netinet/in.h>
 
 #define EACH_MAX 16 /* connections whose values are listed */
 #define TCP_FIGURE_INFO(figure, key, counts) [figure] = {key, counts},

@@ -254,6 +254,8 @@ int close(int fd)
     return functions->close(fd);
 }
 
+/* ---- GnuTLS ---- */
+
 /* A plugin may have loaded GnuTLS for itself only: then RTLD_NEXT does not find it. With
  * CHANGE_NOCORK the later uncork has no effect, because the session is not corked. */
 void gnutls_record_cork(struct gnutls_session *session)

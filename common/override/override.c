@@ -78,6 +78,7 @@ int override_open(struct override *override, const struct change *change, bool r
     ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
     *override = (struct override){0};
+    /* The library is beside this program, else in the folder of the installation. */
     while (length > 0 && folder[length - 1] != '/')
         folder[--length] = '\0';
     snprintf(path, PATH_MAX, "%s" SHARED_LIBRARY, folder);

@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+/* ---- start: preload.c ---- */
+
 /* The interposed functions that glibc has under the same name. The library calls the next
  * definition of each (RTLD_NEXT). */
 /* clang-format off */
@@ -110,7 +112,7 @@ void options_read(int fd, const struct slot *slot);
 /* Makes TCP send the bytes that it holds back, unless the program has set TCP_CORK. */
 void options_push(int fd, const struct slot *slot);
 
-/* ---- groups of a thread: preload.c ---- */
+/* ---- groups of a thread: groups.c ---- */
 
 /* A send of the program with `flags`. The library makes it with the flags `made`. */
 struct sending {
@@ -134,3 +136,7 @@ ssize_t receiving_end(struct slot *slot, enum counted call, ssize_t moved);
  * groups_end(): the same for one descriptor (-1: all). */
 void thread_waits(void);
 void groups_end(int fd);
+
+/* From now on the end of a thread ends its groups, and the child of fork(2) begins without groups.
+ * At the end of the process, a destructor ends those of its last thread. */
+void groups_start(void);

@@ -38,10 +38,19 @@ static const char *text(const struct image *image, uint64_t offset)
                : "";
 }
 
+/* The dynamic linker of the program (PT_INTERP); "": none. */
+static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
+{
+    const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+    for (unsigned i = 0; segments && i < header->e_phnum; i++)
+        if (segments[i].p_type == PT_INTERP)
+            return text(image, segments[i].p_offset);
+    return "";
+}
+
 static int check_elf(const struct image *image, const char *path, struct problem *problem)
 {
     const ElfW(Ehdr) *header = table(image, 0, sizeof *header);
-    unsigned segment = 0;
 
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
         return problem_unsupported(problem, "%s is neither an ELF program nor a script", path);
@@ -54,10 +63,7 @@ static int check_elf(const struct image *image, const char *path, struct problem
                     ".go.buildinfo"))
             return problem_unsupported(problem,
                                        "%s is a Go program: its calls do not go through the C library", path);
-    const ElfW(Phdr) *segments = table(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
-    while (segments && segment < header->e_phnum && segments[segment].p_type != PT_INTERP)
-        segment++;
-    const char *loader = segments && segment < header->e_phnum ? text(image, segments[segment].p_offset) : "";
+    const char *loader = linker(image, header);
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))

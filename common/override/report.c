@@ -32,13 +32,13 @@ enum form { AS_WORD, AS_SIZES, AS_CALLS };
 static const char *shape_text(char text[SHAPE_TEXT_MAX], const struct shared_shape *shape, enum form form)
 {
     FILE *file = fmemopen(text, SHAPE_TEXT_MAX, "w");
-    uint32_t count = known_fragments(shape), alike = 1;
+    uint32_t count = known_fragments(shape), same = 1;
 
     if (!file)
         return "";
-    while (alike < count && shape->fragments[alike] == shape->fragments[0])
-        alike++;
-    bool is_repeated = shape->sends > 2 && alike == count;
+    while (same < count && shape->fragments[same] == shape->fragments[0])
+        same++;
+    bool is_repeated = shape->sends > 2 && same == count;
     if (is_repeated)
         fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " x ");
     for (uint32_t i = 0; i < (is_repeated ? 1 : count); i++) {
@@ -140,7 +140,7 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
                      findings[found].how, stall, findings[found].before, override, findings[found].after);
     json_object_update_new(report,
                            json_pack("{s:o*, s:s*, s:o*}", "says", says, "try", *override ? override : NULL,
-                                     "measure", measure)); /* not UTF-8: none */
+                                     "measure", measure)); /* a subject that is not UTF-8 has none */
 }
 
 /* ---- JSON ---- */
@@ -171,7 +171,6 @@ static json_t *shape_json(const struct shared_shape *shape)
                      shape_text(text, shape, AS_CALLS), "fragments", fragments);
 }
 
-/* Sorts the shapes by frequency, not by qsort(3): the program may count groups at the same time. */
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
@@ -181,6 +180,7 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
     json_t *shapes = json_array();
     bool is_read = kind->read_back;
 
+    /* Most frequent first. Not by qsort(3): the program may count groups at the same time. */
     for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
         if (!shape->groups)
             continue;

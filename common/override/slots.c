@@ -17,6 +17,8 @@ static struct slot *slot_at(int fd)
     return preload_shared && fd >= 0 && fd < SLOTS ? &slots[fd] : NULL;
 }
 
+/* ---- options ---- */
+
 static int option_get(int fd, int level, int name)
 {
     socklen_t size = sizeof(int);
@@ -97,6 +99,8 @@ bool slot_set_option(int fd, int level, int name, int value)
         slot->corked = value != 0;
     return !refused;
 }
+
+/* ---- descriptors ---- */
 
 /* The kind of this role and address; if all are taken, the last one, which has no name. */
 static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *address, size_t size)
