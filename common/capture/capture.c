@@ -136,40 +136,35 @@ int capture_check(struct problem *problem)
     return -1;
 }
 
-/* Sets the filter: the kernel copies only packets of this endpoint. */
-static int set_filter(pcap_t *pcap, const struct endpoint *server, struct problem *problem)
-{
-    char host[INET6_ADDRSTRLEN], text[256];
-    struct bpf_program program;
-
-    inet_ntop(server->family, server->host, host, sizeof host);
-    snprintf(text, sizeof text, "tcp and ((dst host %s and dst port %d) or (src host %s and src port %d))",
-             host, server->port, host, server->port);
-    if (pcap_compile(pcap, &program, text, 1, PCAP_NETMASK_UNKNOWN) < 0)
-        return problem_failure(problem, "capture: cannot compile the filter '%s': %s", text,
-                               pcap_geterr(pcap));
-    int result = pcap_setfilter(pcap, &program);
-    pcap_freecode(&program);
-    return result < 0
-               ? problem_failure(problem, "capture: cannot set the filter '%s': %s", text, pcap_geterr(pcap))
-               : 0;
-}
-
 static int start(struct capture *capture, const struct address *server, struct problem *problem)
 {
-    struct endpoint endpoint;
+    char host[INET6_ADDRSTRLEN], filter[256];
+    struct bpf_program program;
+    struct endpoint end;
 
     if (capture->path && atomic_file_write(capture->path, NULL, NULL, problem) < 0)
         return -1;
-    if (!endpoint_of(&endpoint, server) || device_name_towards(server, capture->device) < 0)
+    if (!endpoint_of(&end, server) || device_name_towards(server, capture->device) < 0)
         return problem_failure(problem, "capture: no network device leads to the server");
-    capture->pcap = open_device(capture->device, RING_BYTES, problem);
-    if (!capture->pcap || set_filter(capture->pcap, &endpoint, problem) < 0)
+    pcap_t *pcap = capture->pcap = open_device(capture->device, RING_BYTES, problem);
+    if (!pcap)
         return -1;
-    capture->dumper = pcap_dump_fopen(capture->pcap, capture->file);
+    /* The filter: the kernel copies only packets of this endpoint. */
+    inet_ntop(end.family, end.host, host, sizeof host);
+    snprintf(filter, sizeof filter,
+             "tcp and ((dst host %s and dst port %d) or (src host %s and src port %d))", host, end.port, host,
+             end.port);
+    if (pcap_compile(pcap, &program, filter, 1, PCAP_NETMASK_UNKNOWN) < 0)
+        return problem_failure(problem, "capture: cannot compile the filter '%s': %s", filter,
+                               pcap_geterr(pcap));
+    int result = pcap_setfilter(pcap, &program);
+    pcap_freecode(&program);
+    if (result < 0)
+        return problem_failure(problem, "capture: cannot set the filter '%s': %s", filter, pcap_geterr(pcap));
+    capture->dumper = pcap_dump_fopen(pcap, capture->file);
     if (!capture->dumper)
-        return problem_failure(problem, "cannot store packets: %s", pcap_geterr(capture->pcap));
-    int result = uv_thread_create(&capture->thread, capture_main, capture);
+        return problem_failure(problem, "cannot store packets: %s", pcap_geterr(pcap));
+    result = uv_thread_create(&capture->thread, capture_main, capture);
     capture->is_running = result == 0;
     return result == 0 ? 0 : thread_failure(problem, result, "a thread for the capture");
 }

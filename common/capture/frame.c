@@ -28,8 +28,6 @@ static const uint8_t *take(struct cursor *cursor, size_t size)
     return taken;
 }
 
-/* ---- link layer ---- */
-
 /* Skips VLAN tags. Returns true if the type after them is IP. */
 static bool is_ip(struct cursor *cursor, const uint8_t *type)
 {
@@ -50,14 +48,11 @@ static bool take_link(struct cursor *cursor, int link)
 
     for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
         const uint8_t *header = links[i].link == link ? take(cursor, links[i].size) : NULL;
-
         if (header)
             return links[i].type_at < 0 || is_ip(cursor, header + links[i].type_at);
     }
     return false;
 }
-
-/* ---- IP ---- */
 
 /* Where a header has its fields. */
 static const struct ip_layout {
@@ -65,10 +60,9 @@ static const struct ip_layout {
     size_t size, length_at, protocol_at, hosts_at, host_size;
 } ipv4 = {AF_INET, 20, 2, 9, 12, 4}, ipv6 = {AF_INET6, 40, 4, 6, 8, 16};
 
-/* Length 0 means that the packet is too big for the field, because the kernel has not segmented it
- * yet. Then all bytes of the frame belong to it. Fragments are ignored: only the first fragment of
- * a packet has a TCP header. A packet of IPv6 with extension headers does not pass the filter of
- * the capture: pcap-filter(7) compares the first header only. */
+/* Length 0: the packet is too big for the field, because the kernel has not segmented it yet. All
+ * bytes of the frame belong to it. Fragments are ignored: only the first has a TCP header. IPv6 with
+ * extension headers does not pass the filter: pcap-filter(7) compares the first header only. */
 static bool take_ip(struct cursor *cursor, struct segment *segment)
 {
     const uint8_t *header = cursor->at;
@@ -93,52 +87,38 @@ static bool take_ip(struct cursor *cursor, struct segment *segment)
     return true;
 }
 
-/* ---- TCP ---- */
-
-/* `size`: bytes of options that were captured. */
-static void read_options(struct segment *segment, const uint8_t *at, size_t size)
+bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes)
 {
-    while (size > 0 && at[0] != 0) {
-        size_t length = at[0] == 1 ? 1 : size > 1 ? at[1] : 0;
-
-        if (length == 0 || length > size || (at[0] != 1 && length < 2))
-            return;
-        if (at[0] == 2 && length == 4)
-            segment->mss = wire_get16(at + 2);
-        if (at[0] == 3 && length == 3)
-            segment->shift = at[2] > 14 ? 14 : at[2]; /* RFC 7323 */
-        at += length;
-        size -= length;
-    }
-}
-
-static bool take_tcp(struct cursor *cursor, struct segment *segment)
-{
-    const uint8_t *header = take(cursor, 20);
-    size_t size = header ? (size_t)(header[12] >> 4) * 4 : 0;
-
-    if (size < 20 || size - 20 > cursor->wire_left)
+    struct cursor cursor = {bytes, size, wire_bytes};
+    *segment = (struct segment){.shift = -1};
+    if (wire_bytes < size || wire_bytes > UINT32_MAX || !take_link(&cursor, link) ||
+        !take_ip(&cursor, segment))
+        return false;
+    const uint8_t *header = take(&cursor, 20);
+    size_t header_size = header ? (size_t)(header[12] >> 4) * 4 : 0;
+    if (header_size < 20 || header_size - 20 > cursor.wire_left)
         return false;
     segment->source.port = wire_get16(header);
     segment->destination.port = wire_get16(header + 2);
     segment->sequence = wire_get32(header + 4);
     segment->flags = header[13];
     segment->window = wire_get16(header + 14);
-    segment->option_bytes = (uint32_t)size - 20;
-    segment->payload_bytes = (uint32_t)(cursor->wire_left - segment->option_bytes);
-    read_options(segment, cursor->at, MIN(cursor->left, segment->option_bytes));
+    segment->option_bytes = (uint32_t)header_size - 20;
+    segment->payload_bytes = (uint32_t)(cursor.wire_left - segment->option_bytes);
+    /* The options, as far as they were captured. */
+    cursor.left = MIN(cursor.left, segment->option_bytes);
+    while (cursor.left > 0 && cursor.at[0] != 0) {
+        const uint8_t *option = cursor.at;
+        size_t length = option[0] == 1 ? 1 : cursor.left > 1 ? option[1] : 0;
+        if ((option[0] != 1 && length < 2) || !take(&cursor, length))
+            break;
+        if (option[0] == 2 && length == 4)
+            segment->mss = wire_get16(option + 2);
+        if (option[0] == 3 && length == 3)
+            segment->shift = option[2] > 14 ? 14 : option[2]; /* RFC 7323 */
+    }
     return true;
 }
-
-bool frame_parse(struct segment *segment, int link, const uint8_t *bytes, size_t size, size_t wire_bytes)
-{
-    struct cursor cursor = {bytes, size, wire_bytes};
-    *segment = (struct segment){.shift = -1};
-    return wire_bytes >= size && wire_bytes <= UINT32_MAX && take_link(&cursor, link) &&
-           take_ip(&cursor, segment) && take_tcp(&cursor, segment);
-}
-
-/* ---- endpoints ---- */
 
 bool endpoint_of(struct endpoint *endpoint, const struct address *address)
 {

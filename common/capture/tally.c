@@ -39,10 +39,6 @@ struct flow {
     struct stream streams[WAY_COUNT];
 };
 
-struct size {
-    json_int_t bytes, count;
-};
-
 struct total {
     json_int_t segments, packets, super_packets, payload_bytes;
     json_int_t retransmitted_segments, retransmitted_bytes, shared_close_notifies;
@@ -60,8 +56,6 @@ struct tally {
     struct total totals[WAY_COUNT];
 };
 
-/* ---- ranges ---- */
-
 uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
 {
     struct range joined = {begin, end};
@@ -73,7 +67,6 @@ uint64_t ranges_add(struct ranges *ranges, uint64_t begin, uint64_t end)
     size_t first = next;
     for (; first > 0 && ranges->list[first - 1].end >= begin; first--) {
         const struct range *known = &ranges->list[first - 1];
-
         added -= MIN(known->end, end) - MAX(known->begin, begin);
         joined.begin = MIN(known->begin, joined.begin);
         joined.end = MAX(known->end, joined.end);
@@ -115,15 +108,6 @@ static void count_last(struct total *total, struct stream *stream)
     total->sizes[last.payload_bytes - whole * last.mss]++;
 }
 
-/* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
- * half of the largest window that the receiver has advertised. */
-static uint32_t mss_of(const struct stream *stream, const struct stream *back, const struct segment *segment)
-{
-    uint32_t mss = MIN(stream->mss, back->mss);
-    mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
-    return back->largest_window > WINDOW_TO_BE_HALVED ? MIN(mss, back->largest_window / 2) : mss;
-}
-
 static void begin_stream(struct stream *stream, const struct segment *segment)
 {
     stream->known = true;
@@ -141,7 +125,6 @@ static void end_flow(struct tally *tally, struct flow *flow)
     for (int way = 0; way < WAY_COUNT; way++) {
         struct stream *stream = &flow->streams[way];
         struct total *total = &tally->totals[way];
-
         if (tally->close_notify_ways & 1u << way) {
             total->shared_close_notifies += stream->last.payload_bytes > CLOSE_NOTIFY_BYTES;
             if (stream->last.payload_bytes == CLOSE_NOTIFY_BYTES)
@@ -194,10 +177,14 @@ static void add_to_flow(struct tally *tally, struct flow *flow, enum way way, co
                     (int32_t)(segment->sequence - stream->first_sequence - (uint32_t)stream->highest);
     if (!segment->payload_bytes || !stream->known || !back->known || begin < 0)
         return;
+    /* As Linux does it: the smaller MSS of both ends, minus the options of this packet, and at most
+     * half of the largest window that the receiver has advertised. */
+    uint32_t mss = MIN(stream->mss, back->mss);
+    mss = mss > segment->option_bytes ? mss - segment->option_bytes : 1;
+    if (back->largest_window > WINDOW_TO_BE_HALVED)
+        mss = MIN(mss, back->largest_window / 2);
     uint64_t end = (uint64_t)begin + segment->payload_bytes;
-    struct packet packet = {.payload_bytes = segment->payload_bytes,
-                            .mss = mss_of(stream, back, segment),
-                            .new_bytes = ranges_add(&stream->seen, (uint64_t)begin, end)};
+    struct packet packet = {segment->payload_bytes, mss, ranges_add(&stream->seen, (uint64_t)begin, end)};
     stream->highest = MAX(end, stream->highest);
     if ((uint64_t)begin < stream->from)
         return;
@@ -225,46 +212,6 @@ void tally_add(struct tally *tally, const struct segment *segment)
 
 /* ---- the summary ---- */
 
-static size_t find_rarest(const struct size *sizes, size_t count)
-{
-    size_t rarest = 0;
-    for (size_t i = 1; i < count; i++)
-        if (sizes[i].count <= sizes[rarest].count)
-            rarest = i;
-    return rarest;
-}
-
-/* Adds the extreme sizes, and the most frequent ones ordered by size. Of the others only the number
- * of segments. */
-static void add_sizes(json_t *summary, const struct total *total)
-{
-    struct size sizes[SIZES_MAX + 1];
-    json_int_t smallest = 0, largest = 0, others = 0;
-    json_t *list = json_array();
-    size_t count = 0;
-
-    for (uint32_t bytes = 1; bytes < SIZES; bytes++) {
-        if (!total->sizes[bytes])
-            continue;
-        smallest = smallest ? smallest : bytes;
-        largest = bytes;
-        sizes[count++] = (struct size){bytes, total->sizes[bytes]};
-        if (count > SIZES_MAX) {
-            size_t rarest = find_rarest(sizes, count--);
-
-            others += sizes[rarest].count;
-            memmove(sizes + rarest, sizes + rarest + 1, (count - rarest) * sizeof *sizes);
-        }
-    }
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("[I, I]", sizes[i].bytes, sizes[i].count));
-    json_object_set_new(summary, "smallest_bytes", json_integer(smallest));
-    json_object_set_new(summary, "largest_bytes", json_integer(largest));
-    json_object_set_new(summary, "sizes", list);
-    if (others)
-        json_object_set_new(summary, "other_sizes", json_integer(others));
-}
-
 static void end_flows(struct tally *tally)
 {
     for (size_t port = 0; port < PORTS; port++)
@@ -272,9 +219,13 @@ static void end_flows(struct tally *tally)
             end_flow(tally, tally->flows[port]);
 }
 
+/* Lists the most frequent sizes, ordered by size, and the number of the other segments. */
 json_t *tally_to_json(struct tally *tally, enum way way)
 {
     const struct total *total = &tally->totals[way];
+    uint32_t listed[SIZES_MAX + 1];
+    json_int_t smallest = 0, largest = 0, others = 0;
+    size_t count = 0;
 
     end_flows(tally);
     json_t *summary =
@@ -285,11 +236,30 @@ json_t *tally_to_json(struct tally *tally, enum way way)
                   total->shared_close_notifies ? json_integer(total->shared_close_notifies) : NULL);
     if (!total->segments)
         return summary;
-    add_sizes(summary, total);
-    json_t *first = json_array();
+    for (uint32_t bytes = 1; bytes < SIZES; bytes++) {
+        if (!total->sizes[bytes])
+            continue;
+        smallest = smallest ? smallest : bytes;
+        largest = bytes;
+        listed[count++] = bytes;
+        if (count <= SIZES_MAX)
+            continue;
+        size_t rarest = 0;
+        for (size_t i = 1; i < count; i++)
+            if (total->sizes[listed[i]] <= total->sizes[listed[rarest]])
+                rarest = i;
+        others += total->sizes[listed[rarest]];
+        count--;
+        memmove(listed + rarest, listed + rarest + 1, (count - rarest) * sizeof *listed);
+    }
+    json_t *sizes = json_array(), *first = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(sizes, json_pack("[I, I]", (json_int_t)listed[i], total->sizes[listed[i]]));
     for (size_t i = 0; i < total->first_count; i++)
         json_array_append_new(first, json_integer(total->first[i]));
-    json_object_set_new(summary, "first", first);
+    json_object_update_new(summary, json_pack("{s:I, s:I, s:o, s:o*, s:o}", "smallest_bytes", smallest,
+                                              "largest_bytes", largest, "sizes", sizes, "other_sizes",
+                                              others ? json_integer(others) : NULL, "first", first));
     return summary;
 }
 
@@ -301,14 +271,6 @@ struct tally *tally_create(const struct endpoint *server, unsigned close_notify_
     tally->server = *server;
     tally->close_notify_ways = close_notify_ways;
     return tally;
-}
-
-void tally_free(struct tally *tally)
-{
-    end_flows(tally);
-    for (size_t port = 0; port < PORTS; port++)
-        free(tally->flows[port]);
-    free(tally);
 }
 
 void tally_begin_at(struct tally *tally, uint16_t port, uint64_t sent, uint64_t received)
@@ -323,4 +285,12 @@ void tally_begin_after(struct tally *tally, uint64_t connections)
 {
     tally->reconnects = true;
     tally->skipped = connections;
+}
+
+void tally_free(struct tally *tally)
+{
+    end_flows(tally);
+    for (size_t port = 0; port < PORTS; port++)
+        free(tally->flows[port]);
+    free(tally);
 }

@@ -8,6 +8,13 @@
 #include <inttypes.h>
 #include <sys/resource.h>
 
+#if defined __APPLE__
+#include <mach/mach.h>
+#elif defined __linux__
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+#endif
+
 #define CPU_COUNT_KEY(count, key) [count] = key,
 static const char *const keys[CPU_COUNT_COUNT] = {CPU_COUNTS(CPU_COUNT_KEY)};
 
@@ -16,43 +23,6 @@ static void set(struct cpu_reading *reading, enum cpu_count count, uint64_t valu
     reading->counts[count] = value;
     reading->known |= 1u << count;
 }
-
-/* ---- cycles, instructions, migrations: Linux ---- */
-
-#ifdef __linux__
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#endif
-
-static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
-
-static int event_open(enum cpu_count event)
-{
-#ifdef __linux__
-    struct perf_event_attr attributes = {.size = sizeof attributes,
-                                         .type = PERF_TYPE_HARDWARE,
-                                         .config = event == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES
-                                                                       : PERF_COUNT_HW_INSTRUCTIONS};
-
-    return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-#else
-    return -1;
-#endif
-}
-
-/* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
-void cpu_read_migrations(struct cpu_reading *reading)
-{
-    uint64_t migrations;
-    if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
-        set(reading, CPU_MIGRATIONS, migrations);
-}
-
-/* ---- times and switches of the calling thread ---- */
-
-#ifdef __APPLE__
-#include <mach/mach.h>
-#endif
 
 static uint64_t timeval_ns(struct timeval time)
 {
@@ -89,8 +59,6 @@ static void read_usage(struct cpu_reading *reading)
     reading->known &= trusted;
 }
 
-/* ---- whether the counts are true ---- */
-
 /* Some systems only sample: the thread that runs at a tick gets the whole tick, or no thread gets
  * it. Others return zeros. A true time grows with each portion of work, however small and under any
  * load. A true count of switches grows with each sleep. */
@@ -99,13 +67,6 @@ static void read_usage(struct cpu_reading *reading)
 #define SLEEPS 8
 #define SLEEP_NS 1000
 
-static void work(void)
-{
-    volatile unsigned step = 0;
-    while (step < PORTION_STEPS)
-        step = step + 1;
-}
-
 uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 {
     struct cpu_reading before = {0}, after = {0};
@@ -113,7 +74,8 @@ uint32_t cpu_test_counts(void (*read)(struct cpu_reading *reading))
 
     for (int i = 0; i < PORTIONS; i++) {
         read(&before);
-        work();
+        for (volatile unsigned step = 0; step < PORTION_STEPS;)
+            step = step + 1;
         read(&after);
         if (after.counts[CPU_USER] + after.counts[CPU_SYSTEM] ==
             before.counts[CPU_USER] + before.counts[CPU_SYSTEM])
@@ -134,12 +96,20 @@ void cpu_probe(void)
     trusted = ~(CPU_TIMES | CPU_SWITCHES) | cpu_test_counts(read_usage);
 }
 
-/* ---- readings ---- */
+static const enum cpu_count events[CPU_EVENT_COUNT] = {CPU_CYCLES, CPU_INSTRUCTIONS};
 
 void cpu_meter_open(struct cpu_meter *meter, bool events_wanted)
 {
-    for (int event = 0; event < CPU_EVENT_COUNT; event++)
-        meter->fds[event] = events_wanted ? event_open(events[event]) : -1;
+    *meter = CPU_METER_CLOSED;
+#ifdef __linux__
+    for (int event = 0; events_wanted && event < CPU_EVENT_COUNT; event++) {
+        struct perf_event_attr attributes = {
+            .size = sizeof attributes,
+            .type = PERF_TYPE_HARDWARE,
+            .config = events[event] == CPU_CYCLES ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_HW_INSTRUCTIONS};
+        meter->fds[event] = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+#endif
 }
 
 void cpu_meter_close(struct cpu_meter *meter)
@@ -167,6 +137,14 @@ void cpu_meter_end(const struct cpu_meter *meter, struct cpu_reading *reading)
 {
     read_usage(reading);
     read_events(meter, reading);
+}
+
+/* Debugging figures of the scheduler (sched(7)). Not every kernel has them. */
+void cpu_read_migrations(struct cpu_reading *reading)
+{
+    uint64_t migrations;
+    if (scan_file("/proc/thread-self/sched", 1, "se.nr_migrations : %" SCNu64, &migrations))
+        set(reading, CPU_MIGRATIONS, migrations);
 }
 
 struct cpu_reading cpu_sum(const struct cpu_reading *a, const struct cpu_reading *b)
@@ -198,18 +176,15 @@ json_t *cpu_process_to_json(void)
                      (json_int_t)timeval_ns(usage.ru_stime));
 }
 
-/* proc_stat(5): user nice system idle iowait irq softirq steal, in clock ticks. A line of zeros is
- * not known: some systems print it. */
+/* proc_stat(5), in clock ticks. Some systems print a line of zeros, which is not known. */
 void cpu_read_machine(struct cpu_reading *reading)
 {
-    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+    unsigned long long user, nice, system, idle, iowait, irq, softirq, steal;
     uint64_t tick_ns = NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
 
     *reading = (struct cpu_reading){0};
-    if (!scan_file("/proc/stat", 8,
-                   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
-                   " %" SCNu64,
-                   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) ||
+    if (!scan_file("/proc/stat", 8, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system,
+                   &idle, &iowait, &irq, &softirq, &steal) ||
         user + system + idle == 0)
         return;
     set(reading, CPU_USER, (user + nice) * tick_ns);

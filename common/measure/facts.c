@@ -9,14 +9,20 @@
 #include <ifaddrs.h>
 #include <pthread.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <uv.h>
 
+#ifdef __linux__
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <sys/klog.h>
+#endif
+
 #define LINE_MAX_BYTES 4096
 #define FIRST_LINE "%4095[^\n]" /* a format of scan_file() */
+#define READ_ALL 3              /* syslog(2): the last of the kernel's messages */
 
 static char host_id[256];
 
@@ -24,17 +30,14 @@ static char host_id[256];
  * But /proc has another birth time in each sandbox, the same for all its processes. */
 static void make_host_id(void)
 {
-    char name[128] = "";
-
     if (scan_file("/proc/sys/kernel/random/boot_id", 1, "%200[^\n]", host_id))
         return;
-    gethostname(name, sizeof name - 1);
-    snprintf(host_id, sizeof host_id, "%s", name);
+    gethostname(host_id, 127); /* its buffer is longer and zeroed: a NUL follows */
 #ifdef __linux__
+    size_t length = strlen(host_id);
     struct stat proc;
-
     if (stat("/proc", &proc) == 0)
-        snprintf(host_id, sizeof host_id, "%s@%lld.%09ld", name, (long long)proc.st_ctim.tv_sec,
+        snprintf(host_id + length, sizeof host_id - length, "@%lld.%09ld", (long long)proc.st_ctim.tv_sec,
                  proc.st_ctim.tv_nsec);
 #endif
 }
@@ -47,12 +50,6 @@ const char *facts_host_id(void)
 }
 
 /* ---- virtualisation ---- */
-
-#ifdef __linux__
-#include <sys/klog.h>
-
-#define READ_ALL 3 /* syslog(2): the last of the kernel's messages */
-#endif
 
 /* Newer gVisor has its name in the release. Older gVisor reports the release of another kernel, but
  * has its first kernel message, after "<6>[   0.000000] ". The log of another kernel is longer than
@@ -115,7 +112,6 @@ const char *virtualisation_name(void)
     const char *name = NULL;
     for (unsigned leaf = FIRST_LEAF; leaf < FIRST_LEAF + LEAVES * LEAF_STEP; leaf += LEAF_STEP) {
         unsigned text[3];
-
         __cpuid(leaf, a, text[0], text[1], text[2]);
         const char *found = virtualisation_of((const char *)text);
         if (found && (!name || strcmp(found, "hyperv") != 0))
@@ -174,7 +170,6 @@ static json_t *collect_sysctls(void)
     for (size_t i = 0; i < sizeof sysctls / sizeof *sysctls; i++) {
         for (const char *const *name = sysctls[i].names; *name; name++) {
             char key[64], path[80];
-
             snprintf(key, sizeof key, "%s.%s", sysctls[i].folder, *name);
             snprintf(path, sizeof path, "/proc/sys/%s", key);
             for (char *at = path + strlen("/proc/sys/"); *at; at++)
@@ -193,7 +188,6 @@ static json_t *collect_mitigations(void)
 
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         char path[sizeof folder + sizeof entry->d_name];
-
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] != '.')
             put_value(mitigations, entry->d_name, path, FIRST_LINE);
@@ -204,40 +198,6 @@ static json_t *collect_mitigations(void)
 }
 
 /* ---- the network device ---- */
-
-#ifdef __linux__
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
-
-static const struct {
-    const char *name;
-    uint32_t command;
-} offloads[] = {
-    {"rx_checksum", ETHTOOL_GRXCSUM},
-    {"tx_checksum", ETHTOOL_GTXCSUM},
-    {"scatter_gather", ETHTOOL_GSG},
-    {"tso", ETHTOOL_GTSO},
-    {"gso", ETHTOOL_GGSO},
-    {"gro", ETHTOOL_GGRO},
-};
-#endif
-
-static void put_offloads(json_t *device, int fd, const char name[IFNAMSIZ])
-{
-#ifdef __linux__
-    json_t *values = json_object();
-
-    for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
-        struct ethtool_value value = {.cmd = offloads[i].command};
-        struct ifreq request = {.ifr_data = (char *)&value};
-
-        memcpy(request.ifr_name, name, IFNAMSIZ);
-        if (ioctl(fd, SIOCETHTOOL, &request) == 0)
-            json_object_set_new(values, offloads[i].name, json_boolean(value.data));
-    }
-    json_object_set_new(device, "offloads", values);
-#endif
-}
 
 /* connect(2) of a datagram socket sends nothing. The route decides its local address. */
 static int connect_towards(const struct address *address, struct address *local)
@@ -291,16 +251,15 @@ int device_name_towards(const struct address *address, char name[IF_NAMESIZE])
     if (fd < 0)
         return -1;
     close(fd);
-    if (address_is_local(address) || find_name(address, name) == 0)
-        return find_name(NULL, name);
-    return find_name(&local, name);
+    bool stays = address_is_local(address) || find_name(address, name) == 0;
+    return find_name(stays ? NULL : &local, name);
 }
 
 static json_t *device_towards(const struct address *address)
 {
-    char name[IFNAMSIZ] = "", text[ADDRESS_MAX];
-    struct address local;
     struct ifreq request = {0};
+    char text[ADDRESS_MAX];
+    struct address local;
     CLEANUP_CLOSE int fd = connect_towards(address, &local);
 
     if (fd < 0)
@@ -308,13 +267,30 @@ static json_t *device_towards(const struct address *address)
     address_set_port(&local, 0);
     address_format(text, &local);
     json_t *device = json_pack("{s:s#}", "local_address", text, (int)strlen(text) - 2); /* without ":0" */
-    if (find_name(&local, name) == 0) {
-        json_object_set_new(device, "name", json_string(name));
-        memcpy(request.ifr_name, name, IFNAMSIZ);
-        if (ioctl(fd, SIOCGIFMTU, &request) == 0)
-            json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
-        put_offloads(device, fd, name);
+    if (find_name(&local, request.ifr_name) < 0)
+        return device;
+    json_object_set_new(device, "name", json_string(request.ifr_name));
+    if (ioctl(fd, SIOCGIFMTU, &request) == 0)
+        json_object_set_new(device, "mtu_bytes", json_integer(request.ifr_mtu));
+#ifdef __linux__
+    static const struct {
+        const char *name;
+        uint32_t command;
+    } offloads[] = {{"rx_checksum", ETHTOOL_GRXCSUM},
+                    {"tx_checksum", ETHTOOL_GTXCSUM},
+                    {"scatter_gather", ETHTOOL_GSG},
+                    {"tso", ETHTOOL_GTSO},
+                    {"gso", ETHTOOL_GGSO},
+                    {"gro", ETHTOOL_GGRO}};
+    json_t *values = json_object();
+    for (size_t i = 0; i < sizeof offloads / sizeof *offloads; i++) {
+        struct ethtool_value value = {.cmd = offloads[i].command};
+        request.ifr_data = (char *)&value;
+        if (ioctl(fd, SIOCETHTOOL, &request) == 0)
+            json_object_set_new(values, offloads[i].name, json_boolean(value.data));
     }
+    json_object_set_new(device, "offloads", values);
+#endif
     return device;
 }
 

@@ -23,10 +23,9 @@ void histogram_reset(struct histogram *histogram);
 
 static inline uint32_t histogram_bin(uint64_t ns)
 {
-    uint32_t shift;
     if (ns < 2u << HISTOGRAM_STEP_BITS)
         return (uint32_t)ns;
-    shift = 63u - (uint32_t)__builtin_clzll(ns) - HISTOGRAM_STEP_BITS;
+    uint32_t shift = 63u - (uint32_t)__builtin_clzll(ns) - HISTOGRAM_STEP_BITS;
     return (shift << HISTOGRAM_STEP_BITS) + (uint32_t)(ns >> shift);
 }
 

@@ -32,11 +32,8 @@ json_t *samples_to_json(const struct samples *samples)
     if (!samples->count)
         return NULL;
     json_t *points = json_array();
-    for (uint32_t i = 0; i < samples->count; i++) {
-        const struct sample *point = &samples->points[i];
-
+    for (const struct sample *point = samples->points; point < samples->points + samples->count; point++)
         json_array_append_new(points, json_pack("[I, I, I]", (json_int_t)point->ns,
                                                 (json_int_t)point->messages, (json_int_t)point->bytes));
-    }
     return json_pack("{s:I, s:o}", "interval_ns", (json_int_t)samples->interval_ns, "points", points);
 }

@@ -7,6 +7,9 @@
 #include <sys/param.h>
 #include <sys/socket.h>
 
+#include <netinet/in.h>
+
+#define EACH_MAX 16 /* connections whose values are listed */
 #define TCP_FIGURE_INFO(figure, key, counts) [figure] = {key, counts},
 static const struct {
     const char *key;
@@ -25,7 +28,6 @@ static void put(struct tcp_reading *reading, enum tcp_figure figure, uint64_t va
 
 #if defined __linux__
 #include <linux/tcp.h>
-#include <netinet/in.h>
 
 /* True if the kernel filled the field in: `size` is the length of its structure. */
 #define REACHES(size, field)                                                                                 \
@@ -64,7 +66,6 @@ static void read_figures(int fd, struct tcp_reading *reading)
 }
 
 #elif defined __FreeBSD__ || defined __OpenBSD__ || defined __NetBSD__
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 /* Its struct tcp_info has other contents: no counts of segments, a congestion window in bytes. */
@@ -91,7 +92,6 @@ static void read_figures(int fd, struct tcp_reading *reading)
 }
 
 #elif defined __APPLE__
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 
 /* Packets are not reported as segments: macOS does not document whether it counts them before or
@@ -172,25 +172,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-#define EACH_MAX 16
-
-static json_t *summarise(uint64_t *values, size_t count)
-{
-    json_t *each = count <= EACH_MAX ? json_array() : NULL;
-    uint64_t sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        sum += values[i];
-        json_array_append_new(each, json_integer((json_int_t)values[i])); /* no effect on NULL */
-    }
-    qsort(values, count, sizeof *values, compare);
-    return json_pack("{s:I, s:I, s:I, s:I, s:o*}", "sum", (json_int_t)sum, "min", (json_int_t)values[0],
-                     "median", (json_int_t)values[count / 2], "max", (json_int_t)values[count - 1], "each",
-                     each);
-}
-
 /* Most counters of struct tcp_info have 32 bits and wrap in a long run. */
-static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after,
-                      enum tcp_figure figure)
+static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading *after, int figure)
 {
     uint64_t from = before->figures[figure], to = after->figures[figure];
     return to >= from ? to - from : to + (UINT64_C(1) << 32) - from;
@@ -198,16 +181,6 @@ static uint64_t moved(const struct tcp_reading *before, const struct tcp_reading
 
 /* Counts each segment with data once: subtracts the retransmissions if data was retransmitted.
  * Otherwise the retransmitted segments may be FINs without data. */
-static uint64_t value_of(const struct tcp_reading *before, const struct tcp_reading *after,
-                         enum tcp_figure figure)
-{
-    bool data_again = !(after->known & 1u << TCP_BYTES_RETRANS) || moved(before, after, TCP_BYTES_RETRANS);
-    if (!infos[figure].counts)
-        return after->figures[figure];
-    return moved(before, after, figure) -
-           (figure == TCP_DATA_SEGS_OUT && data_again ? moved(before, after, TCP_RETRANS_SEGS) : 0);
-}
-
 json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_reading *after, size_t count)
 {
     uint32_t known = moving;
@@ -219,9 +192,22 @@ json_t *tcp_info_to_json(const struct tcp_reading *before, const struct tcp_read
     for (int figure = 0; values && count && figure < TCP_FIGURE_COUNT; figure++) {
         if (!(known & 1u << figure))
             continue;
-        for (size_t i = 0; i < count; i++)
-            values[i] = value_of(&before[i], &after[i], (enum tcp_figure)figure);
-        json_object_set_new(info, infos[figure].key, summarise(values, count));
+        json_t *each = count <= EACH_MAX ? json_array() : NULL;
+        uint64_t sum = 0;
+        for (size_t i = 0; i < count; i++) {
+            const struct tcp_reading *from = &before[i], *to = &after[i];
+            values[i] = infos[figure].counts ? moved(from, to, figure) : to->figures[figure];
+            if (figure == TCP_DATA_SEGS_OUT &&
+                (!(to->known & 1u << TCP_BYTES_RETRANS) || moved(from, to, TCP_BYTES_RETRANS)))
+                values[i] -= moved(from, to, TCP_RETRANS_SEGS);
+            sum += values[i];
+            json_array_append_new(each, json_integer((json_int_t)values[i])); /* no effect on NULL */
+        }
+        qsort(values, count, sizeof *values, compare);
+        json_object_set_new(info, infos[figure].key,
+                            json_pack("{s:I, s:I, s:I, s:I, s:o*}", "sum", (json_int_t)sum, "min",
+                                      (json_int_t)values[0], "median", (json_int_t)values[count / 2], "max",
+                                      (json_int_t)values[count - 1], "each", each));
     }
     return json_object_size(info) ? json_incref(info) : NULL;
 }

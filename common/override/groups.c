@@ -27,8 +27,6 @@ static __thread struct {
 static pthread_key_t at_thread_exit;
 static bool has_exit_key;
 
-/* ---- shapes ---- */
-
 /* Counts the group in the shape of the same key, in this part of the table. False: it is full. */
 static bool shape_count(struct shared_shape *shape, const struct shared_shape *end, const struct group *group,
                         bool rounded)
@@ -50,37 +48,28 @@ static bool shape_count(struct shared_shape *shape, const struct shared_shape *e
     return true;
 }
 
-/* Counts the group by its exact sizes; if that table is full, by sizes rounded up. */
-static void shapes_count(struct shared_kind *kind, struct group *group)
-{
-    struct shared_shape *shapes = kind->shapes;
-
-    if (shape_count(shapes, shapes + SHARED_EXACT, group, false))
-        return;
-    for (uint32_t i = 0; i < group->sends && i < SHARED_FRAGMENTS; i++) {
-        uint64_t bytes = FRAGMENT_BYTES(group->fragments[i]), power = 1;
-
-        while (power < bytes)
-            power *= 2;
-        group->fragments[i] += power - bytes;
-    }
-    if (!shape_count(shapes + SHARED_EXACT, shapes + SHARED_SHAPES, group, true))
-        kind->other_groups++;
-}
-
-/* ---- groups ---- */
-
 static void group_end(struct group *group)
 {
     struct shared_kind *kind = kind_of(group->slot);
+    struct shared_shape *rounded = kind->shapes + SHARED_EXACT;
+
     if (group->held)
         options_push(group->fd, group->slot);
     uint32_t groups = ++group->slot->groups;
     if (!(groups & (groups - 1))) /* after groups 1, 2, 4, 8, ...: a program may set options late */
         options_read(group->fd, group->slot);
     kind->groups++;
-    if (preload_shared->records_groups)
-        shapes_count(kind, group);
+    /* By its exact sizes; if that table is full, by sizes rounded up. */
+    if (!preload_shared->records_groups || shape_count(kind->shapes, rounded, group, false))
+        return;
+    for (uint32_t i = 0; i < group->sends && i < SHARED_FRAGMENTS; i++) {
+        uint64_t bytes = FRAGMENT_BYTES(group->fragments[i]), power = 1;
+        while (power < bytes)
+            power *= 2;
+        group->fragments[i] += power - bytes;
+    }
+    if (!shape_count(rounded, kind->shapes + SHARED_SHAPES, group, true))
+        kind->other_groups++;
 }
 
 void groups_end(int fd)
@@ -153,7 +142,6 @@ struct sending sending_begin(int fd, enum counted call, size_t size, int flags)
         return sending;
     for (unsigned i = 0; i < thread.count; i++) {
         struct group *group = &thread.groups[i];
-
         if (group->fd != fd && group->held)
             options_push(group->fd, group->slot);
         group->held &= group->fd == fd;

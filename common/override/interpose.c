@@ -28,7 +28,6 @@ static size_t message_bytes(int fd, const struct msghdr *message)
     ssize_t name parameters                                                                                  \
     {                                                                                                        \
         struct sending sending = sending_begin(fd, COUNTED_##name, bytes, flags);                            \
-                                                                                                             \
         return sending_end(&sending, next()->name arguments);                                                \
     }
 
@@ -51,10 +50,8 @@ ssize_t send(int fd, const void *data, size_t size, int flags)
 int sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
 {
     size_t most = 0;
-
     for (unsigned i = 0; slot_of(fd) && i < count; i++) {
         size_t size = message_bytes(fd, &messages[i].msg_hdr);
-
         most = size > most ? size : most;
     }
     struct sending sending = sending_begin(fd, COUNTED_sendmmsg, most, flags);
@@ -91,7 +88,6 @@ ssize_t writev(int fd, const struct iovec *vector, int count)
     type name parameters                                                                                     \
     {                                                                                                        \
         struct slot *slot = receiving_begin(fd);                                                             \
-                                                                                                             \
         return (type)receiving_end(slot, COUNTED_##call, next()->name arguments);                            \
     }
 
@@ -212,7 +208,6 @@ long syscall(long number, ...)
     int name parameters                                                                                      \
     {                                                                                                        \
         int made = (functions)->name arguments;                                                              \
-                                                                                                             \
         noted;                                                                                               \
         return made;                                                                                         \
     }
@@ -275,7 +270,6 @@ void gnutls_record_cork(struct gnutls_session *session)
     if (!cork) {
         void *found = dlsym(RTLD_NEXT, "gnutls_record_cork");
         void *library = found ? NULL : dlopen("libgnutls.so.30", RTLD_LAZY | RTLD_NOLOAD);
-
         *(void **)&cork = library ? dlsym(library, "gnutls_record_cork") : found;
     }
     cork(session);

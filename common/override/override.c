@@ -11,43 +11,12 @@
 
 #define FILE_FROM 200 /* lowest descriptor: above those that programs expect (LISTEN_FDS) */
 
-/* ---- words ---- */
-
-#define CHANGE_ROW(name, bit, size, means) {name, bit, size},
-static const struct {
-    const char *name;
-    uint64_t bit;
-    const char *size; /* ":SIZE" or "" */
-} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)};
-
 #define CHANGE_NAME(name, bit, size, means) ", " name size
-#define NAMES "none" OVERRIDES(CHANGE_NAME)
+#define CHANGE_ROW(name, bit, size, means) {name, size},
+static const struct {
+    const char *name, *size;                     /* size: ":SIZE" or "" */
+} known[CHANGE_COUNT] = {OVERRIDES(CHANGE_ROW)}; /* by position: bit 1 << i */
 
-/* Parses one change. */
-static int parse_one(struct change *change, const char *one, struct problem *problem)
-{
-    size_t length = strcspn(one, ":");
-    const char *size = one[length] ? one + length + 1 : NULL;
-    uint64_t bytes = 0;
-    int i = 0;
-
-    while (i < CHANGE_COUNT && (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
-        i++;
-    if (i == CHANGE_COUNT)
-        return problem_usage(problem, "override=%.40s: write " NAMES, one);
-    if (!size != !*known[i].size)
-        return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
-                             size ? " without a size" : ":SIZE, like 64 or 256K");
-    if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
-        return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
-    if (change->bits & known[i].bit)
-        return problem_usage(problem, "override has %s twice", known[i].name);
-    change->bits |= known[i].bit;
-    change->bytes[i] = bytes;
-    return 0;
-}
-
-/* Two changes that undo each other. */
 static const uint64_t opposites[] = {CHANGE_NODELAY | CHANGE_NAGLE, CHANGE_NOMORE | CHANGE_MORE,
                                      CHANGE_NOMORE | CHANGE_JOIN, CHANGE_MORE | CHANGE_JOIN};
 
@@ -59,9 +28,27 @@ int override_parse(struct change *change, const char *text, struct problem *prob
     *change = (struct change){0};
     if (!copy)
         return problem_failure(problem, "no memory for override=");
-    while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+")))
-        if (parse_one(change, one, problem) < 0)
-            return -1;
+    while (strcmp(text, "none") != 0 && (one = strsep(&rest, "+"))) {
+        size_t length = strcspn(one, ":");
+        const char *size = one[length] ? one + length + 1 : NULL;
+        uint64_t bytes = 0;
+        int i = 0;
+
+        while (i < CHANGE_COUNT &&
+               (strlen(known[i].name) != length || strncmp(known[i].name, one, length) != 0))
+            i++;
+        if (i == CHANGE_COUNT)
+            return problem_usage(problem, "override=%.40s: write none" OVERRIDES(CHANGE_NAME), one);
+        if (!size != !*known[i].size)
+            return problem_usage(problem, "override=%s: write %s%s", one, known[i].name,
+                                 size ? " without a size" : ":SIZE, like 64 or 256K");
+        if (size && (units_parse(&units_size, size, &bytes) < 0 || !bytes || bytes > INT_MAX / 2))
+            return problem_usage(problem, "override=%s: the size is 1 to 1023M, like 64 or 256K", one);
+        if (change->bits & UINT64_C(1) << i)
+            return problem_usage(problem, "override has %s twice", known[i].name);
+        change->bits |= UINT64_C(1) << i;
+        change->bytes[i] = bytes;
+    }
     for (size_t i = 0; i < sizeof opposites / sizeof *opposites; i++)
         if ((change->bits & opposites[i]) == opposites[i])
             return problem_usage(problem, "override=%s: one change undoes the other", text);
@@ -71,39 +58,14 @@ int override_parse(struct change *change, const char *text, struct problem *prob
 void override_format(const struct change *change, char *text, size_t size)
 {
     size_t length = 0;
-
     snprintf(text, size, "none");
     for (int i = 0; i < CHANGE_COUNT && length < size; i++) {
-        char bytes[UNITS_TEXT_MAX] = "";
-
-        if (!(change->bits & known[i].bit))
-            continue;
-        if (*known[i].size)
-            units_format(&units_size, bytes, change->bytes[i]);
-        length += (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
-                                   *bytes ? ":" : "", bytes);
+        bool sized = *known[i].size;
+        if (change->bits & UINT64_C(1) << i)
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s%s%s", length ? "+" : "", known[i].name,
+                                 sized ? ":" : "", sized ? units_text(&units_size, change->bytes[i]) : "");
     }
-}
-
-/* ---- start ---- */
-
-/* Finds the library beside this program, else in the folder of the installation. */
-static int find_library(char path[PATH_MAX], struct problem *problem)
-{
-    char folder[PATH_MAX - 64] = "";
-    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-
-    while (length > 0 && folder[length - 1] != '/')
-        folder[--length] = '\0';
-    snprintf(path, PATH_MAX, "%s" SHARED_LIBRARY, folder);
-    if (access(path, R_OK) < 0)
-        snprintf(path, PATH_MAX, "%s" OVERRIDE_FOLDER SHARED_LIBRARY, folder);
-    if (access(path, R_OK) < 0)
-        return problem_failure(problem, "there is no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder,
-                               folder);
-    return strpbrk(path, ": ")
-               ? problem_failure(problem, "%s: a path in LD_PRELOAD may not contain a colon or a blank", path)
-               : 0;
 }
 
 int override_open(struct override *override, const struct change *change, bool records_groups,
@@ -112,17 +74,27 @@ int override_open(struct override *override, const struct change *change, bool r
     CLEANUP_CLOSE int file = memfd_create("uncork-override", MFD_CLOEXEC);
     const char *others = getenv("LD_PRELOAD");
     struct shared *shared = MAP_FAILED;
+    char *path = override->library, folder[PATH_MAX - 64] = "";
+    ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
 
     *override = (struct override){0};
-    if (find_library(override->library, problem) < 0)
-        return -1;
+    /* The library is beside this program, else in the folder of the installation. */
+    while (length > 0 && folder[length - 1] != '/')
+        folder[--length] = '\0';
+    snprintf(path, PATH_MAX, "%s" SHARED_LIBRARY, folder);
+    if (access(path, R_OK) < 0)
+        snprintf(path, PATH_MAX, "%s" OVERRIDE_FOLDER SHARED_LIBRARY, folder);
+    if (access(path, R_OK) < 0)
+        return problem_failure(problem, "there is no " SHARED_LIBRARY " in %s or %s" OVERRIDE_FOLDER, folder,
+                               folder);
+    if (strpbrk(path, ": "))
+        return problem_failure(problem, "%s: a path in LD_PRELOAD may not contain a colon or a blank", path);
     if (other_user) {
-        CLEANUP_CLOSE int library = open(override->library, O_RDONLY | O_CLOEXEC);
-
+        CLEANUP_CLOSE int library = open(path, O_RDONLY | O_CLOEXEC);
         override->library_file = fcntl(library, F_DUPFD, FILE_FROM);
         if (override->library_file < 0)
-            return problem_failure(problem, "cannot open %s: %s", override->library, strerror(errno));
-        snprintf(override->library, sizeof override->library, "/proc/self/fd/%d", override->library_file);
+            return problem_failure(problem, "cannot open %s: %s", path, strerror(errno));
+        snprintf(path, PATH_MAX, "/proc/self/fd/%d", override->library_file);
     }
     override->file = fcntl(file, F_DUPFD, FILE_FROM);
     if (override->file >= 0 && ftruncate(override->file, sizeof *shared) == 0)
@@ -166,8 +138,6 @@ void override_close(struct override *override)
     free(override->environment[1]);
     *override = (struct override){0};
 }
-
-/* ---- proof ---- */
 
 int override_proof(const struct shared *shared, struct problem *problem)
 {

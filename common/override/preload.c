@@ -41,25 +41,6 @@ static struct shared *map(int fd)
     return NULL;
 }
 
-/* Finds the shared memory by the inherited descriptor. A program that this program starts no longer
- * has that descriptor, and uses the path. Closes the descriptor, so that the program gets the same
- * descriptor numbers as without the library. */
-static struct shared *attach(const char *where)
-{
-    char *path = NULL;
-    int fd = (int)strtol(where, &path, 10);
-    struct shared *shared = map(fd);
-
-    if (!shared && *path == ':') {
-        fd = open(path + 1, O_RDWR | O_CLOEXEC);
-        shared = map(fd);
-    } else if (!shared) {
-        return NULL;
-    }
-    preload_next.close(fd);
-    return shared;
-}
-
 /* Records the process id, once even if the process runs another program by execve(2). */
 static void note_process(void)
 {
@@ -72,17 +53,30 @@ static void note_process(void)
         preload_shared->processes[number] = preload_process;
 }
 
+/* A program that this program starts no longer has the inherited descriptor: it opens the path. */
 __attribute__((constructor(101))) void preload_start(void)
 {
     static _Atomic bool started;
+    char *path = NULL;
 
     if (atomic_exchange(&started, true))
         return;
 #define LOOK_UP(name) *(void **)&preload_next.name = dlsym(RTLD_NEXT, #name);
     INTERPOSED(LOOK_UP)
     const char *where = getenv(SHARED_VARIABLE);
-    preload_shared = where ? attach(where) : NULL;
-    if (!preload_shared)
+    if (!where)
+        return;
+    int fd = (int)strtol(where, &path, 10);
+    struct shared *shared = map(fd);
+    if (!shared && *path != ':')
+        return;
+    if (!shared) {
+        fd = open(path + 1, O_RDWR | O_CLOEXEC);
+        shared = map(fd);
+    }
+    preload_next.close(fd); /* the program gets the same numbers as without the library */
+    preload_shared = shared;
+    if (!shared)
         return;
     note_process();
     groups_start();

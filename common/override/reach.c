@@ -17,8 +17,6 @@
 #define SCRIPTS_MOST 4 /* nested interpreters of a script, as in the kernel */
 #define BITS ((int)sizeof(void *) * 8)
 
-/* ---- files ---- */
-
 struct image {
     const uint8_t *bytes;
     size_t size;
@@ -40,15 +38,6 @@ static const char *text(const struct image *image, uint64_t offset)
                : "";
 }
 
-static bool has_section(const struct image *image, const ElfW(Ehdr) * header, const char *name)
-{
-    const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
-    for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
-        if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name), name))
-            return true;
-    return false;
-}
-
 /* The dynamic linker of the program (PT_INTERP); "": none. */
 static const char *linker(const struct image *image, const ElfW(Ehdr) * header)
 {
@@ -68,11 +57,13 @@ static int check_elf(const struct image *image, const char *path, struct problem
     if (header->e_ident[EI_CLASS] != (BITS == 64 ? ELFCLASS64 : ELFCLASS32))
         return problem_unsupported(problem, "%s is a %d-bit program, and the library is a %d-bit one", path,
                                    BITS == 64 ? 32 : 64, BITS);
-    if (has_section(image, header, ".go.buildinfo"))
-        return problem_unsupported(problem, "%s is a Go program: its calls do not go through the C library",
-                                   path);
+    const ElfW(Shdr) *sections = table(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
+    for (unsigned i = 0; sections && header->e_shstrndx < header->e_shnum && i < header->e_shnum; i++)
+        if (!strcmp(text(image, sections[header->e_shstrndx].sh_offset + sections[i].sh_name),
+                    ".go.buildinfo"))
+            return problem_unsupported(problem,
+                                       "%s is a Go program: its calls do not go through the C library", path);
     const char *loader = linker(image, header);
-
     if (!*loader)
         return problem_unsupported(problem, "%s is a static program: no library can be preloaded", path);
     if (!strstr(loader, "/ld-linux") && !strstr(loader, "/ld64."))
@@ -114,9 +105,6 @@ int reach_check(const char *path, struct problem *problem)
     return check_file(path, 0, problem);
 }
 
-/* ---- processes ---- */
-
-/* How many seccomp filters a process has. */
 static int seccomp_filters(pid_t pid)
 {
     char path[64];
@@ -135,7 +123,6 @@ static bool has_ring(pid_t pid)
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && !found && (entry = readdir(folder));) {
         ssize_t size = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
-
         target[size > 0 ? size : 0] = '\0';
         found = !strcmp(target, "anon_inode:[io_uring]");
     }

@@ -19,35 +19,9 @@ static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
 
-/* ---- shapes ---- */
-
-/* Sorts the shapes of a kind, most frequent first. Returns their number. Not by qsort(3): the
- * program may count groups at the same time. */
-static size_t shapes_sort(const struct shared_kind *kind, const struct shared_shape *sorted[SHARED_SHAPES])
-{
-    size_t count = 0;
-    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
-        if (!shape->groups)
-            continue;
-        size_t at = count++;
-        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = shape;
-    }
-    return count;
-}
-
 static uint32_t known_fragments(const struct shared_shape *shape)
 {
     return shape->sends < SHARED_FRAGMENTS ? shape->sends : SHARED_FRAGMENTS;
-}
-
-static bool all_alike(const struct shared_shape *shape)
-{
-    for (uint32_t i = 1; i < known_fragments(shape); i++)
-        if (shape->fragments[i] != shape->fragments[0])
-            return false;
-    return shape->sends > 2;
 }
 
 /* Formats of a shape. AS_WORD: a value of message= and reply=, "38+4118" or "16x1100". AS_SIZES:
@@ -58,16 +32,17 @@ enum form { AS_WORD, AS_SIZES, AS_CALLS };
 static const char *shape_text(char text[SHAPE_TEXT_MAX], const struct shared_shape *shape, enum form form)
 {
     FILE *file = fmemopen(text, SHAPE_TEXT_MAX, "w");
-    bool alike = all_alike(shape);
-    uint32_t count = alike ? 1 : known_fragments(shape);
+    uint32_t count = known_fragments(shape), same = 1;
 
     if (!file)
         return "";
-    if (alike)
+    while (same < count && shape->fragments[same] == shape->fragments[0])
+        same++;
+    bool is_repeated = shape->sends > 2 && same == count;
+    if (is_repeated)
         fprintf(file, "%" PRIu32 "%s", shape->sends, form == AS_WORD ? "x" : " x ");
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < (is_repeated ? 1 : count); i++) {
         uint64_t one = shape->fragments[i];
-
         if (i)
             fputs(form == AS_WORD ? "+" : ", ", file);
         if (form == AS_CALLS)
@@ -77,7 +52,7 @@ static const char *shape_text(char text[SHAPE_TEXT_MAX], const struct shared_sha
             fprintf(file, "%s%s", one & FRAGMENT_MORE ? " MSG_MORE" : "",
                     one & FRAGMENT_CORKED ? " corked" : "");
     }
-    if (form != AS_WORD && !alike && count < shape->sends)
+    if (form != AS_WORD && !is_repeated && count < shape->sends)
         fprintf(file, ", ... (%" PRIu32 " in all)", shape->sends);
     fclose(file);
     return text;
@@ -103,26 +78,18 @@ static const struct {
     [SEPARATE_NAGLE] = {", no TCP_NODELAY", "they would join; try override=", "join", "", "nagle,more"},
 };
 
-/* Whether this flag joined each send with the next one. */
-static bool joined_by(const struct shared_shape *shape, uint64_t flag)
-{
-    for (uint32_t i = 0; i < known_fragments(shape); i++)
-        if (i + 1 < shape->sends && !(shape->fragments[i] & flag))
-            return false;
-    return true;
-}
-
 static enum finding classify(const struct shared_kind *kind, const struct shared_shape *shape)
 {
     bool stalls = (kind->waits_40ms + kind->waits_200ms) * 2 > kind->turns;
+    uint64_t joining = FRAGMENT_MORE | FRAGMENT_CORKED; /* flags that join each send with the next one */
+    for (uint32_t i = 0; i < known_fragments(shape) && i + 1 < shape->sends; i++)
+        joining &= shape->fragments[i];
     if (shape->sends == 1)
         return kind->nodelay == 0 && stalls ? SINGLE_NAGLE : SINGLE;
     if (kind->name.family == AF_UNIX)
         return UNIX_SOCKET;
-    if (joined_by(shape, FRAGMENT_MORE))
-        return JOINED_BY_MORE;
-    if (joined_by(shape, FRAGMENT_CORKED))
-        return JOINED_BY_CORK;
+    if (joining)
+        return joining & FRAGMENT_MORE ? JOINED_BY_MORE : JOINED_BY_CORK;
     return kind->nodelay ? SEPARATE : SEPARATE_NAGLE;
 }
 
@@ -139,16 +106,6 @@ static uint64_t more_bytes(const struct shared_shape *shape)
     return joins && most <= MORE_MOST ? most : 0;
 }
 
-/* A text about the waits after sends; "" if there were none. */
-static const char *stall_text(const struct shared_kind *kind)
-{
-    if (kind->waits_40ms * 2 > kind->turns)
-        return ", and a wait of about 40 ms after each";
-    if (kind->waits_200ms * 2 > kind->turns)
-        return ", and a wait of about 200 ms after each";
-    return kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms" : "";
-}
-
 /* Adds what the most frequent shape means, the override to try, and the command that measures it:
  * on the subject, else on messages of this shape. */
 static void add_advice(json_t *report, const struct shared_kind *kind, const struct shared_shape *shape,
@@ -157,6 +114,11 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
     enum finding found = classify(kind, shape);
     uint64_t most = found == SEPARATE || found == SEPARATE_NAGLE ? more_bytes(shape) : 0;
     bool sends_first = kind->name.role == ROLE_CONNECTED;
+    const char *stall = found == SINGLE                        ? ""
+                        : kind->waits_40ms * 2 > kind->turns   ? ", and a wait of about 40 ms after each"
+                        : kind->waits_200ms * 2 > kind->turns  ? ", and a wait of about 200 ms after each"
+                        : kind->waits_40ms + kind->waits_200ms ? ", and now and then a wait of 40 or 200 ms"
+                                                               : "";
     char sends[48] = "single sends", text[SHAPE_TEXT_MAX], override[32];
     json_t *measure = NULL;
 
@@ -173,15 +135,12 @@ static void add_advice(json_t *report, const struct shared_kind *kind, const str
             sends_first ? "message=" : "workload=request message=64 reply=", shape_text(text, shape, AS_WORD),
             sends_first ? " reply=64 write=" : " reply_write=", findings[found].writes,
             kind->name.family == AF_UNIX ? " transport=unix" : "");
-    json_object_set_new(report, "says",
-                        json_sprintf("Messages are %s (%s)%s%s: %s%s%s.", sends,
-                                     shape_text(text, shape, AS_SIZES), findings[found].how,
-                                     found == SINGLE ? "" : stall_text(kind), findings[found].before,
-                                     override, findings[found].after));
-    if (*override)
-        json_object_set_new(report, "try", json_string(override));
-    if (measure) /* a subject that is not UTF-8 has none */
-        json_object_set_new(report, "measure", measure);
+    json_t *says =
+        json_sprintf("Messages are %s (%s)%s%s: %s%s%s.", sends, shape_text(text, shape, AS_SIZES),
+                     findings[found].how, stall, findings[found].before, override, findings[found].after);
+    json_object_update_new(report,
+                           json_pack("{s:o*, s:s*, s:o*}", "says", says, "try", *override ? override : NULL,
+                                     "measure", measure)); /* a subject that is not UTF-8 has none */
 }
 
 /* ---- JSON ---- */
@@ -202,7 +161,6 @@ static json_t *shape_json(const struct shared_shape *shape)
 
     for (uint32_t i = 0; i < known_fragments(shape); i++) {
         uint64_t one = shape->fragments[i];
-
         json_array_append_new(fragments,
                               json_pack("{s:I, s:s, s:b, s:b}", "bytes", (json_int_t)FRAGMENT_BYTES(one),
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
@@ -216,12 +174,21 @@ static json_t *shape_json(const struct shared_shape *shape)
 static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 {
     const struct shared_shape *sorted[SHARED_SHAPES];
-    size_t count = shapes_sort(kind, sorted), path_size = strnlen(kind->name.path, sizeof kind->name.path);
+    size_t count = 0, path_size = strnlen(kind->name.path, sizeof kind->name.path);
     uint16_t family = kind->name.family, port = kind->name.port;
     const char *family_name = family == AF_UNIX ? "unix" : family ? "tcp" : "other";
     json_t *shapes = json_array();
     bool is_read = kind->read_back;
 
+    /* Most frequent first. Not by qsort(3): the program may count groups at the same time. */
+    for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
+        if (!shape->groups)
+            continue;
+        size_t at = count++;
+        for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = shape;
+    }
     for (size_t i = 0; i < count; i++)
         json_array_append_new(shapes, shape_json(sorted[i]));
     json_t *report = json_pack(
@@ -286,16 +253,16 @@ static void print_wrapped(FILE *file, const char *text)
     fputc('\n', file);
 }
 
-/* Prints which connections they are, and their options. */
-static void print_heading(FILE *file, const json_t *kind)
+static void print_kind(FILE *file, const json_t *kind)
 {
     const char *family = text_of(kind, "family"), *role = text_of(kind, "role");
-    const json_t *nodelay = json_object_get(kind, "nodelay");
+    const char *path = text_of(kind, "path"), *measure = text_of(kind, "measure");
+    const json_t *nodelay = json_object_get(kind, "nodelay"), *shape;
     int64_t connections = count_of(kind, "connections"), sndbuf_bytes = count_of(kind, "sndbuf_bytes");
+    size_t i;
 
     if (!strcmp(family, "unix"))
-        fprintf(file, "%s at %s (Unix)", role,
-                json_object_get(kind, "path") ? text_of(kind, "path") : "no path");
+        fprintf(file, "%s at %s (Unix)", role, path ? path : "no path");
     else if (!strcmp(family, "tcp"))
         fprintf(file, "%s %s port %" PRId64 " (TCP)", role, strcmp(role, "connected") ? "at" : "to",
                 count_of(kind, "port"));
@@ -309,17 +276,7 @@ static void print_heading(FILE *file, const json_t *kind)
                 units_text(&units_size, (uint64_t)count_of(kind, "rcvbuf_bytes")));
     if (count_of(kind, "changed"))
         fprintf(file, ", %" PRId64 " changed", count_of(kind, "changed"));
-    fputc('\n', file);
-}
-
-static void print_kind(FILE *file, const json_t *kind)
-{
-    const char *measure = text_of(kind, "measure");
-    const json_t *shape;
-    size_t i;
-
-    print_heading(file, kind);
-    fprintf(file, "  groups of sends between two waits: %" PRId64 "\n", count_of(kind, "groups"));
+    fprintf(file, "\n  groups of sends between two waits: %" PRId64 "\n", count_of(kind, "groups"));
     json_array_foreach(json_object_get(kind, "shapes"), i, shape)
         if (i < SHAPES_SHOWN)
             fprintf(file, "  %8" PRId64 "  %s%s\n", count_of(shape, "groups"), text_of(shape, "text"),

@@ -100,10 +100,9 @@ bool slot_set_option(int fd, int level, int name, int value)
     return !refused;
 }
 
-/* ---- kinds ---- */
+/* ---- descriptors ---- */
 
-/* The kind of connections with this role at this address. If the table is full, the last kind,
- * which has no name. */
+/* The kind of this role and address; if all are taken, the last one, which has no name. */
 static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *address, size_t size)
 {
     const struct sockaddr_un *local = (const void *)address;
@@ -125,8 +124,6 @@ static unsigned kind_find(enum kind_role role, const struct sockaddr_storage *ad
         preload_shared->kinds[i].name = name;
     return i;
 }
-
-/* ---- descriptors ---- */
 
 void slot_open(int fd, enum kind_role role, const struct sockaddr *address, socklen_t size)
 {
