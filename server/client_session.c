@@ -88,17 +88,15 @@ static void on_timed_out(void *owner)
     const struct plan *plan = &client->plan;
     enum session_state state = client->session.state;
     struct problem problem = {0};
-    char address[ADDRESS_MAX];
 
     if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
         server_session_rejected(client->server, client, "it sent no valid message within 3 s");
     } else if (states[state].too_late) {
         problem_failure(&problem, "%s", states[state].too_late);
     } else if (state == SESSION_LISTENING) {
-        address_format(address, &client->data.address);
-        problem_failure(&problem,
-                        "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
-                        plan->subject.name, address, (double)plan->ready_ns / NS_PER_S);
+        problem_failure(
+            &problem, "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
+            plan->subject.name, address_text(&client->data.address), (double)plan->ready_ns / NS_PER_S);
     } else if (state == SESSION_JOINING) {
         problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
                         client->data.joined, plan->connections);

@@ -29,17 +29,17 @@ void server_session_rejected(struct server *server, const struct client_session 
 {
     uint64_t now_ms = uv_now(&server->listener.loop);
     bool has_address = client->peer.storage.ss_family != AF_UNIX;
-    char text[ADDRESS_MAX], others[64] = "";
+    char others[64] = "";
 
     server->rejected.count++;
     server->rejected.unlogged++;
     if (now_ms < server->rejected.next_line_ms)
         return;
-    address_format(text, has_address ? &client->peer : &server->listener.address);
     if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
-    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n", text, why, others);
+    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n",
+            address_text(has_address ? &client->peer : &server->listener.address), why, others);
     server->rejected.unlogged = 0;
     server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
 }

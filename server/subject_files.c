@@ -114,11 +114,8 @@ static int write_content(const struct subject *subject, const struct operations 
 
 static void put_place(json_t *values, const struct subject *subject, const struct plan *plan)
 {
-    char text[ADDRESS_MAX];
-    if (subject->sink.size) {
-        address_format(text, &subject->sink);
-        json_object_set_new(values, "sink", json_string(text));
-    }
+    if (subject->sink.size)
+        json_object_set_new(values, "sink", json_string(address_text(&subject->sink)));
     definition_add_address(values, &subject->address);
     json_object_set_new(values, "folder", json_string(subject->folder));
     json_object_set_new(values, "transport", json_string(plan->transport->variant.name));

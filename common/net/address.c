@@ -88,27 +88,25 @@ int address_parse_numeric(struct address *address, const char *text, struct prob
     return find(address, 1, text, AI_NUMERICHOST | AI_NUMERICSERV, problem) < 0 ? -1 : 0;
 }
 
-void address_format(char text[ADDRESS_MAX], const struct address *address)
+const char *address_format(char text[ADDRESS_MAX], const struct address *address)
 {
     char host[INET6_ADDRSTRLEN] = "?", link[16] = "";
+    int family = address->any.sa_family, port = address_port(address);
 
-    switch (address->any.sa_family) {
-    case AF_INET:
-        inet_ntop(AF_INET, &address->in.sin_addr, host, sizeof host);
-        snprintf(text, ADDRESS_MAX, "%s:%d", host, address_port(address));
-        break;
-    case AF_INET6: /* a link-local address is valid only with its interface */
-        inet_ntop(AF_INET6, &address->in6.sin6_addr, host, sizeof host);
+    if (family == AF_INET) {
+        inet_ntop(family, &address->in.sin_addr, host, sizeof host);
+        snprintf(text, ADDRESS_MAX, "%s:%d", host, port);
+    } else if (family == AF_INET6) { /* a link-local address is valid only with its interface */
+        inet_ntop(family, &address->in6.sin6_addr, host, sizeof host);
         if (address->in6.sin6_scope_id)
             snprintf(link, sizeof link, "%%%u", (unsigned)address->in6.sin6_scope_id);
-        snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, address_port(address));
-        break;
-    case AF_UNIX:
+        snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, port);
+    } else if (family == AF_UNIX) {
         snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s", address->un.sun_path);
-        break;
-    default:
-        snprintf(text, ADDRESS_MAX, "address family %d", address->any.sa_family);
+    } else {
+        snprintf(text, ADDRESS_MAX, "address family %d", family);
     }
+    return text;
 }
 
 int address_of_socket(struct address *address, int fd)
@@ -251,11 +249,9 @@ int address_connect(int fd, const struct address *address, int within_ms, struct
 
 int address_refused(const struct address *address, int error, struct problem *problem)
 {
-    char text[ADDRESS_MAX];
-    address_format(text, address);
     if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
-        return ports_exhausted(text, problem);
-    return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", text,
+        return ports_exhausted(address_text(address), problem);
+    return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", address_text(address),
                            strerror(error));
 }
 
@@ -303,9 +299,8 @@ static int bind_to(int fd, const struct address *address)
 
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
-    char text[ADDRESS_MAX];
+    const char *text = address_text(address); /* with the port that was asked for */
 
-    address_format(text, address);
     if (fd < 0)
         fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
     if (fd < 0)

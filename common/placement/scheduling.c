@@ -37,11 +37,12 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
                          text, SCHEDULING_PRIORITY_MAX);
 }
 
-void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
+const char *scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
 {
     /* %.0u prints nothing for 0, the priority of `other` */
     snprintf(text, SCHEDULING_TEXT_MAX, "%s%.0u", class_names[scheduling->class],
              (unsigned)scheduling->priority);
+    return text;
 }
 
 /* ---- the calling thread: 0 or a negative errno value ---- */
@@ -191,10 +192,9 @@ static int explain_rejection(const char *word, int priority, struct problem *pro
 
 int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem)
 {
-    char word[SCHEDULING_TEXT_MAX];
+    const char *word = scheduling_text(wanted);
     int result = set_thread(wanted);
 
-    scheduling_format(word, wanted);
     switch (result) {
     case 0:
         return 0;
