@@ -103,12 +103,9 @@ void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
 void client_session_begin(struct client_session *client);
 
 /* Sends the reason to the client and closes. */
-void client_session_end(struct client_session *client, const char *why);
+void client_session_fail(struct client_session *client, const struct problem *problem);
 
 /* ---- its files ---- */
-
-/* As client_session_end(). */
-void client_session_fail(struct client_session *client, const struct problem *problem);
 
 /* A part of the session is closed, or a handle whose data is the session: its memory is not used
  * any more. */

@@ -79,7 +79,7 @@ static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
     struct client_session *client = calloc(1, sizeof *client);
-    char text[96];
+    struct problem problem = {0};
 
     if (!client) {
         close(fd);
@@ -92,9 +92,9 @@ static void on_accepted(void *owner, int fd)
     server->newest = client;
     client_session_open(client, &server->listener.loop, fd);
     if (server->count++ >= LIMIT_CONTROL_CONNECTIONS) {
-        snprintf(text, sizeof text, "%d clients are connected to this server already, the maximum",
-                 LIMIT_CONTROL_CONNECTIONS);
-        client_session_end(client, text);
+        problem_failure(&problem, "%d clients are connected to this server already, the maximum",
+                        LIMIT_CONTROL_CONNECTIONS);
+        client_session_fail(client, &problem);
     }
     listener_set_occupied(&server->listener, true);
 }
@@ -102,9 +102,10 @@ static void on_accepted(void *owner, int fd)
 static void on_stopped(void *owner)
 {
     struct server *server = owner;
-    bool is_proxy = server->listener.options->proxy;
+    struct problem problem = {0};
+    problem_failure(&problem, "the %s was stopped", server->listener.options->proxy ? "proxy" : "server");
     for (struct client_session *client = server->newest; client; client = client->next)
-        client_session_end(client, is_proxy ? "the proxy was stopped" : "the server was stopped");
+        client_session_fail(client, &problem);
 }
 
 static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
