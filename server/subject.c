@@ -34,14 +34,6 @@ static bool recall(struct subject *subject)
     return false;
 }
 
-/* Not without a version: one that came too late may come in time when it is asked again. */
-static void remember(const struct subject *subject)
-{
-    struct known new = {.program = subject->program};
-    if (*new.program.version && stat(new.program.path, &new.file) == 0)
-        known[known_count++ % KNOWN_MAX] = new;
-}
-
 static void start_process(struct client_session *client, struct launch *launch)
 {
     struct subject *subject = &client->subject;
@@ -66,37 +58,16 @@ static void ask(struct client_session *client, enum subject_step step, char *out
     start_process(client, &launch);
 }
 
-static void ask_version(struct client_session *client)
-{
-    const char *option = control_text(client->subject.definition, "version");
-    ask(client, SUBJECT_VERSION, ".version", json_pack("[s, s]", client->subject.program.path, option));
-}
-
-/* Like "nginx 1.22.1-9"; empty: no package has the program. */
-static void ask_package(struct client_session *client)
-{
-    static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
-                                 "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
-                                 "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
-    ask(client, SUBJECT_PACKAGE, ".package",
-        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
-}
+/* Prints a line like "nginx 1.22.1-9", or nothing: no package has the program. */
+static const char package_script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
+                                     "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
+                                     "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
 {
     char path[FOLDER_MAX + 16];
     snprintf(path, sizeof path, "%s/%s", subject->folder, name);
     scan_file(path, 1, "%159[^\n]", line);
-}
-
-static void read_version(struct subject *subject)
-{
-    char *line = subject->program.version;
-    read_line(subject, ".version", line);
-    size_t name = strcspn(line, " ");
-    while (name && line[name - 1] != '/') /* some programs print their path */
-        name--;
-    memmove(line, line + name, strlen(line + name) + 1);
 }
 
 /* ---- the program itself ---- */
@@ -156,6 +127,7 @@ static void on_process_ended(void *owner)
 {
     struct client_session *client = owner;
     struct subject *subject = &client->subject;
+    struct subject_program *program = &subject->program;
     struct problem problem = {0};
     bool is_closing = client->is_closing;
 
@@ -164,11 +136,19 @@ static void on_process_ended(void *owner)
     if (is_closing)
         return;
     if (subject->step == SUBJECT_VERSION) {
-        read_version(subject);
-        ask_package(client);
+        read_line(subject, ".version", program->version);
+        size_t name = strcspn(program->version, " ");
+        while (name && program->version[name - 1] != '/') /* some programs print their path */
+            name--;
+        memmove(program->version, program->version + name, strlen(program->version + name) + 1);
+        ask(client, SUBJECT_PACKAGE, ".package",
+            json_pack("[s, s, s, s]", "/bin/sh", "-c", package_script, program->path));
     } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, ".package", subject->program.package);
-        remember(subject);
+        read_line(subject, ".package", program->package);
+        /* not without a version: one that came too late may come in time when it is asked again */
+        struct known new = {.program = *program};
+        if (*program->version && stat(program->path, &new.file) == 0)
+            known[known_count++ % KNOWN_MAX] = new;
         launch(client);
     } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
         subject_explain_exit(client, &problem);
@@ -185,6 +165,7 @@ static void work(uv_work_t *request)
 static void on_worked(uv_work_t *request, int status)
 {
     struct client_session *client = request->data;
+    struct subject *subject = &client->subject;
     bool is_closing = client->is_closing;
 
     client_session_part_closed(client);
@@ -192,10 +173,11 @@ static void on_worked(uv_work_t *request, int status)
         return;
     if (client->problem.kind != PROBLEM_NONE)
         client_session_fail(client, &client->problem);
-    else if (recall(&client->subject))
+    else if (recall(subject))
         launch(client);
     else
-        ask_version(client);
+        ask(client, SUBJECT_VERSION, ".version",
+            json_pack("[s, s]", subject->program.path, control_text(subject->definition, "version")));
 }
 
 void subject_start(struct client_session *client, const struct address *sink)
@@ -216,33 +198,11 @@ void subject_start(struct client_session *client, const struct address *sink)
     uv_queue_work(loop, &subject->work, work, on_worked);
 }
 
-/* Checks that the override reached the program and took effect, while connections are open. */
-static int prove_override(const struct subject *subject, struct problem *problem)
-{
-    if (!subject->override.shared)
-        return 0;
-    if (reach_check_process(subject->process.child.pid, problem) < 0)
-        return -1;
-    return override_proof(subject->override.shared, problem);
-}
-
-static json_t *make_report(const struct client_session *client, uint64_t used_ns)
-{
-    const struct subject *subject = &client->subject;
-    const struct subject_program *program = &subject->program;
-    struct shared *shared = subject->override.shared;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
-                     client->plan.subject.name, "host", facts_host_id(), "program", program->path, "version",
-                     program->version, "package", *program->package ? program->package : NULL, "sha256",
-                     *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
-                     subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
-                     used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     shared ? report_make(shared, NULL, 0, "") : NULL);
-}
-
 int subject_mark(struct client_session *client, struct problem *problem)
 {
     struct subject *subject = &client->subject;
+    const struct subject_program *program = &subject->program;
+    struct shared *shared = subject->override.shared;
     uint64_t cpu_ns = process_cpu_ns(&subject->process);
 
     if (subject_has_ended(subject))
@@ -253,10 +213,20 @@ int subject_mark(struct client_session *client, struct problem *problem)
         channel_send(&client->channel, CONTROL_MARKED, NULL);
         return 0;
     }
-    if (prove_override(subject, problem) < 0)
+    /* whether the override reached the program and took effect, while connections are open */
+    if (shared &&
+        (reach_check_process(subject->process.child.pid, problem) < 0 || override_proof(shared, problem) < 0))
         return -1;
+    uint64_t used_ns = cpu_ns - subject->cpu_before_ns;
     channel_send(&client->channel, CONTROL_REPORT,
-                 json_pack("{s:o}", "value", make_report(client, cpu_ns - subject->cpu_before_ns)));
+                 json_pack("{s:{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}}", "value", "name",
+                           client->plan.subject.name, "host", facts_host_id(), "program", program->path,
+                           "version", program->version, "package",
+                           *program->package ? program->package : NULL, "sha256",
+                           *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
+                           subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
+                           used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
+                           shared ? report_make(shared, NULL, 0, "") : NULL));
     session_enter(&client->session, SESSION_REPORTING);
     return 0;
 }
