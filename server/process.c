@@ -31,36 +31,12 @@ static _Noreturn void fail(const char *what)
     exit(126);
 }
 
-static void restrict_cpus(char *list)
-{
-    struct place_list cpus = {0};
-    for (char *cpu; (cpu = strsep(&list, ",")) && *cpu;)
-        cpus.cpus[cpus.count++] = atoi(cpu);
-    if (cpus.count)
-        cores_restrict(&cpus);
-}
-
-/* The output is a new file, so its owner may change: a device or a file of others never does. */
-static void open_output(const char *name, const struct passwd *user)
-{
-    int output = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
-        fail("make the file for the output");
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-}
-
-static void become_user(const struct passwd *user)
-{
-    if (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)
-        fail("become another user");
-}
-
 _Noreturn void process_become(char **arguments)
 {
     char *environment[6] = {"PATH=" PROCESS_PATH}, **variables = arguments + VARIABLES, listen_pid[32];
     bool is_other_user = strcmp(arguments[USER], NOTHING) != 0;
     const struct passwd *user = is_other_user ? getpwnam(arguments[USER]) : NULL;
+    struct place_list cpus = {0};
     size_t count = 1;
 
     if (is_other_user && !user)
@@ -75,15 +51,23 @@ _Noreturn void process_become(char **arguments)
     if (!*variables)
         exit(126);
     signal(SIGPIPE, SIG_DFL);
-    restrict_cpus(arguments[CPUS]);
+    for (char *cpu; (cpu = strsep(&arguments[CPUS], ",")) && *cpu;)
+        cpus.cpus[cpus.count++] = atoi(cpu);
+    if (cpus.count)
+        cores_restrict(&cpus);
     if (chdir(arguments[FOLDER]) < 0)
         fail("enter the folder of the program");
-    open_output(arguments[OUTPUT], user);
+    /* a new file, so its owner may change: a device or a file of others never does */
+    int output = open(arguments[OUTPUT], O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
+        fail("make the file for the output");
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
 #ifdef __linux__
     int program = open(*variables, O_RDONLY | O_CLOEXEC);
 #endif
-    if (user)
-        become_user(user);
+    if (user && (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
+        fail("become another user");
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(2), which clears it */
 #endif
@@ -173,11 +157,9 @@ uint64_t process_cpu_ns(const struct process *process)
     struct timespec used = {0};
 #ifndef __APPLE__
     clockid_t clock;
-
     if (!process->child.pid || clock_getcpuclockid(process->child.pid, &clock) != 0 ||
         clock_gettime(clock, &used) < 0)
         return 0;
-#else
 #endif
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }
