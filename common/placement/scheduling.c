@@ -52,37 +52,32 @@ const char *scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct sched
 static const int policies[SCHEDULING_CLASS_COUNT] = {
     [SCHEDULING_OTHER] = SCHED_OTHER, [SCHEDULING_RR] = SCHED_RR, [SCHEDULING_FIFO] = SCHED_FIFO};
 
-static int get_policy(int *policy, struct sched_param *parameters)
-{
-#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
-    int flags = sched_getscheduler(0);
-
-    if (flags < 0 || sched_getparam(0, parameters) < 0)
-        return -errno;
-    *policy = flags & ~SCHED_RESET_ON_FORK;
-    return 0;
-#else
-    return -pthread_getschedparam(pthread_self(), policy, parameters);
-#endif
-}
-
 int scheduling_read_thread(struct scheduling *scheduling)
 {
     struct sched_param parameters = {0};
-    int policy = -1, result = get_policy(&policy, &parameters);
-    for (int class = 0; result == 0 && class < SCHEDULING_CLASS_COUNT; class ++) {
+#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
+    int policy = sched_getscheduler(0);
+    if (policy < 0 || sched_getparam(0, &parameters) < 0)
+        return -errno;
+    policy &= ~SCHED_RESET_ON_FORK;
+#else
+    int policy = -1, error = pthread_getschedparam(pthread_self(), &policy, &parameters);
+    if (error)
+        return -error;
+#endif
+    for (int class = 0; class < SCHEDULING_CLASS_COUNT; class ++) {
         if (policies[class] != policy)
             continue;
         *scheduling = (struct scheduling){(enum scheduling_class) class,
                                           class == SCHEDULING_OTHER ? 0 : parameters.sched_priority};
         return 0;
     }
-    return result < 0 ? result : -ENOTSUP;
+    return -ENOTSUP;
 }
 
 static bool has_class(const struct scheduling *wanted)
 {
-    struct scheduling found;
+    struct scheduling found = {0};
     return scheduling_read_thread(&found) == 0 && found.class == wanted->class &&
            found.priority == wanted->priority;
 }
@@ -128,53 +123,41 @@ static int set_thread(const struct scheduling *wanted)
 #define CAP_SYS_NICE_BIT 23
 #define GROUP_MAX 256 /* longest path that fits into a problem */
 
-/* Whether "cpu" is in a list of words between commas, which this function takes apart. */
-static bool has_cpu(char *list)
-{
-    for (const char *item; (item = strsep(&list, ","));)
-        if (!strcmp(item, "cpu"))
-            return true;
-    return false;
-}
-
-/* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
+/* Scans two texts from the first line with "cpu" in `list`, which is one of the two: words between
+ * commas, which this function takes apart. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, char *list)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
     while (file && !found && fgets(line, sizeof line, file))
-        found = sscanf(line, format, first, second) == 2 && has_cpu(list);
+        if (sscanf(line, format, first, second) == 2)
+            for (char *words = list, *word; !found && (word = strsep(&words, ","));)
+                found = !strcmp(word, "cpu");
     return found;
-}
-
-/* Finds the file that gives the control group no real-time budget. False if there is none. */
-static bool find_empty_group(char path[2 * GROUP_MAX + 32])
-{
-    char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";
-    long long runtime_us;
-    /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
-    if (!find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) ||
-        !find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list))
-        return false;
-    snprintf(path, 2 * GROUP_MAX + 32, "%s%s/cpu.rt_runtime_us", mount, group);
-    return scan_file(path, 1, "%lld", &runtime_us) && runtime_us == 0;
 }
 
 /* Why the system rejected a real-time class, and the command that would permit it. */
 static int explain_rejection(const char *word, int priority, struct problem *problem)
 {
-    char path[2 * GROUP_MAX + 32];
+    char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "", path[2 * GROUP_MAX + 32];
     unsigned long long capabilities = 0;
     long long limit = 0; /* the highest priority that this process may have */
+    long long budget_us = -1;
 
-    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
-    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
-    if (find_empty_group(path))
+    /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
+    if (find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) &&
+        find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list)) {
+        snprintf(path, sizeof path, "%s%s/cpu.rt_runtime_us", mount, group);
+        scan_file(path, 1, "%lld", &budget_us);
+    }
+    if (budget_us == 0)
         return problem_unsupported(
             problem,
             "sched=%s is not permitted: the control group has no real-time budget; as root: echo 500000 > %s",
             word, path);
+    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
+    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
     if (capabilities >> CAP_SYS_NICE_BIT & 1 || limit >= priority)
         return problem_unsupported(
             problem,
