@@ -195,70 +195,48 @@ int ports_check(uint64_t connections, struct problem *problem)
                                connections, last - first + 1);
 }
 
-/* What uses the ports, and which sysctls help. */
-static int ports_exhausted(const char *address, struct problem *problem)
+int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
 {
+    struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    int error;
+
+    if (address->any.sa_family == AF_UNIX) {
+        /* Blocks: connect(2) of a non-blocking Unix socket fails at once when the backlog is full,
+         * and no event reports that the backlog has room (unix(7)). */
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
+        error = connect(fd, &address->any, address->size) < 0 ? errno : 0;
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
+        error = error == EAGAIN ? ETIMEDOUT : error;
+    } else {
+        sockets_set_blocking(fd, false);
+        error = connect(fd, &address->any, address->size) < 0 ? errno : 0;
+        if (error == EINPROGRESS)
+            error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
+        sockets_set_blocking(fd, true);
+    }
+    return error ? address_refused(address, error, problem) : 0;
+}
+
+int address_refused(const struct address *address, int error, struct problem *problem)
+{
+    const char *text = address_text(address);
     unsigned first = 0, last = 0, waiting = 0;
 
+    if (error != EADDRNOTAVAIL || address->any.sa_family == AF_UNIX)
+        return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", text,
+                               strerror(error));
     /* proc(5), net/sockstat: the line "TCP: inuse 5 orphan 0 tw 12 ..." */
     if (!read_range(&first, &last) ||
         !scan_file("/proc/net/sockstat", 1, "TCP: inuse %*u orphan %*u tw %u", &waiting))
-        return problem_failure(problem, "cannot connect to %s: no local port is free", address);
+        return problem_failure(problem, "cannot connect to %s: no local port is free", text);
     return problem_failure(
         problem,
         "cannot connect to %s: no local port of %u to %u is free, and %u closed connections "
         "are in TIME_WAIT; as root, sysctl -w " RANGE
         "=\"1024 65535\" gives more ports, sysctl -w net.ipv4.tcp_tw_reuse=1 uses them again "
         "after a second",
-        address, first, last, waiting);
-}
-
-static int call_connect(int fd, const struct address *address)
-{
-    return connect(fd, &address->any, address->size) < 0 ? errno : 0;
-}
-
-/* Blocks: connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no
- * event reports that the backlog has room (unix(7)). */
-static int connect_unix(int fd, const struct address *address, int within_ms)
-{
-    struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
-    int error = call_connect(fd, address);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
-    return error == EAGAIN ? ETIMEDOUT : error;
-}
-
-static int connect_ip(int fd, const struct address *address, int within_ms)
-{
-    struct pollfd writable = {.fd = fd, .events = POLLOUT};
-    sockets_set_blocking(fd, false);
-    int error = call_connect(fd, address);
-    if (error == EINPROGRESS)
-        error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
-    sockets_set_blocking(fd, true);
-    return error;
-}
-
-int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
-{
-    bool is_ip = address->any.sa_family != AF_UNIX;
-    int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
-    return error ? address_refused(address, error, problem) : 0;
-}
-
-int address_refused(const struct address *address, int error, struct problem *problem)
-{
-    if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
-        return ports_exhausted(address_text(address), problem);
-    return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", address_text(address),
-                           strerror(error));
-}
-
-static bool is_refused(const struct address *address)
-{
-    CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
-    return fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
+        text, first, last, waiting);
 }
 
 /* A file may get the number of one that was just removed. */
@@ -276,7 +254,10 @@ bool address_remove_stale(const struct address *address)
     const char *path = address_path(address);
     struct stat tried, found;
 
-    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
+    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode))
+        return false;
+    CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
+    if (fd < 0 || connect(fd, &address->any, address->size) == 0 || errno != ECONNREFUSED)
         return false;
     snprintf(folder, sizeof folder, "%s.XXXXXX", path);
     if (!mkdtemp(folder))
@@ -287,14 +268,6 @@ bool address_remove_stale(const struct address *address)
         unlink(moved);
     rmdir(folder);
     return is_tried;
-}
-
-static int bind_to(int fd, const struct address *address)
-{
-    int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
-    if (error == EADDRINUSE && address_remove_stale(address))
-        error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
-    return error;
 }
 
 int address_listen(int fd, struct address *address, struct problem *problem)
@@ -310,7 +283,9 @@ int address_listen(int fd, struct address *address, struct problem *problem)
      * TIME_WAIT. */
     if (address_port(address) != 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    int error = bind_to(fd, address);
+    int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
+    if (error == EADDRINUSE && address_remove_stale(address))
+        error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
     const char *failed = error ? "bind" : "listen";
     if (!error)
         error = listen(fd, SOMAXCONN) < 0 ? errno : -address_of_socket(address, fd);
