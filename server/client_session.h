@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The session of one client at a server or a proxy, from its control connection to the report. It
  * goes through the states of team/session.def: client_session.c. Its data connections come in
- * data_listener.c, or a subject runs in place of data threads: subject.c, subject_files.c. */
+ * data_listener.c, or a subject runs in place of data threads: subject.c. */
 #pragma once
 
 #include "base/files.h"
 #include "control/hello.h"
+#include "modes.h"
 #include "net/connector.h"
-#include "options.h"
 #include "override/override.h"
 #include "process.h"
 #include "team/coordinator.h"
@@ -133,9 +133,6 @@ void data_listener_close(struct client_session *client);
  * address. Leads the session from SESSION_STARTING to SESSION_RUNNING, and then tells the client
  * that it may begin. `sink`: to which it relays; NULL: it does not relay. */
 void subject_start(struct client_session *client, const struct address *sink);
-
-/* In a thread: finds the program, makes its files and arguments. 0, or -1 with a problem. */
-int subject_prepare(struct client_session *client, struct problem *problem);
 
 /* Whether the program itself has run and ended. */
 static inline bool subject_has_ended(const struct subject *subject)

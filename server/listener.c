@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+#include "modes.h"
 
 #include "base/cleanup.h"
-#include "base/program.h"
-#include "net/address.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>
@@ -24,7 +22,7 @@ static void stop(void *owner)
     parent_watch_stop(&listener->parent);
     close(listener->fd);
     address_remove_stale(&listener->address); /* another server may have the path by now */
-    listener->events->stopped(listener->owner);
+    listener->stopped(listener->owner);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -54,7 +52,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
     for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
-        listener->events->accepted(listener->owner, fd);
+        listener->accepted(listener->owner, fd);
 }
 
 static int print_ready(const struct listener *listener, struct problem *problem)
@@ -78,14 +76,12 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
 {
     static const int numbers[] = {SIGTERM, SIGINT};
     uv_loop_t *loop = &listener->loop;
-    int fd = -1;
 
     listener->address = listener->options->address;
-    if (plan && (fd = transport_socket(plan, END_SERVER, &listener->address, problem)) < 0)
+    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
+    if ((plan && listener->fd < 0) || loop_open(loop, problem) < 0)
         return;
-    if (loop_open(loop, problem) < 0)
-        return;
-    listener->fd = address_listen(fd, &listener->address, problem);
+    listener->fd = address_listen(listener->fd, &listener->address, problem);
     if (listener->fd < 0) {
         uv_loop_close(loop);
         return;

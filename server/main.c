@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
-#include "base/program.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "control/channel.h"
-#include "options.h"
-#include "placement/placement.h"
+#include "modes.h"
 #include "process.h"
 #include "words/definition.h"
 
@@ -15,15 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
-    "       uncork-server --listen ADDRESS --plain SERVICE\n"
-    "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
-    "\n"
-    "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
-    "ready.\n"
-    "\n";
-
 #define HELP_COLUMN 21
 #define SIZE_LEAST (UINT64_C(4) << 10)
 #define SIZE_MOST (UINT64_C(64) << 30)
@@ -31,7 +20,12 @@ static const char help[] =
 
 static void print_help(void)
 {
-    fputs(help, stdout);
+    puts("Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
+         "       uncork-server --listen ADDRESS --plain SERVICE\n"
+         "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
+         "\n"
+         "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
+         "ready.\n");
     option_print(server_options, HELP_COLUMN);
     puts("\nServices for other programs; a connection ends when the client half-closes it:\n");
     for (size_t i = 0; i < plain_axis.count; i++)

@@ -3,7 +3,7 @@
  * echo, the server stops reading from it, so at most one buffer is unsent. Only then the set of
  * wanted events changes. While bytes flow, the only calls are recv, send and one wait for all ready
  * connections. */
-#include "listener.h"
+#include "modes.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
@@ -181,14 +181,11 @@ static void on_stopped(void *owner)
     uv_walk(&plain->listener.loop, close_client, NULL);
 }
 
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
-
 void plain_run(const struct options *options, struct problem *problem)
 {
-    bool is_unix = options->address.storage.ss_family == AF_UNIX;
-    const char *word = is_unix ? "transport=unix" : "transport=tcp";
+    const char *word = options->address.any.sa_family == AF_UNIX ? "transport=unix" : "transport=tcp";
     struct plain plain = {
-        .listener = {.options = options, .events = &listener_events, .owner = &plain},
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
     for (size_t i = 0; i < PATTERNS_BYTES; i++) {

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A server for real clients: it answers requests of a protocol. Words like reply_write= decide how
+/* A server for real clients: it answers requests of a protocol. Words like reply_write= decide how
  * its replies are written.
  *
  * Each connection has a data thread with the engine of the plan, as in a run. So a client that
  * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
- * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
- */
+ * the export of nbd, which clients can write to, or the bytes of replies of other protocols. */
 #include "base/bytes.h"
 #include "base/threads.h"
 #include "connection/memory.h"
-#include "listener.h"
-#include "net/address.h"
+#include "modes.h"
 #include "support/support.h"
 #include "team/team.h"
 #include "words/word.h"
@@ -202,8 +199,6 @@ static void on_stopped(void *owner)
         on_ended(&service->ended);
 }
 
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
-
 /* ---- the plan ---- */
 
 static int reject_word(const char *text, struct problem *problem)
@@ -282,7 +277,7 @@ static int prepare_service(struct service *service, const struct options *option
 void serve_run(const struct options *options, struct problem *problem)
 {
     struct service service = {
-        .listener = {.options = options, .events = &listener_events, .owner = &service}};
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &service}};
     if (parse_words(&service, options, problem) < 0)
         return;
     service.engine = service.plan.ends[END_SERVER].engine;

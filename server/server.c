@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
-#include "listener.h"
 #include "support/support.h"
 
 #include <inttypes.h>
@@ -108,11 +107,10 @@ static void on_stopped(void *owner)
         client_session_fail(client, &problem);
 }
 
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
-
 void server_run(const struct options *options, struct problem *problem)
 {
-    struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server}};
+    struct server server = {
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &server}};
     probe_counters();
     listener_serve(&server.listener, NULL, problem);
 }

@@ -1,17 +1,151 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/files.h"
+#include "base/digest.h"
+#include "connection/protocol.h"
 #include "measure/facts.h"
-#include "net/address.h"
+#include "security/tls.h"
+#include "words/definition.h"
 
+#include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
+
+/* ---- in a thread: its program, its files and arguments ---- */
+
+/* Finds the program and what it starts with. */
+static int find(struct client_session *client, struct problem *problem)
+{
+    const struct plan *plan = &client->plan;
+    const json_t *definitions = client->options->subjects;
+    const char *name = plan->subject.name;
+    struct subject *subject = &client->subject;
+    char *program = subject->program.path;
+    const struct passwd *user = NULL;
+
+    subject->is_other_user = geteuid() == 0;
+    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
+        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
+                                        ", but this machine has no such user");
+    subject->owner_of_files = user ? user->pw_uid : geteuid();
+    subject->definition = definition_find(definitions, false, plan, problem);
+    if (!subject->definition ||
+        !(subject->values = definition_values(subject->definition, name, plan, problem)))
+        return -1;
+    const char *wanted = control_text(subject->values, "program");
+    /* this program, or another; not in PATH: for many users it lacks sbin, where servers are */
+    if ((strcmp(wanted, "uncork-server") != 0 || uv_exepath(program, &(size_t){PATH_MAX}) != 0) &&
+        program_find(wanted, PROCESS_PATH, program, PATH_MAX) != 0)
+        return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", name, wanted,
+                                   name);
+    if ((strcmp(plan->override, OVERRIDE_OFF) != 0 &&
+         override_start(&subject->override, plan->override, program, subject->is_other_user, problem) < 0) ||
+        plan_cpus(plan, client->end, client->remote, &subject->cpus, problem) < 0 ||
+        folder_make(subject->folder, "subject", subject->owner_of_files, problem) < 0)
+        return -1;
+    json_object_set_new(subject->values, "protocol", json_string(definition_protocol(definitions, plan)));
+    subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
+    if (digest_of_file(program, subject->digest) < 0)
+        *subject->digest = '\0';
+    return 0;
+}
+
+static int write_file(const struct subject *subject, const char *name, const void *data, size_t size)
+{
+    return definition_write(subject->folder, name, data, size, subject->owner_of_files);
+}
+
+/* Writes the key of the run in a file for TLS servers. A certificate has it as private key, so the
+ * client knows what to expect. */
+static int write_keys(const struct subject *subject, const struct data_listener *data)
+{
+    char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
+    hex_format(key, data->key, SECURITY_KEY_SIZE);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
+    int result = write_file(subject, "keys.psk", line, strlen(line));
+    secret_wipe(key, sizeof key);
+    secret_wipe(line, sizeof line);
+    if (result < 0 || !data->by_certificate)
+        return result;
+    CLEANUP_FREE char *pem = certificate_make(data->key);
+    if (!pem)
+        return -1;
+    result = write_file(subject, "certificate.pem", pem, strlen(pem));
+    secret_wipe(pem, strlen(pem));
+    return result;
+}
+
+/* Writes a file for each size that op= fetches. Its name is the size, its content the pattern. The
+ * files have a folder of their own, so that a program does not serve the keys too. */
+static int write_content(const struct subject *subject, const struct operations *operations)
+{
+    char name[192];
+
+    snprintf(name, sizeof name, "%s/content", subject->folder);
+    if (mkdir(name, 0700) < 0 || (geteuid() == 0 && chown(name, subject->owner_of_files, (gid_t)-1) < 0))
+        return -1;
+    for (uint32_t i = 0; i < operations->count; i++) {
+        uint64_t size = operations->list[i].bytes;
+        if (!operations->list[i].kind->fetches)
+            continue;
+        CLEANUP_FREE uint8_t *data = malloc(size);
+        if (!data)
+            return -1;
+        pattern_fill(data, size, 0);
+        snprintf(name, sizeof name, "content/%" PRIu64, size);
+        if (write_file(subject, name, data, size) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Finds the program, makes its files and arguments. */
+static void prepare(uv_work_t *request)
+{
+    struct client_session *client = request->data;
+    struct problem *problem = &client->problem;
+    const struct plan *plan = &client->plan;
+    struct data_listener *data = &client->data;
+    struct subject *subject = &client->subject;
+    char path[FOLDER_MAX + 8];
+
+    if (find(client, problem) < 0)
+        return;
+    const json_t *definition = subject->definition;
+    json_t *values = subject->values;
+    data->by_certificate = plan->encrypts && definition_needs(definition, "certificate");
+    if (data->by_certificate && certificate_check(problem) < 0)
+        return;
+    subject->address = data->address;
+    if (!subject->inherits && *address_path(&subject->address)) { /* where it may write */
+        snprintf(path, sizeof path, "%s/socket", subject->folder);
+        if (address_set_path(&subject->address, path) < 0) {
+            problem_failure(problem, "%s is too long for the path of a Unix socket; choose a shorter TMPDIR",
+                            path);
+            return;
+        }
+    }
+    if (subject->sink.size)
+        json_object_set_new(values, "sink", json_string(address_text(&subject->sink)));
+    definition_add_address(values, &subject->address);
+    json_object_set_new(values, "folder", json_string(subject->folder));
+    json_object_set_new(values, "transport", json_string(plan->transport->variant.name));
+    json_object_set_new(values, "security", json_string(plan->encrypts ? "tls" : "plain"));
+    subject->arguments = definition_arguments(definition, values, plan);
+    if (definition_write_files(definition, values, subject->folder, subject->owner_of_files) < 0 ||
+        write_keys(subject, data) < 0 ||
+        (definition_needs(definition, "content") && write_content(subject, &plan->operations) < 0) ||
+        json_array_insert_new(subject->arguments, 0, json_string(subject->program.path)) < 0 ||
+        json_array_size(subject->arguments) > PROCESS_ARGUMENTS_MAX)
+        problem_failure(problem, "cannot prepare the subject %s in %s", plan->subject.name, subject->folder);
+}
 
 /* ---- its version and its package, each the line of a child ---- */
 
@@ -84,8 +218,7 @@ static void on_ready(struct client_session *client)
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
     struct client_session *client = owner;
-    (void)problem; /* a persistent connector does not fail */
-    close(fd);
+    close(fd); /* a persistent connector does not fail */
     connector_close(&client->subject.connector);
     on_ready(client);
 }
@@ -156,13 +289,7 @@ static void on_process_ended(void *owner)
     } /* else its connections break, and the client reports a failure */
 }
 
-static void work(uv_work_t *request)
-{
-    struct client_session *client = request->data;
-    subject_prepare(client, &client->problem);
-}
-
-static void on_worked(uv_work_t *request, int status)
+static void on_prepared(uv_work_t *request, int status)
 {
     struct client_session *client = request->data;
     struct subject *subject = &client->subject;
@@ -195,7 +322,7 @@ void subject_start(struct client_session *client, const struct address *sink)
     subject->timer.data = subject->work.data = client;
     client->open_parts += 2;
     session_enter(&client->session, SESSION_STARTING);
-    uv_queue_work(loop, &subject->work, work, on_worked);
+    uv_queue_work(loop, &subject->work, prepare, on_prepared);
 }
 
 int subject_mark(struct client_session *client, struct problem *problem)
