@@ -147,7 +147,6 @@ static bool has_port(const struct address *address)
 {
     _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
                    "one place for the port");
-
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 

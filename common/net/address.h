@@ -79,8 +79,6 @@ bool address_remove_stale(const struct address *address);
 /* Removes the file of a Unix socket, and its directory. */
 void address_unlink(const struct address *address);
 
-/* ---- the local ports that connect(2) chooses from ---- */
-
 /* Checks that so many connections to one address can have a local port each. 0, or -1 with an
  * unsupported problem that names the sysctl. 0 also if the system does not report its range. */
 int ports_check(uint64_t connections, struct problem *problem);

@@ -126,8 +126,6 @@ void cores_take(const struct cores *cores, int from, int to, struct place_list *
 
 #if defined __x86_64__ || defined __i386__
 #include <cpuid.h>
-
-#define LEAF_TOPOLOGY 0xb
 #endif
 
 /* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. -1: unknown. */
@@ -135,8 +133,7 @@ static int64_t processor_number(void)
 {
 #if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
-
-    if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b)
+    if (__get_cpuid_count(0xb, 0, &a, &b, &c, &d) && b)
         return d;
     if (__get_cpuid(1, &a, &b, &c, &d))
         return b >> 24;
@@ -334,8 +331,6 @@ char *place_format(const struct place *place)
     fclose(out);
     return check_nonnull(text);
 }
-
-/* ---- the CPUs of an end ---- */
 
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)

@@ -9,8 +9,7 @@
 
 /* ---- place=: place.c ---- */
 
-/* Together, apart, free, or CPUs by number: "0.2/1.3/4" is client 0 and 2, server 1 and 3, proxy
- * 4. */
+/* CPUs by number: "0.2/1.3/4" is client 0 and 2, server 1 and 3, proxy 4. */
 enum place_kind { PLACE_TOGETHER, PLACE_APART, PLACE_FREE, PLACE_CPUS };
 
 #define PLACE_CPUS_MAX 256

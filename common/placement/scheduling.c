@@ -115,7 +115,6 @@ static int set_thread(const struct scheduling *wanted)
 /* ---- why Linux does not permit a real-time class ---- */
 
 /* The reason is read from files of /proc and of the control group; without them it is less exact.
- *
  * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel
  * configured with RT_GROUP_SCHED also needs a real-time budget in the control group. A new group
  * has none: the kernel then rejects root too. */
