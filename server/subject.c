@@ -57,11 +57,6 @@ static int find(struct client_session *client, struct problem *problem)
     return 0;
 }
 
-static int write_file(const struct subject *subject, const char *name, const void *data, size_t size)
-{
-    return definition_write(subject->folder, name, data, size, subject->owner_of_files);
-}
-
 /* Writes the key of the run in a file for TLS servers. A certificate has it as private key, so the
  * client knows what to expect. */
 static int write_keys(const struct subject *subject, const struct data_listener *data)
@@ -69,7 +64,7 @@ static int write_keys(const struct subject *subject, const struct data_listener 
     char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
     hex_format(key, data->key, SECURITY_KEY_SIZE);
     snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
-    int result = write_file(subject, "keys.psk", line, strlen(line));
+    int result = definition_write(subject->folder, "keys.psk", line, strlen(line), subject->owner_of_files);
     secret_wipe(key, sizeof key);
     secret_wipe(line, sizeof line);
     if (result < 0 || !data->by_certificate)
@@ -77,7 +72,7 @@ static int write_keys(const struct subject *subject, const struct data_listener 
     CLEANUP_FREE char *pem = certificate_make(data->key);
     if (!pem)
         return -1;
-    result = write_file(subject, "certificate.pem", pem, strlen(pem));
+    result = definition_write(subject->folder, "certificate.pem", pem, strlen(pem), subject->owner_of_files);
     secret_wipe(pem, strlen(pem));
     return result;
 }
@@ -100,7 +95,7 @@ static int write_content(const struct subject *subject, const struct operations 
             return -1;
         pattern_fill(data, size, 0);
         snprintf(name, sizeof name, "content/%" PRIu64, size);
-        if (write_file(subject, name, data, size) < 0)
+        if (definition_write(subject->folder, name, data, size, subject->owner_of_files) < 0)
             return -1;
     }
     return 0;
