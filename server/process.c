@@ -31,6 +31,16 @@ static _Noreturn void fail(const char *what)
     exit(126);
 }
 
+/* The output is a new file, so its owner may change: a device or a file of others never does. */
+static void open_output(const char *name, const struct passwd *user)
+{
+    int output = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
+    if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
+        fail("make the file for the output");
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+}
+
 _Noreturn void process_become(char **arguments)
 {
     char *environment[6] = {"PATH=" PROCESS_PATH}, **variables = arguments + VARIABLES, listen_pid[32];
@@ -57,12 +67,7 @@ _Noreturn void process_become(char **arguments)
         cores_restrict(&cpus);
     if (chdir(arguments[FOLDER]) < 0)
         fail("enter the folder of the program");
-    /* a new file, so its owner may change: a device or a file of others never does */
-    int output = open(arguments[OUTPUT], O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    if (output < 0 || (user && fchown(output, user->pw_uid, user->pw_gid) < 0))
-        fail("make the file for the output");
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
+    open_output(arguments[OUTPUT], user);
 #ifdef __linux__
     int program = open(*variables, O_RDONLY | O_CLOEXEC);
 #endif

@@ -36,7 +36,7 @@ struct mask {
 int cores_read(struct cores *cores)
 {
     struct mask allowed = {0};
-    int core[CORES_CPUS_MAX]; /* of a CPU: the lowest of its core; itself if that is unknown */
+    int core[CORES_CPUS_MAX]; /* of a CPU: the lowest of its core; -1: not allowed, or taken already */
     char path[96];
 
     *cores = (struct cores){0};
@@ -331,6 +331,8 @@ char *place_format(const struct place *place)
     fclose(out);
     return check_nonnull(text);
 }
+
+/* ---- the CPUs of an end ---- */
 
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)

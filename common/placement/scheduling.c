@@ -122,17 +122,23 @@ static int set_thread(const struct scheduling *wanted)
 #define CAP_SYS_NICE_BIT 23
 #define GROUP_MAX 256 /* longest path that fits into a problem */
 
-/* Scans two texts from the first line with "cpu" in `list`, which is one of the two: words between
- * commas, which this function takes apart. */
+/* Whether "cpu" is in a list of words between commas, which this function takes apart. */
+static bool has_cpu(char *list)
+{
+    for (const char *item; (item = strsep(&list, ","));)
+        if (!strcmp(item, "cpu"))
+            return true;
+    return false;
+}
+
+/* Scans two texts from the first line with "cpu" in `list`, which is one of the two. */
 static bool find_cpu(const char *path, const char *format, char *first, char *second, char *list)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
     char line[4 * GROUP_MAX];
     bool found = false;
     while (file && !found && fgets(line, sizeof line, file))
-        if (sscanf(line, format, first, second) == 2)
-            for (char *words = list, *word; !found && (word = strsep(&words, ","));)
-                found = !strcmp(word, "cpu");
+        found = sscanf(line, format, first, second) == 2 && has_cpu(list);
     return found;
 }
 
