@@ -174,14 +174,12 @@ static int send_sink(struct link *proxy, const struct address *data, const json_
 {
     const struct plan *plan = proxy->run->plan;
     bool trusts = !plan_has_subject(plan); /* a subject relays bytes that it cannot decrypt */
-    char address[ADDRESS_MAX];
 
     if (trusts && plan->encrypts && !channel_is_private(&proxy->channel))
         return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
                                       "which others can read; give --psk FILE to all ends");
-    address_format(address, data);
     channel_send(&proxy->channel, CONTROL_SINK,
-                 json_pack("{s:s, s:s, s:s, s:O}", "address", address, "token",
+                 json_pack("{s:s, s:s, s:s, s:O}", "address", address_text(data), "token",
                            trusts ? control_text(ready, "token") : "", "key",
                            trusts ? control_text(ready, "key") : "", "host", json_object_get(ready, "host")));
     return 0;

@@ -184,11 +184,10 @@ const char *work_phase(const struct run *run)
 static int check_chosen(const struct run *run, struct problem *problem)
 {
     const struct address *chosen = team_target(&run->team);
-    char text[ADDRESS_MAX];
     if (!atomic_load(&run->team.chosen) || (!run->capture && run->remote == !address_is_local(chosen)))
         return 0;
-    address_format(text, chosen);
-    return problem_failure(problem, "the name of the peer has several addresses: write peer=%s", text);
+    return problem_failure(problem, "the name of the peer has several addresses: write peer=%s",
+                           address_text(chosen));
 }
 
 int work_report(struct run *run, struct problem *problem)

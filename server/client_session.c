@@ -75,30 +75,21 @@ void client_session_fail(struct client_session *client, const struct problem *pr
     close_session(client);
 }
 
-void client_session_end(struct client_session *client, const char *why)
-{
-    struct problem problem = {0};
-    problem_failure(&problem, "%s", why);
-    client_session_fail(client, &problem);
-}
-
 static void on_timed_out(void *owner)
 {
     struct client_session *client = owner;
     const struct plan *plan = &client->plan;
     enum session_state state = client->session.state;
     struct problem problem = {0};
-    char address[ADDRESS_MAX];
 
     if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
         server_session_rejected(client->server, client, "it sent no valid message within 3 s");
     } else if (states[state].too_late) {
         problem_failure(&problem, "%s", states[state].too_late);
     } else if (state == SESSION_LISTENING) {
-        address_format(address, &client->data.address);
-        problem_failure(&problem,
-                        "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
-                        plan->subject.name, address, (double)plan->ready_ns / NS_PER_S);
+        problem_failure(
+            &problem, "the subject %s accepted no connection on %s within %g s; ready= gives it more time",
+            plan->subject.name, address_text(&client->data.address), (double)plan->ready_ns / NS_PER_S);
     } else if (state == SESSION_JOINING) {
         problem_failure(&problem, "%zu of %" PRIu64 " data connections came with the right token",
                         client->data.joined, plan->connections);
@@ -111,8 +102,20 @@ static void on_timed_out(void *owner)
 
 /* ---- the run ---- */
 
-static void send_report(struct client_session *client)
+static void on_passed(void *owner, enum phase passed)
 {
+    struct client_session *client = owner;
+    const char *phase;
+
+    coordinator_passed(&client->coordinator, passed);
+    if (passed != PHASE_REPORT)
+        return;
+    const struct problem *problem = team_problem(&client->team, &phase);
+    if (problem) {
+        channel_send_problem(&client->channel, phase, problem);
+        close_session(client);
+        return;
+    }
     json_t *report = team_report(&client->team);
     uint64_t strangers = client->data.strangers + team_strangers(&client->team);
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
@@ -120,22 +123,6 @@ static void send_report(struct client_session *client)
     *client->rejected = 0;
     channel_send(&client->channel, CONTROL_REPORT, json_pack("{s:o}", "value", report));
     session_enter(&client->session, SESSION_REPORTING);
-}
-
-static void on_passed(void *owner, enum phase passed)
-{
-    struct client_session *client = owner;
-    coordinator_passed(&client->coordinator, passed);
-    if (passed != PHASE_REPORT)
-        return;
-    const char *phase;
-    const struct problem *problem = team_problem(&client->team, &phase);
-    if (!problem) {
-        send_report(client);
-        return;
-    }
-    channel_send_problem(&client->channel, phase, problem);
-    close_session(client);
 }
 
 static void on_team_closed(void *owner)
@@ -194,35 +181,6 @@ static void explain_failure(struct client_session *client, struct problem *probl
 
 /* ---- the beginning ---- */
 
-static void begin_run(struct client_session *client, struct problem *problem)
-{
-    if (open_team(client, problem) < 0)
-        return;
-    data_listener_send_ready(client);
-    if (client->data.accepts)
-        session_enter(&client->session, SESSION_JOINING);
-    else
-        client_session_start_team(client);
-}
-
-/* A proxy starts its team or subject later, when it knows the sink. */
-static void begin_checked(struct client_session *client)
-{
-    struct problem problem = client->problem;
-    if (problem.kind == PROBLEM_NONE && data_listener_open(client, &problem) == 0) {
-        if (client->end == END_PROXY) {
-            session_enter(&client->session, SESSION_AGREEING);
-            data_listener_send_ready(client);
-        } else if (plan_is_subject(&client->plan, client->end)) {
-            subject_start(client, NULL);
-        } else {
-            begin_run(client, &problem);
-        }
-    }
-    if (problem.kind != PROBLEM_NONE)
-        client_session_fail(client, &problem);
-}
-
 /* Probes sockets, rings, TLS layers and placement; a subject needs none of them. */
 static void check(uv_work_t *work)
 {
@@ -241,12 +199,32 @@ static void check(uv_work_t *work)
         support_check(plan, client->end, client->remote, problem);
 }
 
+/* A proxy starts its team or subject later, when it knows the sink. */
 static void on_checked(uv_work_t *work, int status)
 {
     struct client_session *client = work->data;
-    if (client->session.state == SESSION_CHECKING)
-        begin_checked(client);
+    struct problem problem = client->problem;
+    bool goes_on = client->session.state == SESSION_CHECKING;
+
     client_session_part_closed(client);
+    if (!goes_on)
+        return;
+    if (problem.kind == PROBLEM_NONE && data_listener_open(client, &problem) == 0) {
+        if (client->end == END_PROXY) {
+            session_enter(&client->session, SESSION_AGREEING);
+            data_listener_send_ready(client);
+        } else if (plan_is_subject(&client->plan, client->end)) {
+            subject_start(client, NULL);
+        } else if (open_team(client, &problem) == 0) {
+            data_listener_send_ready(client);
+            if (client->data.accepts)
+                session_enter(&client->session, SESSION_JOINING);
+            else
+                client_session_start_team(client);
+        }
+    }
+    if (problem.kind != PROBLEM_NONE)
+        client_session_fail(client, &problem);
 }
 
 void client_session_begin(struct client_session *client)
@@ -274,20 +252,12 @@ static int check_version(const json_t *body, struct problem *problem)
                            UNCORK_VERSION, version);
 }
 
-static int parse_plan(struct plan *plan, const json_t *words, struct problem *problem)
-{
-    size_t count = json_array_size(words);
-    CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
-    if (!texts)
-        return problem_failure(problem, "no memory for a plan of %zu words", count);
-    for (size_t i = 0; i < count; i++)
-        texts[i] = json_string_value(json_array_get(words, i));
-    return plan_parse(plan, texts, count, problem);
-}
-
 static int take_plan(struct client_session *client, const json_t *body, struct problem *problem)
 {
+    const json_t *words = json_object_get(body, "words");
+    size_t count = json_array_size(words);
     bool is_proxy = client->options->proxy;
+
     client->end = is_proxy ? END_PROXY : END_SERVER;
     client->remote = !is_of_this_host(body);
     if (check_version(body, problem) < 0)
@@ -296,7 +266,12 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
         return problem_failure(
             problem, is_proxy ? "this is a proxy, not a server: give its address as via="
                               : "this is a server, not a proxy: start one with uncork-server --proxy");
-    if (parse_plan(&client->plan, json_object_get(body, "words"), problem) < 0 ||
+    CLEANUP_FREE const char **texts = calloc(count + 1, sizeof *texts);
+    if (!texts)
+        return problem_failure(problem, "no memory for a plan of %zu words", count);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = json_string_value(json_array_get(words, i));
+    if (plan_parse(&client->plan, texts, count, problem) < 0 ||
         exclusions_check(STAGE_session, &client->plan, client->end,
                          channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
         return -1;
@@ -305,33 +280,20 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
     return 0;
 }
 
-static int take_ask(struct client_session *client, const json_t *body, struct problem *problem)
-{
-    if (check_version(body, problem) < 0)
-        return -1;
-    session_enter(&client->session, SESSION_ANSWERING);
-    channel_send(&client->channel, CONTROL_FACTS, json_pack("{s:o}", "value", facts_collect(&client->peer)));
-    return 0;
-}
-
-static bool may_connect_to(const struct options *options, const struct address *sink)
-{
-    for (size_t i = 0; i < options->sink_count; i++)
-        if (prefix_contains(&options->sinks[i], sink))
-            return true;
-    return false;
-}
-
 /* The proxy sends nothing to the sink until the source has connected too. */
 static int take_sink(struct client_session *client, const json_t *body, struct problem *problem)
 {
     const char *text = control_text(body, "address");
+    const struct options *options = client->options;
     struct team *team = &client->team;
     struct address sink;
+    bool is_allowed = false;
 
     if (address_parse_numeric(&sink, text, problem) < 0)
         return -1;
-    if (!may_connect_to(client->options, &sink))
+    for (size_t i = 0; i < options->sink_count && !is_allowed; i++)
+        is_allowed = prefix_contains(&options->sinks[i], &sink);
+    if (!is_allowed)
         return problem_failure(
             problem, "this proxy may not connect to %s; start it with an --allow-sink that contains it",
             text);
@@ -352,18 +314,6 @@ static int take_sink(struct client_session *client, const json_t *body, struct p
     return 0;
 }
 
-/* A subject counts no bytes. With CONTROL_MARKED no data is in flight, so it reads its figures. */
-static void take_phase(struct client_session *client, enum control_type type, const json_t *body,
-                       struct problem *problem)
-{
-    if (!team_is_open(&client->team)) {
-        if (type == CONTROL_MARKED && client->session.state == SESSION_RUNNING)
-            subject_mark(client, problem);
-    } else if (coordinator_message(&client->coordinator, type, body) < 0) {
-        problem_failure(problem, "the client sent a message that does not fit the plan");
-    }
-}
-
 static void on_message(void *owner, enum control_type type, const json_t *body)
 {
     struct client_session *client = owner;
@@ -374,7 +324,11 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_plan(client, body, &problem);
         break;
     case CONTROL_ASK:
-        take_ask(client, body, &problem);
+        if (check_version(body, &problem) < 0)
+            break;
+        session_enter(&client->session, SESSION_ANSWERING);
+        channel_send(&client->channel, CONTROL_FACTS,
+                     json_pack("{s:o}", "value", facts_collect(&client->peer)));
         break;
     case CONTROL_SINK:
         take_sink(client, body, &problem);
@@ -385,8 +339,13 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
     case CONTROL_TYPE_COUNT:
         problem_failure(&problem, "a message that does not belong here");
         break;
-    default:
-        take_phase(client, type, body, &problem);
+    default: /* a subject counts no bytes: with CONTROL_MARKED no data is in flight, so it reads figures */
+        if (team_is_open(&client->team)) {
+            if (coordinator_message(&client->coordinator, type, body) < 0)
+                problem_failure(&problem, "the client sent a message that does not fit the plan");
+        } else if (type == CONTROL_MARKED && client->session.state == SESSION_RUNNING) {
+            subject_mark(client, &problem);
+        }
     }
     if (problem.kind != PROBLEM_NONE)
         client_session_fail(client, &problem);

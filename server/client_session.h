@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The session of one client at a server or a proxy, from its control connection to the report. It
  * goes through the states of team/session.def: client_session.c. Its data connections come in
- * data_listener.c, or a subject runs in place of data threads: subject.c, subject_files.c. */
+ * data_listener.c, or a subject runs in place of data threads: subject.c. */
 #pragma once
 
 #include "base/files.h"
 #include "control/hello.h"
+#include "modes.h"
 #include "net/connector.h"
-#include "options.h"
 #include "override/override.h"
 #include "process.h"
 #include "team/session.h"
@@ -103,12 +103,9 @@ void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
 void client_session_begin(struct client_session *client);
 
 /* Sends the reason to the client and closes. */
-void client_session_end(struct client_session *client, const char *why);
+void client_session_fail(struct client_session *client, const struct problem *problem);
 
 /* ---- its files ---- */
-
-/* As client_session_end(). */
-void client_session_fail(struct client_session *client, const struct problem *problem);
 
 /* A part of the session is closed, or a handle whose data is the session: its memory is not used
  * any more. */
@@ -136,9 +133,6 @@ void data_listener_close(struct client_session *client);
  * address. Leads the session from SESSION_STARTING to SESSION_RUNNING, and then tells the client
  * that it may begin. `sink`: to which it relays; NULL: it does not relay. */
 void subject_start(struct client_session *client, const struct address *sink);
-
-/* In a thread: finds the program, makes its files and arguments. 0, or -1 with a problem. */
-int subject_prepare(struct client_session *client, struct problem *problem);
 
 /* Whether the program itself has run and ended. */
 static inline bool subject_has_ended(const struct subject *subject)

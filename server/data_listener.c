@@ -9,8 +9,6 @@
 #define LATE_MAX 16384 /* connections without a complete hello at the same time */
 #define ACCEPTS_PER_EVENT 1024
 
-/* ---- the socket ---- */
-
 int data_listener_open(struct client_session *client, struct problem *problem)
 {
     const struct plan *plan = &client->plan;
@@ -51,8 +49,6 @@ void data_listener_send_ready(struct client_session *client)
                            handshake_names[handshake], "host", facts_host_id()));
     secret_wipe(key, sizeof key);
 }
-
-/* ---- connections ---- */
 
 /* False: wrong token, number already taken, or the answer cannot be sent. */
 static bool on_hello(void *owner, const uint8_t *hello, int fd)

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+#include "modes.h"
 
 #include "base/cleanup.h"
-#include "base/program.h"
-#include "net/address.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>
@@ -24,7 +22,7 @@ static void stop(void *owner)
     parent_watch_stop(&listener->parent);
     close(listener->fd);
     address_remove_stale(&listener->address); /* another server may have the path by now */
-    listener->events->stopped(listener->owner);
+    listener->stopped(listener->owner);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -54,7 +52,7 @@ static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
     for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
-        listener->events->accepted(listener->owner, fd);
+        listener->accepted(listener->owner, fd);
 }
 
 static int print_ready(const struct listener *listener, struct problem *problem)
@@ -74,40 +72,37 @@ static int print_ready(const struct listener *listener, struct problem *problem)
     return standard_print(ready, JSON_SORT_KEYS, problem);
 }
 
-static int start_handles(struct listener *listener, struct problem *problem)
+void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
-    uv_poll_init(&listener->loop, &listener->poll, listener->fd);
-    uv_timer_init(&listener->loop, &listener->idle);
+    uv_loop_t *loop = &listener->loop;
+
+    listener->address = listener->options->address;
+    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
+    if ((plan && listener->fd < 0) || loop_open(loop, problem) < 0)
+        return;
+    listener->fd = address_listen(listener->fd, &listener->address, problem);
+    if (listener->fd < 0) {
+        uv_loop_close(loop);
+        return;
+    }
+    uv_poll_init(loop, &listener->poll, listener->fd);
+    uv_timer_init(loop, &listener->idle);
     listener->poll.data = listener->idle.data = listener;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);
     for (size_t i = 0; i < 2; i++) {
-        uv_signal_init(&listener->loop, &listener->signals[i]);
+        uv_signal_init(loop, &listener->signals[i]);
         listener->signals[i].data = listener;
         uv_signal_start(&listener->signals[i], on_signal, numbers[i]);
     }
     listener_set_occupied(listener, false);
-    if (!listener->options->with_parent)
-        return 0;
-    return parent_watch_start(&listener->parent, &listener->loop, STDIN_FILENO, stop, listener, problem);
-}
-
-void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
-{
-    int fd = -1;
-    listener->address = listener->options->address;
-    if (plan && (fd = transport_socket(plan, END_SERVER, &listener->address, problem)) < 0)
-        return;
-    if (loop_open(&listener->loop, problem) < 0)
-        return;
-    listener->fd = address_listen(fd, &listener->address, problem);
-    if (listener->fd >= 0) {
-        if (start_handles(listener, problem) < 0 || print_ready(listener, problem) < 0)
-            stop(listener);
-        uv_run(&listener->loop, UV_RUN_DEFAULT);
-        for (size_t i = 0; i < 2; i++)
-            uv_close((uv_handle_t *)&listener->signals[i], NULL);
-        uv_run(&listener->loop, UV_RUN_DEFAULT);
-    }
-    uv_loop_close(&listener->loop);
+    if ((listener->options->with_parent &&
+         parent_watch_start(&listener->parent, loop, STDIN_FILENO, stop, listener, problem) < 0) ||
+        print_ready(listener, problem) < 0)
+        stop(listener);
+    uv_run(loop, UV_RUN_DEFAULT);
+    for (size_t i = 0; i < 2; i++)
+        uv_close((uv_handle_t *)&listener->signals[i], NULL);
+    uv_run(loop, UV_RUN_DEFAULT);
+    uv_loop_close(loop);
 }

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
-#include "base/program.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/protocol.h"
 #include "control/channel.h"
-#include "options.h"
-#include "placement/placement.h"
+#include "modes.h"
 #include "process.h"
 #include "words/definition.h"
 
@@ -15,15 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
-    "       uncork-server --listen ADDRESS --plain SERVICE\n"
-    "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
-    "\n"
-    "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
-    "ready.\n"
-    "\n";
-
 #define HELP_COLUMN 21
 #define SIZE_LEAST (UINT64_C(4) << 10)
 #define SIZE_MOST (UINT64_C(64) << 30)
@@ -31,19 +20,16 @@ static const char help[] =
 
 static void print_help(void)
 {
-    fputs(help, stdout);
+    puts("Usage: uncork-server --listen ADDRESS [--psk FILE] [--proxy [--allow-sink PREFIX]...]\n"
+         "       uncork-server --listen ADDRESS --plain SERVICE\n"
+         "       uncork-server --listen ADDRESS --serve PROTOCOL [--size SIZE] [--psk FILE] [key=value ...]\n"
+         "\n"
+         "Answers uncork clients, one run at a time, or other programs. Prints one line of JSON when it is "
+         "ready.\n");
     option_print(server_options, HELP_COLUMN);
     puts("\nServices for other programs; a connection ends when the client half-closes it:\n");
     for (size_t i = 0; i < plain_axis.count; i++)
         printf("  %-18s %s\n", plain_axis.variants[i]->name, plain_axis.variants[i]->help);
-}
-
-static int parse_plain(struct options *options, const char *name, struct problem *problem)
-{
-    if (options->plain)
-        return problem_usage(problem, "--plain is given twice, but a server has one service");
-    options->plain = axis_find(&plain_axis, name, problem);
-    return options->plain ? 0 : -1;
 }
 
 static int parse_serve(struct options *options, const char *name, struct problem *problem)
@@ -56,23 +42,6 @@ static int parse_serve(struct options *options, const char *name, struct problem
                          name);
 }
 
-static int parse_size(struct options *options, const char *text, struct problem *problem)
-{
-    if (units_parse(&units_size, text, &options->size) == 0 && options->size >= SIZE_LEAST &&
-        options->size <= SIZE_MOST)
-        return 0;
-    return problem_usage(problem, "--size %.40s: write a size from 4K to 64G", text);
-}
-
-static int parse_idle(struct options *options, const char *text, struct problem *problem)
-{
-    uint64_t ns;
-    if (units_parse(&units_duration, text, &ns) < 0 || ns < NS_PER_S || ns > IDLE_MAX_NS)
-        return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", text);
-    options->idle_ms = ns / NS_PER_MS;
-    return 0;
-}
-
 static int allow_sink(struct options *options, const char *text, struct problem *problem)
 {
     if (options->sink_count == SINKS_MAX)
@@ -80,13 +49,7 @@ static int allow_sink(struct options *options, const char *text, struct problem 
     return prefix_parse(&options->sinks[options->sink_count++], text, problem);
 }
 
-static int take_subjects(struct options *options, const char *path, struct problem *problem)
-{
-    json_decref(options->subjects);
-    options->subjects = definitions_load(path, problem);
-    return options->subjects ? 0 : -1;
-}
-
+/* Checks that the options fit together, looks up the address, and warns if everyone can reach it. */
 static int check_options(struct options *options, struct problem *problem)
 {
     const struct variant *plain = options->plain, *serve = options->serve;
@@ -114,30 +77,51 @@ static int check_options(struct options *options, struct problem *problem)
         allow_sink(options, "::1", problem);
         allow_sink(options, "unix", problem);
     }
+    if (address_find(&options->address, 1, options->listen, problem) < 0)
+        return -1;
+    if (address_is_local(&options->address) || options->keys)
+        return 0;
+    if (!options->insecure)
+        return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
+                             options->listen, plain ? "" : "--psk FILE, or ");
+    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
     return 0;
 }
 
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
 static int take_option(struct options *options, int option, struct problem *problem)
 {
+    uint64_t ns;
+
     switch (option) {
     case 'l':
         options->listen = optarg;
         return 0;
     case 's':
-        return parse_plain(options, optarg, problem);
+        if (options->plain)
+            return problem_usage(problem, "--plain is given twice, but a server has one service");
+        options->plain = axis_find(&plain_axis, optarg, problem);
+        return options->plain ? 0 : -1;
     case 'p':
         return parse_serve(options, optarg, problem);
     case 'z':
-        return parse_size(options, optarg, problem);
+        if (units_parse(&units_size, optarg, &options->size) == 0 && options->size >= SIZE_LEAST &&
+            options->size <= SIZE_MOST)
+            return 0;
+        return problem_usage(problem, "--size %.40s: write a size from 4K to 64G", optarg);
     case 'a':
         return allow_sink(options, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
     case 'u':
-        return take_subjects(options, optarg, problem);
+        json_decref(options->subjects);
+        options->subjects = definitions_load(optarg, problem);
+        return options->subjects ? 0 : -1;
     case 'd':
-        return parse_idle(options, optarg, problem);
+        if (units_parse(&units_duration, optarg, &ns) < 0 || ns < NS_PER_S || ns > IDLE_MAX_NS)
+            return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", optarg);
+        options->idle_ms = ns / NS_PER_MS;
+        return 0;
     case 'x':
         options->proxy = true;
         return 0;
@@ -181,19 +165,6 @@ static int parse_options(struct options *options, int count, char **arguments, s
     return check_options(options, problem);
 }
 
-static int check_address(struct options *options, struct problem *problem)
-{
-    if (address_find(&options->address, 1, options->listen, problem) < 0)
-        return -1;
-    if (address_is_local(&options->address) || options->keys)
-        return 0;
-    if (!options->insecure)
-        return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
-                             options->listen, options->plain ? "" : "--psk FILE, or ");
-    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
-    return 0;
-}
-
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
@@ -204,7 +175,7 @@ int main(int count, char **arguments)
         process_become(arguments + 2);
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
-    if (parse_options(&options, count, arguments, &problem) == 0 && check_address(&options, &problem) == 0)
+    if (parse_options(&options, count, arguments, &problem) == 0)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);
     psk_free(options.keys);
     json_decref(options.subjects);

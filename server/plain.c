@@ -3,7 +3,7 @@
  * echo, the server stops reading from it, so at most one buffer is unsent. Only then the set of
  * wanted events changes. While bytes flow, the only calls are recv, send and one wait for all ready
  * connections. */
-#include "listener.h"
+#include "modes.h"
 #include "transport/transport.h"
 #include "words/word.h"
 
@@ -59,11 +59,6 @@ static ssize_t receive(struct client *client)
     return size == 0 ? -1 : moved(size);
 }
 
-static ssize_t send_bytes(struct client *client, const char *data, size_t size)
-{
-    return moved(send(client->fd, data, size, 0));
-}
-
 /* ---- services ---- */
 
 /* Keeps the unsent rest of a buffer. */
@@ -81,7 +76,7 @@ static int echo_serve(struct client *client, int ready)
 {
     ssize_t size = BUFFER_BYTES, sent;
     if (client->unsent_size) {
-        if ((sent = send_bytes(client, client->unsent, client->unsent_size)) < 0)
+        if ((sent = moved(send(client->fd, client->unsent, client->unsent_size, 0))) < 0)
             return 0;
         if ((size_t)sent < client->unsent_size)
             return keep_unsent(client, client->unsent + sent, client->unsent_size - (size_t)sent);
@@ -89,7 +84,7 @@ static int echo_serve(struct client *client, int ready)
     }
     for (int i = 0; i < BUFFERS_PER_EVENT && size == BUFFER_BYTES; i++) {
         size = receive(client);
-        sent = size > 0 ? send_bytes(client, client->plain->buffer, (size_t)size) : size;
+        sent = size > 0 ? moved(send(client->fd, client->plain->buffer, (size_t)size, 0)) : size;
         if (sent < 0)
             return 0;
         if (sent < size)
@@ -109,24 +104,13 @@ static int discard_serve(struct client *client, int ready)
 
 static char patterns[PATTERNS_BYTES];
 
-static void draw_patterns(void)
-{
-    for (size_t i = 0; i < PATTERNS_BYTES; i++) {
-        size_t line = i / LINE_BYTES, column = i % LINE_BYTES;
-        if (column < LINE_CHARACTERS)
-            patterns[i] = (char)(' ' + (line + column) % PRINTABLE);
-        else
-            patterns[i] = column == LINE_CHARACTERS ? '\r' : '\n';
-    }
-}
-
 static int chargen_serve(struct client *client, int ready)
 {
     if ((ready & UV_READABLE) && !discard_serve(client, ready))
         return 0;
     for (int i = 0; i < BUFFERS_PER_EVENT && (ready & UV_WRITABLE); i++) {
         size_t left = PATTERNS_BYTES - client->pattern_at;
-        ssize_t sent = send_bytes(client, patterns + client->pattern_at, left);
+        ssize_t sent = moved(send(client->fd, patterns + client->pattern_at, left, 0));
 
         if (sent < 0)
             return 0;
@@ -197,17 +181,20 @@ static void on_stopped(void *owner)
     uv_walk(&plain->listener.loop, close_client, NULL);
 }
 
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
-
 void plain_run(const struct options *options, struct problem *problem)
 {
-    bool is_unix = options->address.storage.ss_family == AF_UNIX;
-    const char *word = is_unix ? "transport=unix" : "transport=tcp";
+    const char *word = options->address.any.sa_family == AF_UNIX ? "transport=unix" : "transport=tcp";
     struct plain plain = {
-        .listener = {.options = options, .events = &listener_events, .owner = &plain},
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &plain},
         .service = (const struct service *)options->plain, /* the variant is the first member */
     };
-    draw_patterns();
+    for (size_t i = 0; i < PATTERNS_BYTES; i++) {
+        size_t line = i / LINE_BYTES, column = i % LINE_BYTES;
+        if (column < LINE_CHARACTERS)
+            patterns[i] = (char)(' ' + (line + column) % PRINTABLE);
+        else
+            patterns[i] = column == LINE_CHARACTERS ? '\r' : '\n';
+    }
     if (plan_parse(&plain.plan, &word, 1, problem) == 0)
         listener_serve(&plain.listener, &plain.plan, problem);
     plan_free(&plain.plan);

@@ -31,15 +31,6 @@ static _Noreturn void fail(const char *what)
     exit(126);
 }
 
-static void restrict_cpus(char *list)
-{
-    struct place_list cpus = {0};
-    for (char *cpu; (cpu = strsep(&list, ",")) && *cpu;)
-        cpus.cpus[cpus.count++] = atoi(cpu);
-    if (cpus.count)
-        cores_restrict(&cpus);
-}
-
 /* The output is a new file, so its owner may change: a device or a file of others never does. */
 static void open_output(const char *name, const struct passwd *user)
 {
@@ -50,17 +41,12 @@ static void open_output(const char *name, const struct passwd *user)
     dup2(output, STDERR_FILENO);
 }
 
-static void become_user(const struct passwd *user)
-{
-    if (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0)
-        fail("become another user");
-}
-
 _Noreturn void process_become(char **arguments)
 {
     char *environment[6] = {"PATH=" PROCESS_PATH}, **variables = arguments + VARIABLES, listen_pid[32];
     bool is_other_user = strcmp(arguments[USER], NOTHING) != 0;
     const struct passwd *user = is_other_user ? getpwnam(arguments[USER]) : NULL;
+    struct place_list cpus = {0};
     size_t count = 1;
 
     if (is_other_user && !user)
@@ -75,15 +61,18 @@ _Noreturn void process_become(char **arguments)
     if (!*variables)
         exit(126);
     signal(SIGPIPE, SIG_DFL);
-    restrict_cpus(arguments[CPUS]);
+    for (char *cpu; (cpu = strsep(&arguments[CPUS], ",")) && *cpu;)
+        cpus.cpus[cpus.count++] = atoi(cpu);
+    if (cpus.count)
+        cores_restrict(&cpus);
     if (chdir(arguments[FOLDER]) < 0)
         fail("enter the folder of the program");
     open_output(arguments[OUTPUT], user);
 #ifdef __linux__
     int program = open(*variables, O_RDONLY | O_CLOEXEC);
 #endif
-    if (user)
-        become_user(user);
+    if (user && (setgroups(0, NULL) < 0 || setgid(user->pw_gid) < 0 || setuid(user->pw_uid) < 0))
+        fail("become another user");
 #ifdef __linux__
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid(2), which clears it */
 #endif
@@ -173,11 +162,9 @@ uint64_t process_cpu_ns(const struct process *process)
     struct timespec used = {0};
 #ifndef __APPLE__
     clockid_t clock;
-
     if (!process->child.pid || clock_getcpuclockid(process->child.pid, &clock) != 0 ||
         clock_gettime(clock, &used) < 0)
         return 0;
-#else
 #endif
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * A server for real clients: it answers requests of a protocol. Words like reply_write= decide how
+/* A server for real clients: it answers requests of a protocol. Words like reply_write= decide how
  * its replies are written.
  *
  * Each connection has a data thread with the engine of the plan, as in a run. So a client that
  * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
- * the export of nbd, which clients can write to, or the bytes of replies of other protocols.
- */
+ * the export of nbd, which clients can write to, or the bytes of replies of other protocols. */
 #include "base/bytes.h"
 #include "base/threads.h"
 #include "connection/memory.h"
-#include "listener.h"
-#include "net/address.h"
+#include "modes.h"
 #include "support/support.h"
 #include "team/team.h"
 #include "words/word.h"
@@ -202,8 +199,6 @@ static void on_stopped(void *owner)
         on_ended(&service->ended);
 }
 
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
-
 /* ---- the plan ---- */
 
 static int reject_word(const char *text, struct problem *problem)
@@ -248,24 +243,30 @@ static int parse_words(struct service *service, const struct options *options, s
     return plan_parse(&service->plan, words, count, problem);
 }
 
-/* The file must have one key: that of all clients. */
-static int take_key(struct service *service, const struct psk_list *keys, struct problem *problem)
+/* Makes the service ready for the plan: its key and its content. */
+static int prepare_service(struct service *service, const struct options *options, struct problem *problem)
 {
-    const struct psk *key = keys->entries;
-    if (keys->count != 1 || key->key_size != SECURITY_KEY_SIZE)
-        return problem_usage(
-            problem, "--serve needs one key of %u bytes, as psktool makes it; FILE has %zu of %zu bytes",
-            SECURITY_KEY_SIZE, keys->count, key->key_size);
-    service->terms = (struct security_terms){
-        .serves = true, .cipher = service->plan.cipher, .handshake = service->plan.handshake};
-    memcpy(service->terms.identity, key->identity, key->identity_size);
-    memcpy(service->terms.key, key->key, key->key_size);
-    return 0;
-}
+    const struct plan *plan = &service->plan;
+    uint64_t size = options->size ? options->size : CONTENT_PRESET;
+    unsigned facts =
+        (options->keys ? FACT_PSK : 0) | (plan->reply.longest_span > size ? FACT_SHORT_CONTENT : 0);
 
-static int open_content(struct service *service, uint64_t size, struct problem *problem)
-{
-    bool as_file = plan_strategy(&service->plan, END_SERVER)->strategy->from_file;
+    if (exclusions_check(STAGE_serve, plan, END_SERVER, facts, problem) < 0)
+        return -1;
+    if (options->keys) { /* the file must have one key: that of all clients */
+        const struct psk *key = options->keys->entries;
+        if (options->keys->count != 1 || key->key_size != SECURITY_KEY_SIZE)
+            return problem_usage(
+                problem, "--serve needs one key of %u bytes, as psktool makes it; FILE has %zu of %zu bytes",
+                SECURITY_KEY_SIZE, options->keys->count, key->key_size);
+        service->terms =
+            (struct security_terms){.serves = true, .cipher = plan->cipher, .handshake = plan->handshake};
+        memcpy(service->terms.identity, key->identity, key->identity_size);
+        memcpy(service->terms.key, key->key, key->key_size);
+    }
+    if (support_check(plan, END_SERVER, false, problem) < 0)
+        return -1;
+    bool as_file = plan_strategy(plan, END_SERVER)->strategy->from_file;
     struct source_kind kind = {.cold = size, .patterned = true, .as_file = as_file};
     if (source_open(&service->content, kind) < 0)
         return problem_failure(problem, "no memory for a content of %" PRIu64 " bytes", size);
@@ -276,20 +277,13 @@ static int open_content(struct service *service, uint64_t size, struct problem *
 void serve_run(const struct options *options, struct problem *problem)
 {
     struct service service = {
-        .listener = {.options = options, .events = &listener_events, .owner = &service}};
-    uint64_t size = options->size ? options->size : CONTENT_PRESET;
-
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &service}};
     if (parse_words(&service, options, problem) < 0)
         return;
-    unsigned facts =
-        (options->keys ? FACT_PSK : 0) | (service.plan.reply.longest_span > size ? FACT_SHORT_CONTENT : 0);
     service.engine = service.plan.ends[END_SERVER].engine;
     service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
     uv_mutex_init(&service.mutex);
-    if (exclusions_check(STAGE_serve, &service.plan, END_SERVER, facts, problem) == 0 &&
-        (!options->keys || take_key(&service, options->keys, problem) == 0) &&
-        support_check(&service.plan, END_SERVER, false, problem) == 0 &&
-        open_content(&service, size, problem) == 0)
+    if (prepare_service(&service, options, problem) == 0)
         listener_serve(&service.listener, &service.plan, problem);
     uv_mutex_destroy(&service.mutex);
     source_close(&service.content);

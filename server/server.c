@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
-#include "listener.h"
 #include "support/support.h"
 
 #include <inttypes.h>
@@ -29,17 +28,17 @@ void server_session_rejected(struct server *server, const struct client_session 
 {
     uint64_t now_ms = uv_now(&server->listener.loop);
     bool has_address = client->peer.storage.ss_family != AF_UNIX;
-    char text[ADDRESS_MAX], others[64] = "";
+    char others[64] = "";
 
     server->rejected.count++;
     server->rejected.unlogged++;
     if (now_ms < server->rejected.next_line_ms)
         return;
-    address_format(text, has_address ? &client->peer : &server->listener.address);
     if (server->rejected.unlogged > 1)
         snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line",
                  server->rejected.unlogged);
-    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n", text, why, others);
+    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n",
+            address_text(has_address ? &client->peer : &server->listener.address), why, others);
     server->rejected.unlogged = 0;
     server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
 }
@@ -79,7 +78,7 @@ static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
     struct client_session *client = calloc(1, sizeof *client);
-    char text[96];
+    struct problem problem = {0};
 
     if (!client) {
         close(fd);
@@ -92,9 +91,9 @@ static void on_accepted(void *owner, int fd)
     server->newest = client;
     client_session_open(client, &server->listener.loop, fd);
     if (server->count++ >= LIMIT_CONTROL_CONNECTIONS) {
-        snprintf(text, sizeof text, "%d clients are connected to this server already, the maximum",
-                 LIMIT_CONTROL_CONNECTIONS);
-        client_session_end(client, text);
+        problem_failure(&problem, "%d clients are connected to this server already, the maximum",
+                        LIMIT_CONTROL_CONNECTIONS);
+        client_session_fail(client, &problem);
     }
     listener_set_occupied(&server->listener, true);
 }
@@ -102,16 +101,16 @@ static void on_accepted(void *owner, int fd)
 static void on_stopped(void *owner)
 {
     struct server *server = owner;
-    bool is_proxy = server->listener.options->proxy;
+    struct problem problem = {0};
+    problem_failure(&problem, "the %s was stopped", server->listener.options->proxy ? "proxy" : "server");
     for (struct client_session *client = server->newest; client; client = client->next)
-        client_session_end(client, is_proxy ? "the proxy was stopped" : "the server was stopped");
+        client_session_fail(client, &problem);
 }
-
-static const struct listener_events listener_events = {.accepted = on_accepted, .stopped = on_stopped};
 
 void server_run(const struct options *options, struct problem *problem)
 {
-    struct server server = {.listener = {.options = options, .events = &listener_events, .owner = &server}};
+    struct server server = {
+        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &server}};
     probe_counters();
     listener_serve(&server.listener, NULL, problem);
 }

@@ -1,17 +1,146 @@
 /* SPDX-License-Identifier: MIT */
 #include "client_session.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/files.h"
+#include "base/digest.h"
+#include "connection/protocol.h"
 #include "measure/facts.h"
-#include "net/address.h"
+#include "security/tls.h"
+#include "words/definition.h"
 
+#include <inttypes.h>
+#include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #define LINE_WITHIN_MS 2000
 #define ATTEMPT_MS 1000 /* of one connect(2) */
 #define KNOWN_MAX 8
+
+/* ---- in a thread: its program, its files and arguments ---- */
+
+/* Finds the program and what it starts with. */
+static int find(struct client_session *client, struct problem *problem)
+{
+    const struct plan *plan = &client->plan;
+    const json_t *definitions = client->options->subjects;
+    const char *name = plan->subject.name;
+    struct subject *subject = &client->subject;
+    char *program = subject->program.path;
+    const struct passwd *user = NULL;
+
+    subject->is_other_user = geteuid() == 0;
+    if (subject->is_other_user && !(user = getpwnam(SUBJECT_USER)))
+        return problem_failure(problem, "root starts a subject as user " SUBJECT_USER
+                                        ", but this machine has no such user");
+    subject->owner_of_files = user ? user->pw_uid : geteuid();
+    subject->definition = definition_find(definitions, false, plan, problem);
+    if (!subject->definition ||
+        !(subject->values = definition_values(subject->definition, name, plan, problem)))
+        return -1;
+    const char *wanted = control_text(subject->values, "program");
+    /* this program, or another; not in PATH: for many users it lacks sbin, where servers are */
+    if ((strcmp(wanted, "uncork-server") != 0 || uv_exepath(program, &(size_t){PATH_MAX}) != 0) &&
+        program_find(wanted, PROCESS_PATH, program, PATH_MAX) != 0)
+        return problem_unsupported(problem, "subject=%s needs the program %s: uncork setup %s", name, wanted,
+                                   name);
+    if ((strcmp(plan->override, OVERRIDE_OFF) != 0 &&
+         override_start(&subject->override, plan->override, program, subject->is_other_user, problem) < 0) ||
+        plan_cpus(plan, client->end, client->remote, &subject->cpus, problem) < 0 ||
+        folder_make(subject->folder, "subject", subject->owner_of_files, problem) < 0)
+        return -1;
+    json_object_set_new(subject->values, "protocol", json_string(definition_protocol(definitions, plan)));
+    subject->inherits = !strcmp(control_text(subject->definition, "listens"), "inherited");
+    if (digest_of_file(program, subject->digest) < 0)
+        *subject->digest = '\0';
+    return 0;
+}
+
+/* Writes the key of the run in a file for TLS servers. A certificate has it as private key, so the
+ * client knows what to expect. */
+static int write_keys(const struct subject *subject, const struct data_listener *data)
+{
+    char key[2 * SECURITY_KEY_SIZE + 1], line[sizeof key + 16];
+    hex_format(key, data->key, SECURITY_KEY_SIZE);
+    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, key);
+    int result = definition_write(subject->folder, "keys.psk", line, strlen(line), subject->owner_of_files);
+    secret_wipe(key, sizeof key);
+    secret_wipe(line, sizeof line);
+    if (result < 0 || !data->by_certificate)
+        return result;
+    CLEANUP_FREE char *pem = certificate_make(data->key);
+    if (!pem)
+        return -1;
+    result = definition_write(subject->folder, "certificate.pem", pem, strlen(pem), subject->owner_of_files);
+    secret_wipe(pem, strlen(pem));
+    return result;
+}
+
+/* Writes a file for each size that op= fetches. Its name is the size, its content the pattern. The
+ * files have a folder of their own, so that a program does not serve the keys too. */
+static int write_content(const struct subject *subject, const struct operations *operations)
+{
+    char name[192];
+
+    snprintf(name, sizeof name, "%s/content", subject->folder);
+    if (mkdir(name, 0700) < 0 || (geteuid() == 0 && chown(name, subject->owner_of_files, (gid_t)-1) < 0))
+        return -1;
+    for (uint32_t i = 0; i < operations->count; i++) {
+        uint64_t size = operations->list[i].bytes;
+        if (!operations->list[i].kind->fetches)
+            continue;
+        CLEANUP_FREE uint8_t *data = malloc(size);
+        if (!data)
+            return -1;
+        pattern_fill(data, size, 0);
+        snprintf(name, sizeof name, "content/%" PRIu64, size);
+        if (definition_write(subject->folder, name, data, size, subject->owner_of_files) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Finds the program, makes its files and arguments. */
+static void prepare(uv_work_t *request)
+{
+    struct client_session *client = request->data;
+    struct problem *problem = &client->problem;
+    const struct plan *plan = &client->plan;
+    struct data_listener *data = &client->data;
+    struct subject *subject = &client->subject;
+    char path[FOLDER_MAX + 8];
+
+    if (find(client, problem) < 0)
+        return;
+    const json_t *definition = subject->definition;
+    json_t *values = subject->values;
+    data->by_certificate = plan->encrypts && definition_needs(definition, "certificate");
+    if (data->by_certificate && certificate_check(problem) < 0)
+        return;
+    subject->address = data->address;
+    if (!subject->inherits && *address_path(&subject->address)) { /* where it may write */
+        snprintf(path, sizeof path, "%s/socket", subject->folder);
+        if (address_set_path(&subject->address, path) < 0) {
+            problem_failure(problem, "%s is too long for the path of a Unix socket; choose a shorter TMPDIR",
+                            path);
+            return;
+        }
+    }
+    if (subject->sink.size)
+        json_object_set_new(values, "sink", json_string(address_text(&subject->sink)));
+    definition_add_address(values, &subject->address);
+    json_object_set_new(values, "folder", json_string(subject->folder));
+    json_object_set_new(values, "transport", json_string(plan->transport->variant.name));
+    json_object_set_new(values, "security", json_string(plan->encrypts ? "tls" : "plain"));
+    subject->arguments = definition_arguments(definition, values, plan);
+    if (definition_write_files(definition, values, subject->folder, subject->owner_of_files) < 0 ||
+        write_keys(subject, data) < 0 ||
+        (definition_needs(definition, "content") && write_content(subject, &plan->operations) < 0) ||
+        json_array_insert_new(subject->arguments, 0, json_string(subject->program.path)) < 0 ||
+        json_array_size(subject->arguments) > PROCESS_ARGUMENTS_MAX)
+        problem_failure(problem, "cannot prepare the subject %s in %s", plan->subject.name, subject->folder);
+}
 
 /* ---- its version and its package, each the line of a child ---- */
 
@@ -32,14 +161,6 @@ static bool recall(struct subject *subject)
             return true;
         }
     return false;
-}
-
-/* Not without a version: one that came too late may come in time when it is asked again. */
-static void remember(const struct subject *subject)
-{
-    struct known new = {.program = subject->program};
-    if (*new.program.version && stat(new.program.path, &new.file) == 0)
-        known[known_count++ % KNOWN_MAX] = new;
 }
 
 static void start_process(struct client_session *client, struct launch *launch)
@@ -66,37 +187,16 @@ static void ask(struct client_session *client, enum subject_step step, char *out
     start_process(client, &launch);
 }
 
-static void ask_version(struct client_session *client)
-{
-    const char *option = control_text(client->subject.definition, "version");
-    ask(client, SUBJECT_VERSION, ".version", json_pack("[s, s]", client->subject.program.path, option));
-}
-
-/* Like "nginx 1.22.1-9"; empty: no package has the program. */
-static void ask_package(struct client_session *client)
-{
-    static const char script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
-                                 "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
-                                 "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
-    ask(client, SUBJECT_PACKAGE, ".package",
-        json_pack("[s, s, s, s]", "/bin/sh", "-c", script, client->subject.program.path));
-}
+/* Prints a line like "nginx 1.22.1-9", or nothing: no package has the program. */
+static const char package_script[] = "exec 2>/dev/null; if p=$(dpkg-query -S \"$0\"); then "
+                                     "dpkg-query -Wf '${Package} ${Version}' \"${p%%:*}\"; "
+                                     "elif p=$(rpm -qf \"$0\"); then echo \"$p\"; fi";
 
 static void read_line(const struct subject *subject, const char *name, char line[SUBJECT_LINE_MAX])
 {
     char path[FOLDER_MAX + 16];
     snprintf(path, sizeof path, "%s/%s", subject->folder, name);
     scan_file(path, 1, "%159[^\n]", line);
-}
-
-static void read_version(struct subject *subject)
-{
-    char *line = subject->program.version;
-    read_line(subject, ".version", line);
-    size_t name = strcspn(line, " ");
-    while (name && line[name - 1] != '/') /* some programs print their path */
-        name--;
-    memmove(line, line + name, strlen(line + name) + 1);
 }
 
 /* ---- the program itself ---- */
@@ -113,8 +213,7 @@ static void on_ready(struct client_session *client)
 static void on_connected(void *owner, int fd, const struct problem *problem)
 {
     struct client_session *client = owner;
-    (void)problem; /* a persistent connector does not fail */
-    close(fd);
+    close(fd); /* a persistent connector does not fail */
     connector_close(&client->subject.connector);
     on_ready(client);
 }
@@ -156,6 +255,7 @@ static void on_process_ended(void *owner)
 {
     struct client_session *client = owner;
     struct subject *subject = &client->subject;
+    struct subject_program *program = &subject->program;
     struct problem problem = {0};
     bool is_closing = client->is_closing;
 
@@ -164,11 +264,19 @@ static void on_process_ended(void *owner)
     if (is_closing)
         return;
     if (subject->step == SUBJECT_VERSION) {
-        read_version(subject);
-        ask_package(client);
+        read_line(subject, ".version", program->version);
+        size_t name = strcspn(program->version, " ");
+        while (name && program->version[name - 1] != '/') /* some programs print their path */
+            name--;
+        memmove(program->version, program->version + name, strlen(program->version + name) + 1);
+        ask(client, SUBJECT_PACKAGE, ".package",
+            json_pack("[s, s, s, s]", "/bin/sh", "-c", package_script, program->path));
     } else if (subject->step == SUBJECT_PACKAGE) {
-        read_line(subject, ".package", subject->program.package);
-        remember(subject);
+        read_line(subject, ".package", program->package);
+        /* not without a version: one that came too late may come in time when it is asked again */
+        struct known new = {.program = *program};
+        if (*program->version && stat(program->path, &new.file) == 0)
+            known[known_count++ % KNOWN_MAX] = new;
         launch(client);
     } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
         subject_explain_exit(client, &problem);
@@ -176,15 +284,10 @@ static void on_process_ended(void *owner)
     } /* else its connections break, and the client reports a failure */
 }
 
-static void work(uv_work_t *request)
+static void on_prepared(uv_work_t *request, int status)
 {
     struct client_session *client = request->data;
-    subject_prepare(client, &client->problem);
-}
-
-static void on_worked(uv_work_t *request, int status)
-{
-    struct client_session *client = request->data;
+    struct subject *subject = &client->subject;
     bool is_closing = client->is_closing;
 
     client_session_part_closed(client);
@@ -192,10 +295,11 @@ static void on_worked(uv_work_t *request, int status)
         return;
     if (client->problem.kind != PROBLEM_NONE)
         client_session_fail(client, &client->problem);
-    else if (recall(&client->subject))
+    else if (recall(subject))
         launch(client);
     else
-        ask_version(client);
+        ask(client, SUBJECT_VERSION, ".version",
+            json_pack("[s, s]", subject->program.path, control_text(subject->definition, "version")));
 }
 
 void subject_start(struct client_session *client, const struct address *sink)
@@ -213,36 +317,14 @@ void subject_start(struct client_session *client, const struct address *sink)
     subject->timer.data = subject->work.data = client;
     client->open_parts += 2;
     session_enter(&client->session, SESSION_STARTING);
-    uv_queue_work(loop, &subject->work, work, on_worked);
-}
-
-/* Checks that the override reached the program and took effect, while connections are open. */
-static int prove_override(const struct subject *subject, struct problem *problem)
-{
-    if (!subject->override.shared)
-        return 0;
-    if (reach_check_process(subject->process.child.pid, problem) < 0)
-        return -1;
-    return override_proof(subject->override.shared, problem);
-}
-
-static json_t *make_report(const struct client_session *client, uint64_t used_ns)
-{
-    const struct subject *subject = &client->subject;
-    const struct subject_program *program = &subject->program;
-    struct shared *shared = subject->override.shared;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}", "name",
-                     client->plan.subject.name, "host", facts_host_id(), "program", program->path, "version",
-                     program->version, "package", *program->package ? program->package : NULL, "sha256",
-                     *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
-                     subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
-                     used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
-                     shared ? report_make(shared, NULL, 0, "") : NULL);
+    uv_queue_work(loop, &subject->work, prepare, on_prepared);
 }
 
 int subject_mark(struct client_session *client, struct problem *problem)
 {
     struct subject *subject = &client->subject;
+    const struct subject_program *program = &subject->program;
+    struct shared *shared = subject->override.shared;
     uint64_t cpu_ns = process_cpu_ns(&subject->process);
 
     if (subject_has_ended(subject))
@@ -253,10 +335,20 @@ int subject_mark(struct client_session *client, struct problem *problem)
         channel_send(&client->channel, CONTROL_MARKED, NULL);
         return 0;
     }
-    if (prove_override(subject, problem) < 0)
+    /* whether the override reached the program and took effect, while connections are open */
+    if (shared &&
+        (reach_check_process(subject->process.child.pid, problem) < 0 || override_proof(shared, problem) < 0))
         return -1;
+    uint64_t used_ns = cpu_ns - subject->cpu_before_ns;
     channel_send(&client->channel, CONTROL_REPORT,
-                 json_pack("{s:o}", "value", make_report(client, cpu_ns - subject->cpu_before_ns)));
+                 json_pack("{s:{s:s, s:s, s:s, s:s, s:s*, s:s*, s:O, s:s, s:o*, s:o*}}", "value", "name",
+                           client->plan.subject.name, "host", facts_host_id(), "program", program->path,
+                           "version", program->version, "package",
+                           *program->package ? program->package : NULL, "sha256",
+                           *subject->digest ? subject->digest : NULL, "arguments", subject->arguments, "user",
+                           subject->is_other_user ? SUBJECT_USER : "caller", "cpu_ns",
+                           used_ns ? json_integer((json_int_t)used_ns) : NULL, "override",
+                           shared ? report_make(shared, NULL, 0, "") : NULL));
     session_enter(&client->session, SESSION_REPORTING);
     return 0;
 }

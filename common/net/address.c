@@ -88,27 +88,25 @@ int address_parse_numeric(struct address *address, const char *text, struct prob
     return find(address, 1, text, AI_NUMERICHOST | AI_NUMERICSERV, problem) < 0 ? -1 : 0;
 }
 
-void address_format(char text[ADDRESS_MAX], const struct address *address)
+const char *address_format(char text[ADDRESS_MAX], const struct address *address)
 {
     char host[INET6_ADDRSTRLEN] = "?", link[16] = "";
+    int family = address->any.sa_family, port = address_port(address);
 
-    switch (address->any.sa_family) {
-    case AF_INET:
-        inet_ntop(AF_INET, &address->in.sin_addr, host, sizeof host);
-        snprintf(text, ADDRESS_MAX, "%s:%d", host, address_port(address));
-        break;
-    case AF_INET6: /* a link-local address is valid only with its interface */
-        inet_ntop(AF_INET6, &address->in6.sin6_addr, host, sizeof host);
+    if (family == AF_INET) {
+        inet_ntop(family, &address->in.sin_addr, host, sizeof host);
+        snprintf(text, ADDRESS_MAX, "%s:%d", host, port);
+    } else if (family == AF_INET6) { /* a link-local address is valid only with its interface */
+        inet_ntop(family, &address->in6.sin6_addr, host, sizeof host);
         if (address->in6.sin6_scope_id)
             snprintf(link, sizeof link, "%%%u", (unsigned)address->in6.sin6_scope_id);
-        snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, address_port(address));
-        break;
-    case AF_UNIX:
+        snprintf(text, ADDRESS_MAX, "[%s%s]:%d", host, link, port);
+    } else if (family == AF_UNIX) {
         snprintf(text, ADDRESS_MAX, UNIX_PREFIX "%s", address->un.sun_path);
-        break;
-    default:
-        snprintf(text, ADDRESS_MAX, "address family %d", address->any.sa_family);
+    } else {
+        snprintf(text, ADDRESS_MAX, "address family %d", family);
     }
+    return text;
 }
 
 int address_of_socket(struct address *address, int fd)
@@ -149,7 +147,6 @@ static bool has_port(const struct address *address)
 {
     _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
                    "one place for the port");
-
     return address->any.sa_family == AF_INET || address->any.sa_family == AF_INET6;
 }
 
@@ -197,72 +194,48 @@ int ports_check(uint64_t connections, struct problem *problem)
                                connections, last - first + 1);
 }
 
-/* What uses the ports, and which sysctls help. */
-static int ports_exhausted(const char *address, struct problem *problem)
+int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
 {
+    struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    int error;
+
+    if (address->any.sa_family == AF_UNIX) {
+        /* Blocks: connect(2) of a non-blocking Unix socket fails at once when the backlog is full,
+         * and no event reports that the backlog has room (unix(7)). */
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
+        error = connect(fd, &address->any, address->size) < 0 ? errno : 0;
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
+        error = error == EAGAIN ? ETIMEDOUT : error;
+    } else {
+        sockets_set_blocking(fd, false);
+        error = connect(fd, &address->any, address->size) < 0 ? errno : 0;
+        if (error == EINPROGRESS)
+            error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
+        sockets_set_blocking(fd, true);
+    }
+    return error ? address_refused(address, error, problem) : 0;
+}
+
+int address_refused(const struct address *address, int error, struct problem *problem)
+{
+    const char *text = address_text(address);
     unsigned first = 0, last = 0, waiting = 0;
 
+    if (error != EADDRNOTAVAIL || address->any.sa_family == AF_UNIX)
+        return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", text,
+                               strerror(error));
     /* proc(5), net/sockstat: the line "TCP: inuse 5 orphan 0 tw 12 ..." */
     if (!read_range(&first, &last) ||
         !scan_file("/proc/net/sockstat", 1, "TCP: inuse %*u orphan %*u tw %u", &waiting))
-        return problem_failure(problem, "cannot connect to %s: no local port is free", address);
+        return problem_failure(problem, "cannot connect to %s: no local port is free", text);
     return problem_failure(
         problem,
         "cannot connect to %s: no local port of %u to %u is free, and %u closed connections "
         "are in TIME_WAIT; as root, sysctl -w " RANGE
         "=\"1024 65535\" gives more ports, sysctl -w net.ipv4.tcp_tw_reuse=1 uses them again "
         "after a second",
-        address, first, last, waiting);
-}
-
-static int call_connect(int fd, const struct address *address)
-{
-    return connect(fd, &address->any, address->size) < 0 ? errno : 0;
-}
-
-/* Blocks: connect(2) of a non-blocking Unix socket fails at once when the backlog is full, and no
- * event reports that the backlog has room (unix(7)). */
-static int connect_unix(int fd, const struct address *address, int within_ms)
-{
-    struct timeval within = {.tv_sec = within_ms / 1000, .tv_usec = within_ms % 1000 * 1000}, never = {0};
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &within, sizeof within);
-    int error = call_connect(fd, address);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never);
-    return error == EAGAIN ? ETIMEDOUT : error;
-}
-
-static int connect_ip(int fd, const struct address *address, int within_ms)
-{
-    struct pollfd writable = {.fd = fd, .events = POLLOUT};
-    sockets_set_blocking(fd, false);
-    int error = call_connect(fd, address);
-    if (error == EINPROGRESS)
-        error = poll(&writable, 1, within_ms) == 1 ? -sockets_error(fd) : ETIMEDOUT;
-    sockets_set_blocking(fd, true);
-    return error;
-}
-
-int address_connect(int fd, const struct address *address, int within_ms, struct problem *problem)
-{
-    bool is_ip = address->any.sa_family != AF_UNIX;
-    int error = is_ip ? connect_ip(fd, address, within_ms) : connect_unix(fd, address, within_ms);
-    return error ? address_refused(address, error, problem) : 0;
-}
-
-int address_refused(const struct address *address, int error, struct problem *problem)
-{
-    char text[ADDRESS_MAX];
-    address_format(text, address);
-    if (error == EADDRNOTAVAIL && address->any.sa_family != AF_UNIX)
-        return ports_exhausted(text, problem);
-    return problem_of_kind(problem, problem_kind_of(error), "cannot connect to %s: %s", text,
-                           strerror(error));
-}
-
-static bool is_refused(const struct address *address)
-{
-    CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
-    return fd >= 0 && call_connect(fd, address) == ECONNREFUSED;
+        text, first, last, waiting);
 }
 
 /* A file may get the number of one that was just removed. */
@@ -280,7 +253,10 @@ bool address_remove_stale(const struct address *address)
     const char *path = address_path(address);
     struct stat tried, found;
 
-    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode) || !is_refused(address))
+    if (!*path || lstat(path, &tried) < 0 || !S_ISSOCK(tried.st_mode))
+        return false;
+    CLEANUP_CLOSE int fd = sockets_make(AF_UNIX, SOCK_STREAM, 0, false);
+    if (fd < 0 || connect(fd, &address->any, address->size) == 0 || errno != ECONNREFUSED)
         return false;
     snprintf(folder, sizeof folder, "%s.XXXXXX", path);
     if (!mkdtemp(folder))
@@ -293,19 +269,10 @@ bool address_remove_stale(const struct address *address)
     return is_tried;
 }
 
-static int bind_to(int fd, const struct address *address)
-{
-    int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
-    if (error == EADDRINUSE && address_remove_stale(address))
-        error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
-    return error;
-}
-
 int address_listen(int fd, struct address *address, struct problem *problem)
 {
-    char text[ADDRESS_MAX];
+    const char *text = address_text(address); /* with the port that was asked for */
 
-    address_format(text, address);
     if (fd < 0)
         fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
     if (fd < 0)
@@ -315,7 +282,9 @@ int address_listen(int fd, struct address *address, struct problem *problem)
      * TIME_WAIT. */
     if (address_port(address) != 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    int error = bind_to(fd, address);
+    int error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
+    if (error == EADDRINUSE && address_remove_stale(address))
+        error = bind(fd, &address->any, address->size) < 0 ? errno : 0;
     const char *failed = error ? "bind" : "listen";
     if (!error)
         error = listen(fd, SOMAXCONN) < 0 ? errno : -address_of_socket(address, fd);

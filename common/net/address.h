@@ -34,8 +34,10 @@ int address_find(struct address *addresses, size_t room, const char *text, struc
 /* Parses an address without name lookup: a host name is a failure. 0 or -1. */
 int address_parse_numeric(struct address *address, const char *text, struct problem *problem);
 
-/* The spelling that address_find() reads back, with a numeric host. */
-void address_format(char text[ADDRESS_MAX], const struct address *address);
+/* The spelling that address_find() reads back, with a numeric host. Returns `text`. address_text()
+ * has it in memory that the block of the caller owns. */
+const char *address_format(char text[ADDRESS_MAX], const struct address *address);
+#define address_text(address) address_format((char[ADDRESS_MAX]){0}, address)
 
 /* The address that a socket is bound to, and that of the other end. 0 or a negative errno value. */
 int address_of_socket(struct address *address, int fd);
@@ -76,8 +78,6 @@ bool address_remove_stale(const struct address *address);
 
 /* Removes the file of a Unix socket, and its directory. */
 void address_unlink(const struct address *address);
-
-/* ---- the local ports that connect(2) chooses from ---- */
 
 /* Checks that so many connections to one address can have a local port each. 0, or -1 with an
  * unsupported problem that names the sysctl. 0 also if the system does not report its range. */

@@ -33,26 +33,22 @@ struct mask {
     cpu_set_t sets[CORES_CPUS_MAX / CPU_SETSIZE];
 };
 
-/* The lowest CPU of the core of `cpu`; `cpu` itself where the system does not report it. */
-static int core_of(int cpu)
-{
-    char path[96];
-    int first = cpu;
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
-    scan_file(path, 1, "%d", &first);
-    return first;
-}
-
 int cores_read(struct cores *cores)
 {
     struct mask allowed = {0};
-    int core[CORES_CPUS_MAX];
+    int core[CORES_CPUS_MAX]; /* of a CPU: the lowest of its core; -1: not allowed, or taken already */
+    char path[96];
 
     *cores = (struct cores){0};
     if (sched_getaffinity(0, sizeof allowed, allowed.sets) < 0)
         return -errno;
-    for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++)
-        core[cpu] = CPU_ISSET_S(cpu, sizeof allowed, allowed.sets) ? core_of(cpu) : -1;
+    for (int cpu = 0; cpu < CORES_CPUS_MAX; cpu++) {
+        core[cpu] = CPU_ISSET_S(cpu, sizeof allowed, allowed.sets) ? cpu : -1;
+        if (core[cpu] < 0)
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+        scan_file(path, 1, "%d", &core[cpu]);
+    }
     for (int i = 0; i < CORES_CPUS_MAX; i++) {
         if (core[i] < 0)
             continue;
@@ -130,8 +126,6 @@ void cores_take(const struct cores *cores, int from, int to, struct place_list *
 
 #if defined __x86_64__ || defined __i386__
 #include <cpuid.h>
-
-#define LEAF_TOPOLOGY 0xb
 #endif
 
 /* The APIC id: all its bits where the CPU has leaf 0xb, else the lowest 8 bits. -1: unknown. */
@@ -139,8 +133,7 @@ static int64_t processor_number(void)
 {
 #if defined __x86_64__ || defined __i386__
     unsigned a, b, c, d;
-
-    if (__get_cpuid_count(LEAF_TOPOLOGY, 0, &a, &b, &c, &d) && b)
+    if (__get_cpuid_count(0xb, 0, &a, &b, &c, &d) && b)
         return d;
     if (__get_cpuid(1, &a, &b, &c, &d))
         return b >> 24;
@@ -218,7 +211,6 @@ static bool changes_in_a_row(struct watch *watch)
 
     for (unsigned changes = 0, spins = 1; changes < CHANGES_IN_A_ROW; spins++) {
         unsigned number = atomic_load(&watch->number);
-
         changes += number != last;
         last = number;
         if (spins % SPINS_BETWEEN_CLOCK_READS == 0 && clock_now_ns() > until_ns)
@@ -293,7 +285,6 @@ static int parse_lists(struct place *place, const char *at)
 
     for (;;) {
         uint64_t cpu;
-
         if (list == end || list->count == PLACE_CPUS_MAX || units_take_number(&at, &cpu) < 0 ||
             cpu > UINT16_MAX)
             return -1;
@@ -343,45 +334,12 @@ char *place_format(const struct place *place)
 
 /* ---- the CPUs of an end ---- */
 
-static int take_listed(const struct cores *cores, const struct place_list *wanted, struct place_list *cpus,
-                       struct problem *problem)
-{
-    for (int i = 0; i < wanted->count; i++)
-        if (!cores_allow(cores, wanted->cpus[i]))
-            return problem_unsupported(problem,
-                                       "place: CPU %u does not exist here, or this process may not use it",
-                                       wanted->cpus[i]);
-    *cpus = *wanted;
-    return 0;
-}
-
-/* If the number of cores is odd, the first half is smaller. */
-static int take_half(const struct cores *cores, int which, bool remote, struct place_list *cpus,
-                     struct problem *problem)
-{
-    int middle = remote ? 0 : cores->count / 2;
-    if (!remote && middle == 0)
-        return problem_unsupported(problem, "place=apart needs two cores, but this process may use only one; "
-                                            "write place=together");
-    cores_take(cores, which == 0 ? 0 : middle, which == 0 && !remote ? middle : cores->count, cpus);
-    return 0;
-}
-
-static int reject_useless_pinning(const struct place *place, struct problem *problem)
-{
-    bool is_listed = place->kind == PLACE_CPUS;
-    return problem_unsupported(
-        problem,
-        "place%s%s: pinning has no effect here: two threads pinned to one CPU ran at the same time; "
-        "%splace=free runs anywhere",
-        is_listed ? "" : "=", is_listed ? "" : kind_names[place->kind],
-        place->kind == PLACE_TOGETHER ? "pin the whole system from outside (taskset -c 0 ...), or " : "");
-}
-
 int place_cpus(const struct place *place, int list, int half, bool remote, struct place_list *cpus,
                struct problem *problem)
 {
     bool works = affinity_works(); /* also for place=free: records need the answer */
+    bool is_listed = place->kind == PLACE_CPUS;
+    const struct place_list *listed = &place->lists[list];
     struct cores cores;
 
     cpus->count = 0;
@@ -394,14 +352,27 @@ int place_cpus(const struct place *place, int list, int half, bool remote, struc
             "place: this system does not report which CPUs a process may use (%s); place=free runs anywhere",
             strerror(-result));
     if (!works)
-        return reject_useless_pinning(place, problem);
-    switch (place->kind) {
-    case PLACE_CPUS:
-        return take_listed(&cores, &place->lists[list], cpus, problem);
-    case PLACE_APART:
-        return take_half(&cores, half, remote, cpus, problem);
-    default:
+        return problem_unsupported(
+            problem,
+            "place%s%s: pinning has no effect here: two threads pinned to one CPU ran at the same time; "
+            "%splace=free runs anywhere",
+            is_listed ? "" : "=", is_listed ? "" : kind_names[place->kind],
+            place->kind == PLACE_TOGETHER ? "pin the whole system from outside (taskset -c 0 ...), or " : "");
+    if (is_listed) {
+        for (int i = 0; i < listed->count; i++)
+            if (!cores_allow(&cores, listed->cpus[i]))
+                return problem_unsupported(
+                    problem, "place: CPU %u does not exist here, or this process may not use it",
+                    listed->cpus[i]);
+        *cpus = *listed;
+    } else if (place->kind == PLACE_APART) {
+        int middle = remote ? 0 : cores.count / 2; /* of an odd number, the first half is smaller */
+        if (!remote && middle == 0)
+            return problem_unsupported(problem, "place=apart needs two cores, but this process may use only "
+                                                "one; write place=together");
+        cores_take(&cores, half == 0 ? 0 : middle, half == 0 && !remote ? middle : cores.count, cpus);
+    } else {
         cpus->cpus[cpus->count++] = cores.cpus[0];
-        return 0;
     }
+    return 0;
 }

@@ -9,8 +9,7 @@
 
 /* ---- place=: place.c ---- */
 
-/* Together, apart, free, or CPUs by number: "0.2/1.3/4" is client 0 and 2, server 1 and 3, proxy
- * 4. */
+/* CPUs by number: "0.2/1.3/4" is client 0 and 2, server 1 and 3, proxy 4. */
 enum place_kind { PLACE_TOGETHER, PLACE_APART, PLACE_FREE, PLACE_CPUS };
 
 #define PLACE_CPUS_MAX 256
@@ -100,7 +99,11 @@ struct scheduling {
 
 /* Parses other, rr:N or fifo:N. 0, or -1 with a usage problem. */
 int scheduling_parse(struct scheduling *scheduling, const char *text, struct problem *problem);
-void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling);
+
+/* The spelling that scheduling_parse() reads back. Returns `text`. scheduling_text() has it in
+ * memory that the block of the caller owns. */
+const char *scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling);
+#define scheduling_text(scheduling) scheduling_format((char[SCHEDULING_TEXT_MAX]){0}, scheduling)
 
 /* True for a real-time class: its thread keeps its CPU until it sleeps. */
 static inline bool scheduling_is_realtime(const struct scheduling *scheduling)

@@ -37,11 +37,12 @@ int scheduling_parse(struct scheduling *scheduling, const char *text, struct pro
                          text, SCHEDULING_PRIORITY_MAX);
 }
 
-void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
+const char *scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *scheduling)
 {
     /* %.0u prints nothing for 0, the priority of `other` */
     snprintf(text, SCHEDULING_TEXT_MAX, "%s%.0u", class_names[scheduling->class],
              (unsigned)scheduling->priority);
+    return text;
 }
 
 /* ---- the calling thread: 0 or a negative errno value ---- */
@@ -51,37 +52,32 @@ void scheduling_format(char text[SCHEDULING_TEXT_MAX], const struct scheduling *
 static const int policies[SCHEDULING_CLASS_COUNT] = {
     [SCHEDULING_OTHER] = SCHED_OTHER, [SCHEDULING_RR] = SCHED_RR, [SCHEDULING_FIFO] = SCHED_FIFO};
 
-static int get_policy(int *policy, struct sched_param *parameters)
-{
-#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
-    int flags = sched_getscheduler(0);
-
-    if (flags < 0 || sched_getparam(0, parameters) < 0)
-        return -errno;
-    *policy = flags & ~SCHED_RESET_ON_FORK;
-    return 0;
-#else
-    return -pthread_getschedparam(pthread_self(), policy, parameters);
-#endif
-}
-
 int scheduling_read_thread(struct scheduling *scheduling)
 {
     struct sched_param parameters = {0};
-    int policy = -1, result = get_policy(&policy, &parameters);
-    for (int class = 0; result == 0 && class < SCHEDULING_CLASS_COUNT; class ++) {
+#ifdef __linux__ /* by system calls: pthread_getschedparam(3) returns the C library's copy */
+    int policy = sched_getscheduler(0);
+    if (policy < 0 || sched_getparam(0, &parameters) < 0)
+        return -errno;
+    policy &= ~SCHED_RESET_ON_FORK;
+#else
+    int policy = -1, error = pthread_getschedparam(pthread_self(), &policy, &parameters);
+    if (error)
+        return -error;
+#endif
+    for (int class = 0; class < SCHEDULING_CLASS_COUNT; class ++) {
         if (policies[class] != policy)
             continue;
         *scheduling = (struct scheduling){(enum scheduling_class) class,
                                           class == SCHEDULING_OTHER ? 0 : parameters.sched_priority};
         return 0;
     }
-    return result < 0 ? result : -ENOTSUP;
+    return -ENOTSUP;
 }
 
 static bool has_class(const struct scheduling *wanted)
 {
-    struct scheduling found;
+    struct scheduling found = {0};
     return scheduling_read_thread(&found) == 0 && found.class == wanted->class &&
            found.priority == wanted->priority;
 }
@@ -119,7 +115,6 @@ static int set_thread(const struct scheduling *wanted)
 /* ---- why Linux does not permit a real-time class ---- */
 
 /* The reason is read from files of /proc and of the control group; without them it is less exact.
- *
  * sched(7): a process needs CAP_SYS_NICE or a resource limit as high as the priority. A kernel
  * configured with RT_GROUP_SCHED also needs a real-time budget in the control group. A new group
  * has none: the kernel then rejects root too. */
@@ -147,33 +142,27 @@ static bool find_cpu(const char *path, const char *format, char *first, char *se
     return found;
 }
 
-/* Finds the file that gives the control group no real-time budget. False if there is none. */
-static bool find_empty_group(char path[2 * GROUP_MAX + 32])
-{
-    char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "";
-    long long runtime_us;
-    /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
-    if (!find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) ||
-        !find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list))
-        return false;
-    snprintf(path, 2 * GROUP_MAX + 32, "%s%s/cpu.rt_runtime_us", mount, group);
-    return scan_file(path, 1, "%lld", &runtime_us) && runtime_us == 0;
-}
-
 /* Why the system rejected a real-time class, and the command that would permit it. */
 static int explain_rejection(const char *word, int priority, struct problem *problem)
 {
-    char path[2 * GROUP_MAX + 32];
+    char mount[GROUP_MAX], group[GROUP_MAX], list[2 * GROUP_MAX] = "", path[2 * GROUP_MAX + 32];
     unsigned long long capabilities = 0;
     long long limit = 0; /* the highest priority that this process may have */
+    long long budget_us = -1;
 
-    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
-    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
-    if (find_empty_group(path))
+    /* lines "3:cpu,cpuacct:/name" and "cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0" */
+    if (find_cpu("/proc/self/cgroup", "%*[^:]:%511[^:]:%255[^\n]", list, group, list) &&
+        find_cpu("/proc/self/mounts", "%*s %255s cgroup %511s", mount, list, list)) {
+        snprintf(path, sizeof path, "%s%s/cpu.rt_runtime_us", mount, group);
+        scan_file(path, 1, "%lld", &budget_us);
+    }
+    if (budget_us == 0)
         return problem_unsupported(
             problem,
             "sched=%s is not permitted: the control group has no real-time budget; as root: echo 500000 > %s",
             word, path);
+    scan_file("/proc/self/status", 1, "CapEff: %llx", &capabilities);
+    scan_file("/proc/self/limits", 1, "Max realtime priority %lld", &limit);
     if (capabilities >> CAP_SYS_NICE_BIT & 1 || limit >= priority)
         return problem_unsupported(
             problem,
@@ -191,10 +180,9 @@ static int explain_rejection(const char *word, int priority, struct problem *pro
 
 int scheduling_set_thread(const struct scheduling *wanted, struct problem *problem)
 {
-    char word[SCHEDULING_TEXT_MAX];
+    const char *word = scheduling_text(wanted);
     int result = set_thread(wanted);
 
-    scheduling_format(word, wanted);
     switch (result) {
     case 0:
         return 0;

@@ -128,12 +128,10 @@ static bool starves(const struct plan *plan, enum end end)
 static int check_pace(const struct plan *plan, bool remote, struct problem *problem)
 {
     const struct scheduling *own = &plan->ends[END_CLIENT].scheduling;
-    char word[SCHEDULING_TEXT_MAX];
 
     if (!plan_role(plan, END_CLIENT)->times || !plan->rate || plan->pace != PACE_SPIN ||
         !scheduling_is_realtime(own))
         return 0;
-    scheduling_format(word, own);
     for (enum end end = 0; end < (remote ? END_SERVER : END_COUNT); end++)
         if (plan_has_end(plan, end) && plan->ends[end].scheduling.priority <= own->priority &&
             starves(plan, end))
@@ -141,7 +139,7 @@ static int check_pace(const struct plan *plan, bool remote, struct problem *prob
                 problem,
                 "pace=spin needs a CPU of its own: with client.sched=%s threads of the "
                 "%s would never run; write place=apart, pace=sleep or sched=other",
-                word, end_names[end]);
+                scheduling_text(own), end_names[end]);
     return 0;
 }
 

@@ -22,9 +22,8 @@ static int ask_sink(const struct team *team, const struct connection *connection
     static const struct timeval within = {.tv_sec = ACCEPTED_WITHIN_S}, unlimited = {0};
     uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
     int fd = connection->calls.fd;
-    char sink[ADDRESS_MAX];
+    const char *sink = address_text(&team->target);
 
-    address_format(sink, &team->target);
     if (sink_hello_make(request, team->token, connection->number) < 0)
         return problem_failure(problem, "the system has no random numbers for the token");
     if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)

@@ -127,12 +127,9 @@ static void put_placement(json_t *object, const struct team_thread *thread)
 {
     const struct thread_reading *after = &thread->after;
     int first = thread->before.cpu_number, pinned_to = thread->pinned_to;
-    char class[SCHEDULING_TEXT_MAX];
 
-    if (after->scheduling_known) {
-        scheduling_format(class, &after->scheduling);
-        json_object_set_new(object, "sched", json_string(class));
-    }
+    if (after->scheduling_known)
+        json_object_set_new(object, "sched", json_string(scheduling_text(&after->scheduling)));
     if (first >= 0)
         json_object_set_new(object, "cpus",
                             json_pack("{s:i, s:i, s:o*}", "start", first, "end", after->cpu_number, "asked",

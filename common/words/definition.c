@@ -151,9 +151,7 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
 
 void definition_add_address(json_t *values, const struct address *address)
 {
-    char text[ADDRESS_MAX];
-    address_format(text, address);
-    char *colon = strrchr(text, ':');
+    const char *text = address_text(address), *colon = strrchr(text, ':');
     json_object_set_new(values, "host", json_stringn(text, colon ? (size_t)(colon - text) : strlen(text)));
     json_object_set_new(values, "port", json_sprintf("%d", address_port(address)));
     json_object_set_new(values, "path", json_string(address_path(address)));

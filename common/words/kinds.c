@@ -180,9 +180,7 @@ PARSED_BY(sched, scheduling_parse)
 
 static json_t *sched_format(const struct word *word, union field field)
 {
-    char text[SCHEDULING_TEXT_MAX];
-    scheduling_format(text, field.sched);
-    return json_string(text);
+    return json_string(scheduling_text(field.sched));
 }
 
 /* ---- texts ---- */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of uncork-server, and the modes that it chooses from. */
+/* uncork-server: its command line, the modes that it chooses from, and their listener. */
 #pragma once
 
 #include "base/axis.h"
+#include "base/program.h"
 #include "control/psk.h"
 #include "net/address.h"
-
-#include <jansson.h>
+#include "plan/plan.h"
 
 #define SINKS_MAX 64
 #define SERVE_WORDS_MAX 32
@@ -20,8 +20,7 @@ struct options {
     const char *words[SERVE_WORDS_MAX]; /* of `serve` */
     size_t word_count;
     uint64_t size;                  /* bytes of the content of `serve`; 0: not given */
-    struct prefix sinks[SINKS_MAX]; /* addresses that a proxy may connect to. The client names the
-                                       sink, and may be untrusted */
+    struct prefix sinks[SINKS_MAX]; /* where a proxy may connect; untrusted clients name the sink */
     size_t sink_count;
     struct psk_list *keys; /* a client must have one of these keys; NULL: no TLS */
     uint64_t idle_ms;      /* the server ends after this time without a client; 0: never */
@@ -40,3 +39,28 @@ void plain_run(const struct options *options, struct problem *problem);
 void serve_run(const struct options *options, struct problem *problem);
 
 extern const struct axis plain_axis; /* the services of plain_run() */
+
+/* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
+struct listener {
+    /* Set by the owner. */
+    const struct options *options;
+    void (*accepted)(void *owner, int fd); /* a non-blocking connection; the owner owns `fd` */
+    void (*stopped)(void *owner);          /* no more clients: the owner closes its handles on the loop */
+    void *owner;
+
+    struct address address; /* with the chosen port */
+    uv_loop_t loop;         /* open within listener_serve() */
+    int fd;                 /* listening socket */
+    uv_poll_t poll;
+    uv_signal_t signals[2]; /* SIGTERM, SIGINT */
+    struct parent_watch parent;
+    uv_timer_t idle;
+    bool is_stopped;
+};
+
+/* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
+ * options of `plan` (NULL: none). */
+void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem);
+
+/* The owner has clients or none. The idle timer runs only without clients. */
+void listener_set_occupied(struct listener *listener, bool is_occupied);
