@@ -339,7 +339,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
     case CONTROL_TYPE_COUNT:
         problem_failure(&problem, "a message that does not belong here");
         break;
-    default: /* a subject counts no bytes: with CONTROL_MARKED no data is in flight, so it reads figures */
+    default: /* a subject counts no bytes; with CONTROL_MARKED no data is in flight, so it reads */
         if (team_is_open(&client->team)) {
             if (coordinator_message(&client->coordinator, type, body) < 0)
                 problem_failure(&problem, "the client sent a message that does not fit the plan");

@@ -49,7 +49,7 @@ static int allow_sink(struct options *options, const char *text, struct problem 
     return prefix_parse(&options->sinks[options->sink_count++], text, problem);
 }
 
-/* Checks that the options fit together, looks up the address, and warns if everyone can reach it. */
+/* Checks that the options fit, looks up the address, and warns if everyone can reach it. */
 static int check_options(struct options *options, struct problem *problem)
 {
     const struct variant *plain = options->plain, *serve = options->serve;
