@@ -34,9 +34,10 @@ HOT void requester_note_begun(struct thread_shared *shared, struct requester *re
     struct request_times *times = &requester->in_flight[slot];
 
     requester->begun++;
-    times->intended_ns = times->sent_ns = shared->now_ns;
     if (UNLIKELY(shared->paced))
         note_paced(shared, requester, times);
+    else
+        times->intended_ns = shared->now_ns;
 }
 
 HOT bool requester_is_due(const struct connection *connection, const struct requester *requester)
