@@ -87,7 +87,7 @@ HOT static int requester_arrived(struct connection *connection, const uint8_t *d
         return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
                                  wanted);
     int result = connection_process_bytes(connection, data, size);
-    while (requester->answered != connection->arrivals.messages)
+    for (uint64_t replies = connection->arrivals.messages - requester->answered; replies; replies--)
         requester_note_reply(connection->shared, requester, requester->answered & requester->mask);
     return result;
 }
