@@ -32,9 +32,10 @@ HOT void requester_note_begun(struct thread_shared *shared, struct requester *re
 {
     struct request_times *times = &requester->in_flight[slot];
     requester->begun++;
-    times->intended_ns = times->sent_ns = shared->now_ns;
     if (UNLIKELY(shared->paced))
         note_paced(shared, requester, times);
+    else
+        times->intended_ns = shared->now_ns;
 }
 
 HOT bool requester_is_due(const struct connection *connection, const struct requester *requester)
@@ -79,7 +80,7 @@ HOT static int requester_arrived(struct connection *connection, const uint8_t *d
         return connection_refuse(connection, "%zu bytes of replies came, and only %zu were due", size,
                                  wanted);
     int result = connection_process_bytes(connection, data, size);
-    while (requester->answered != connection->arrivals.messages)
+    for (uint64_t replies = connection->arrivals.messages - requester->answered; replies; replies--)
         requester_note_reply(connection->shared, requester, requester->answered & requester->mask);
     return result;
 }

@@ -39,8 +39,8 @@ struct requester {
     uint64_t begun, answered; /* counters of requests */
     uint64_t mask;
     struct request_times {
-        uint64_t intended_ns, sent_ns;
-    } in_flight[]; /* by slot: plan_slots(), at least depth */
+        uint64_t intended_ns, sent_ns; /* sent_ns: in an open loop */
+    } in_flight[];                     /* by slot: plan_slots(), at least depth */
 };
 
 /* Returns true if a request is due and fewer than `depth` are in flight. */
