@@ -2,6 +2,7 @@
 /* Numbers that users type. Parsing is strict: the whole text, decimal digits, no sign or blank. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UNITS_TEXT_MAX 32 /* bytes that hold any formatted figure with its NUL */
@@ -17,6 +18,12 @@ struct units {
 /* A plain count; a size in bytes ("64K", powers of 1024); a duration in ns ("2s", "0.2s", "150ms",
  * "50us", "10ns"); a rate in bit/s ("100mbit", "2.5gbit"); a share in millionths ("0.1%"). */
 extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
+
+/* Moves `*text` past the character `wanted`, if it stands there. */
+static inline bool units_take(const char **text, char wanted)
+{
+    return **text == wanted && ++*text;
+}
 
 /* Reads digits and moves `*text` past them. 0, -EINVAL without a digit, -ERANGE beyond 64 bits. */
 int units_take_number(const char **text, uint64_t *value);
