@@ -147,7 +147,7 @@ int subject_prepare(struct client_session *client, struct problem *problem)
     if (find(client, problem) < 0)
         return -1;
     const json_t *definition = subject->definition;
-    data->by_certificate = plan->encrypts && definition_needs(definition, "certificate");
+    data->by_certificate = plan->encrypts && definition_has(definition, "needs", "certificate");
     subject->address = data->address;
     if ((data->by_certificate && certificate_check(problem) < 0) || choose_path(subject, problem) < 0)
         return -1;
@@ -155,7 +155,7 @@ int subject_prepare(struct client_session *client, struct problem *problem)
     subject->arguments = definition_arguments(definition, subject->values, plan);
     if (definition_write_files(definition, subject->values, subject->folder, subject->owner_of_files) == 0 &&
         write_key(subject, data->key) == 0 &&
-        (!definition_needs(definition, "content") || write_content(subject, &plan->operations) == 0) &&
+        (!definition_has(definition, "needs", "content") || write_content(subject, &plan->operations) == 0) &&
         (!data->by_certificate || write_certificate(subject, data->key) == 0) &&
         json_array_insert_new(subject->arguments, 0, json_string(subject->program.path)) == 0 &&
         json_array_size(subject->arguments) <= PROCESS_ARGUMENTS_MAX)

@@ -66,7 +66,7 @@ char *definition_expand(const char *text, const json_t *values)
     return out && fclose(out) == 0 ? result : NULL;
 }
 
-static bool list_has(const json_t *definition, const char *key, const char *wanted)
+bool definition_has(const json_t *definition, const char *key, const char *wanted)
 {
     const json_t *name;
     size_t i;
@@ -74,11 +74,6 @@ static bool list_has(const json_t *definition, const char *key, const char *want
         if (!strcmp(json_string_value(name), wanted))
             return true;
     return false;
-}
-
-bool definition_needs(const json_t *definition, const char *what)
-{
-    return list_has(definition, "needs", what);
 }
 
 /* In workload=command without protocol=, definition_protocol() chooses one. */
@@ -97,16 +92,16 @@ const json_t *definition_find(const json_t *definitions, bool of_load, const str
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
                             of_load ? "client" : "server");
-    else if (!chooses_protocol(plan) && !list_has(definition, "protocols", protocol))
+    else if (!chooses_protocol(plan) && !definition_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
-    else if (!list_has(definition, "transports", transport))
+    else if (!definition_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
     else if (!of_load && !json_is_string(json_object_get(definition, "listens")))
         problem_unsupported(problem, "subject=%s: its definition does not say how it listens", name);
     else if (!of_load && plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
-             definition_needs(definition, "certificate"))
+             definition_has(definition, "needs", "certificate"))
         problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate",
                             name, handshake_names[plan->handshake]);
     else
@@ -144,7 +139,7 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
     size_t i;
     if (chooses_protocol(plan))
         json_array_foreach(json_object_get(load, "protocols"), i, name)
-            if (list_has(subject, "protocols", json_string_value(name)))
+            if (definition_has(subject, "protocols", json_string_value(name)))
                 return json_string_value(name);
     return plan->protocol->variant.name;
 }

@@ -20,8 +20,9 @@ json_t *definitions_load(const char *path, struct problem *problem);
 const json_t *definition_find(const json_t *definitions, bool of_load, const struct plan *plan,
                               struct problem *problem);
 
-/* Whether the definition needs `what`: "content" or "certificate". */
-bool definition_needs(const json_t *definition, const char *what);
+/* Whether its list `key` has `wanted`: "protocols", "transports"; or "needs", which may have
+ * "content" and "certificate". */
+bool definition_has(const json_t *definition, const char *key, const char *wanted);
 
 /* The value of each parameter of the subject or load `name`, and of `program`: new reference. NULL
  * with a problem if the plan has an unknown parameter. */
