@@ -9,8 +9,6 @@
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
 
-/* ---- heads ---- */
-
 uint8_t *text_put(uint8_t *at, const char *text)
 {
     return (uint8_t *)stpcpy((char *)at, text);
@@ -50,24 +48,18 @@ static bool take_digits(const uint8_t *text, size_t digits, uint64_t *number)
     return true;
 }
 
-/* Whether text_put_key() wrote this key. If so, sets the size and the offset of its value. */
-static bool take_own_key(const char *key, size_t size, struct call *call)
-{
-    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
-    uint64_t number;
-    if (size != TEXT_KEY_SIZE || memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) != 0 ||
-        !take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes || digits[BYTES_DIGITS] != '-' ||
-        !take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number))
-        return false;
-    call->offset = number * call->bytes;
-    return number < PROTOCOL_KEYS(call->bytes);
-}
-
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call)
 {
     const struct operation *operation = connection->plan->operations.list;
-    bool is_own = take_own_key(key, size, call);
+    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
+    uint64_t number = 0;
+    bool is_own = size == TEXT_KEY_SIZE && !memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) &&
+                  take_digits(digits, BYTES_DIGITS, &call->bytes) && call->bytes &&
+                  digits[BYTES_DIGITS] == '-' &&
+                  take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number) &&
+                  number < PROTOCOL_KEYS(call->bytes); /* text_put_key() wrote it */
 
+    call->offset = number * call->bytes;
     if (!call->key || size > PROTOCOL_KEY_MAX)
         return is_own;
     memcpy(call->key, key, size);
@@ -80,8 +72,6 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
     call->offset = 0;
     return true;
 }
-
-/* ---- errors ---- */
 
 /* Refuses the line that arrived in place of `right`. Asks for more bytes until it is whole. */
 static int refuse_line(struct connection *connection, const uint8_t *data, size_t size,
@@ -101,8 +91,6 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
                           sent, call->kind->name, call->bytes, expected,
                           is_missing ? ": it no longer has a value that the run stored" : "");
 }
-
-/* ---- readers ---- */
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
@@ -134,8 +122,6 @@ int text_read_line(struct connection *connection, const uint8_t *data, size_t si
     line[end - data] = '\0';
     return (int)(end - data) + 2;
 }
-
-/* ---- content ---- */
 
 int text_store_values(struct connection *connection, bool secured)
 {
