@@ -42,23 +42,17 @@ void scan_tail(const char *path, char *text, size_t size)
         *at = ';';
 }
 
-/* Rejects devices, pipes and links: rename(2) would replace them, for root even /dev/null. */
-static int reject_special_file(const char *path, struct problem *problem)
-{
-    struct stat status;
-    if (lstat(path, &status) < 0 || S_ISREG(status.st_mode))
-        return 0;
-    return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
-                           S_ISDIR(status.st_mode)   ? "a directory"
-                           : S_ISLNK(status.st_mode) ? "a symbolic link"
-                                                     : "a special file");
-}
-
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                       void *context, struct problem *problem)
 {
-    if (reject_special_file(path, problem) < 0)
-        return -1;
+    struct stat status;
+
+    /* rename(2) would replace devices, pipes and links, for root even /dev/null */
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
+                               S_ISDIR(status.st_mode)   ? "a directory"
+                               : S_ISLNK(status.st_mode) ? "a symbolic link"
+                                                         : "a special file");
     size_t size = strlen(path) + sizeof ".part";
     CLEANUP_FREE char *temporary = xmalloc(size);
     snprintf(temporary, size, "%s.part", path);

@@ -59,23 +59,19 @@ static bool close_between(unsigned first, unsigned last, unsigned flags)
     return first > last || syscall(SYS_close_range, first, last, flags) == 0;
 }
 
-/* Leaves those of a fault, which a sanitizer reports, and that by which control ends a call. */
-static void block_signals(void)
+bool descriptors_own(int *kept, size_t count)
 {
+    /* those of a fault, which a sanitizer reports, and that by which control ends a call */
     static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};
+    unsigned last = ~0u;
     sigset_t signals;
+
     sigfillset(&signals);
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         sigdelset(&signals, left[i]);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-}
 
-/* Begins above the largest: the kernel then copies no descriptor that is closed again. */
-bool descriptors_own(int *kept, size_t count)
-{
-    unsigned last = ~0u;
-
-    block_signals();
+    /* Begins above the largest: the kernel then copies no descriptor that is closed again. */
     if (count)
         qsort(kept, count, sizeof *kept, compare);
     while (count && kept[count - 1] > STDERR_FILENO) {
