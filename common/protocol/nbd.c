@@ -113,25 +113,6 @@ static int refuse_error(struct connection *connection, const struct call *call, 
                           error, strerror((int)error), call->kind->name, call->bytes, call->offset);
 }
 
-/* A chunk must lie within the range that was asked for. All chunks together have its size. */
-static int note_chunk(struct connection *connection, const struct piece *piece)
-{
-    struct call *call = piece->call;
-    uint64_t begin = piece->offset - call->offset, bytes = piece->payload;
-
-    if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
-                  bytes > call->bytes - call->moved))
-        return framing_refuse(connection,
-                              "answered a chunk of %" PRIu64 " bytes at byte %" PRIu64 " to a %s of %" PRIu64
-                              " bytes at byte %" PRIu64,
-                              bytes, piece->offset, call->kind->name, call->bytes, call->offset);
-    call->moved += bytes;
-    if (piece->is_last && call->kind->fetches && call->moved != call->bytes)
-        return framing_refuse(connection, "answered %" PRIu64 " bytes to a read of %" PRIu64, call->moved,
-                              call->bytes);
-    return 0;
-}
-
 static int read_chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
     if (size < CHUNK_SIZE)
@@ -143,23 +124,33 @@ static int read_chunk(struct connection *connection, const uint8_t *data, size_t
         return framing_refuse(connection, "sent a chunk of type %u with %" PRIu32 " bytes", type, length);
     if (size < CHUNK_SIZE + more)
         return (int)(CHUNK_SIZE + more);
-    *piece = (struct piece){.call = framing_find(connection, wire_get64(data + 8)),
-                            .is_last = wire_get16(data + 4) & CHUNK_DONE};
-    if (!piece->call)
+    struct call *call = framing_find(connection, wire_get64(data + 8));
+    if (!call)
         return -EBADMSG;
-    piece->offset = piece->call->offset;
     if (type == CHUNK_HOLE)
         return framing_refuse(connection, "answered with a hole of %" PRIu32 " bytes, which has no content",
                               wire_get32(data + 28));
     if (type & CHUNK_IS_ERROR)
-        return refuse_error(connection, piece->call, wire_get32(data + 20));
+        return refuse_error(connection, call, wire_get32(data + 20));
     if (type != CHUNK_DATA && type != CHUNK_NONE)
         return framing_refuse(connection, "sent a chunk of type %u, which is unknown", type);
-    if (type == CHUNK_DATA) {
-        piece->payload = length - more;
-        piece->offset = wire_get64(data + 20);
-    }
-    return note_chunk(connection, piece) < 0 ? -EBADMSG : (int)(CHUNK_SIZE + more);
+
+    /* A chunk must lie within the range that was asked for. All chunks together have its size. */
+    uint64_t offset = type == CHUNK_DATA ? wire_get64(data + 20) : call->offset;
+    uint64_t bytes = type == CHUNK_DATA ? length - more : 0, begin = offset - call->offset;
+    bool is_last = wire_get16(data + 4) & CHUNK_DONE;
+    if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
+                  bytes > call->bytes - call->moved))
+        return framing_refuse(connection,
+                              "answered a chunk of %" PRIu64 " bytes at byte %" PRIu64 " to a %s of %" PRIu64
+                              " bytes at byte %" PRIu64,
+                              bytes, offset, call->kind->name, call->bytes, call->offset);
+    call->moved += bytes;
+    if (is_last && call->kind->fetches && call->moved != call->bytes)
+        return framing_refuse(connection, "answered %" PRIu64 " bytes to a read of %" PRIu64, call->moved,
+                              call->bytes);
+    *piece = (struct piece){call, bytes, offset, is_last};
+    return (int)(CHUNK_SIZE + more);
 }
 
 static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
@@ -287,8 +278,7 @@ static int client_dialogue(struct connection *connection, bool secured)
     if (!plan->verify || !plan_has_subject(plan) || !has_operation(plan, &kinds[READ]))
         return 0;
 
-    /* Writes the pattern that reads must return into the share of this connection. Only a subject is
-     * filled: uncork started it, so no data of others is lost. */
+    /* Only a subject gets the pattern that reads must return: so no data of others is lost. */
     uint64_t first = connection->framing->first, share = connection->framing->share;
     int result = 0;
     for (uint64_t done = 0; done < share && result == 0; done += FILL_BYTES)
@@ -310,23 +300,12 @@ static int receive_option(struct connection *connection, uint32_t *option)
     return dialogue_receive(connection, data, size);
 }
 
-static int accept_go(struct connection *connection)
-{
-    uint8_t info[EXPORT_SIZE];
-    wire_put16(info, INFO_EXPORT);
-    wire_put64(info + 2, connection->framing->size);
-    wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);
-    if (send_option(connection, OPTION_GO, INFO, info, sizeof info) < 0)
-        return -EBADMSG;
-    return send_option(connection, OPTION_GO, ACK, "", 0);
-}
-
 static int server_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts, structured = is_structured(connection), asked = false;
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0;
     const struct source *content = connection->shared->content;
-    uint8_t greeting[GREETING_SIZE], flags[4];
+    uint8_t greeting[GREETING_SIZE], flags[4], info[EXPORT_SIZE];
 
     framing_set_size(connection, content ? content->period : CONTENT_SIZE);
     if (!(encrypts && secured)) {
@@ -343,11 +322,16 @@ static int server_dialogue(struct connection *connection, bool secured)
     do {
         if (receive_option(connection, &option) < 0)
             return -EBADMSG;
-        if (option == OPTION_GO && wanted == OPTION_GO)
-            return asked == structured
-                       ? accept_go(connection)
-                       : framing_refuse(connection,
-                                        "did not ask for structured replies, which this server sends");
+        if (option == OPTION_GO && wanted == OPTION_GO) {
+            if (asked != structured)
+                return framing_refuse(connection,
+                                      "did not ask for structured replies, which this server sends");
+            wire_put16(info, INFO_EXPORT);
+            wire_put64(info + 2, connection->framing->size);
+            wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);
+            if (send_option(connection, OPTION_GO, INFO, info, sizeof info) < 0)
+                return -EBADMSG;
+        }
         bool agrees = option == wanted || option == OPTION_ABORT;
         if (option == OPTION_STRUCTURED_REPLY && wanted == OPTION_GO && structured)
             agrees = asked = true;
