@@ -9,33 +9,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_definition(const json_t *definition)
-{
-    const json_t *part, *text;
-    const char *name, *key;
-    size_t i;
-
-    json_object_foreach((json_t *)(uintptr_t)definition, name, part) {
-        json_array_foreach(part, i, text)
-            if (!json_is_string(text))
-                return false;
-        json_object_foreach((json_t *)(uintptr_t)part, key, text)
-            if (!json_is_string(text))
-                return false;
-    }
-    return json_is_string(json_object_get(definition, "program"));
-}
-
 json_t *definitions_load(const char *path, struct problem *problem)
 {
     json_error_t error;
     CLEANUP_JSON json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    const json_t *definition;
-    const char *name;
+    json_t *definition, *part, *text;
+    const char *name, *key, *entry;
     bool right = json_is_object(definitions);
+    size_t i;
 
-    json_object_foreach(definitions, name, definition)
-        right = right && is_definition(definition);
+    json_object_foreach(definitions, name, definition) {
+        json_object_foreach(definition, key, part) {
+            json_array_foreach(part, i, text)
+                right &= json_is_string(text);
+            json_object_foreach(part, entry, text)
+                right &= json_is_string(text);
+        }
+        right &= json_is_string(json_object_get(definition, "program"));
+    }
     if (!definitions)
         problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
     else if (!right)

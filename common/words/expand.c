@@ -43,9 +43,8 @@ static int append_range(json_t *values, const struct word *word, const char *tex
         snprintf(spelled, sizeof spelled, "%" PRIu64, value);
         if (append_value(values, word, spelled, problem) < 0)
             return -1;
-        if (adds ? value > UINT64_MAX - step : value > UINT64_MAX / step)
+        if (adds ? __builtin_add_overflow(value, step, &value) : __builtin_mul_overflow(value, step, &value))
             break;
-        value = adds ? value + step : value * step;
     }
     return 0;
 }

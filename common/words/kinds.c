@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "connection/protocol.h"
@@ -15,22 +14,16 @@
 
 /* ---- names from a list ---- */
 
-static const struct variant *find_variant(const struct word *word, const char *text, struct problem *problem)
-{
-    struct problem why = {0};
-    const struct variant *variant = axis_find(word->kind->axis, text, &why);
-    if (!variant)
-        problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
-    return variant;
-}
-
 /* A variant is the first member of its struct, and all pointers to structs look the same. */
 static int variant_parse(const struct word *word, const char *text, union field field,
                          struct problem *problem)
 {
-    const struct variant *found = find_variant(word, text, problem);
+    struct problem why = {0};
+    const struct variant *found = axis_find(word->kind->axis, text, &why);
+    if (!found)
+        return problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
     memcpy(field.variant, &found, sizeof found);
-    return found ? 0 : -1;
+    return 0;
 }
 
 static json_t *variant_format(const struct word *word, union field field)
@@ -106,14 +99,13 @@ static int strategy_parse(const struct word *word, const char *text, union field
 {
     struct strategy_choice *choice = field.strategy;
     size_t length = strcspn(text, ":");
-    CLEANUP_FREE char *name = strndup(text, length);
+    char name[64]; /* messages show 60 characters of a wrong name */
 
-    if (!name)
-        return problem_failure(problem, "no memory for %s=", word->key);
-    const struct strategy *strategy = (const struct strategy *)find_variant(word, name, problem);
-    if (!strategy)
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    *choice = (struct strategy_choice){.parameter = PARAMETER_NONE};
+    if (variant_parse(word, name, (union field){.variant = &choice->strategy}, problem) < 0)
         return -1;
-    *choice = (struct strategy_choice){.strategy = strategy, .parameter = PARAMETER_NONE};
+    const struct strategy *strategy = choice->strategy;
     const char *parameter = text[length] ? text + length + 1 : NULL, *size = parameter;
     for (enum cork_layer layer = 1; parameter && strategy->corks && cork_layer_names[layer]; layer++) {
         length = strlen(cork_layer_names[layer]);
@@ -232,8 +224,7 @@ static json_t *text_format(const struct word *word, union field field)
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
-/* Whether the path exists is checked where it is used. A blank would end the word in a line of
- * words, and a comma the item in a list. */
+/* Whether the path exists is checked where it is used. Blanks and commas are as in a command. */
 _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");
 #define PATH_PATTERN "^[^[:cntrl:] ,]+$"
 #define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"
