@@ -61,7 +61,7 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
 static int refuse_plain(struct channel_tls *tls, struct problem *problem)
 {
     CLEANUP_JSON json_t *body =
-        json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+        json_pack("{s:s, s:s}", "kind", problem_kind_names[PROBLEM_FAILURE], "text",
                   "this server takes only clients with a key: give --psk FILE, with a key that it knows");
     if (!tls->is_server)
         return problem_failure(problem, "speaks no TLS: start it with --psk FILE, or leave --psk out here");

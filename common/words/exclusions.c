@@ -105,7 +105,7 @@ json_t *exclusions_list(void)
     json_t *list = json_array();
     for (const struct exclusion *row = exclusions; row < exclusions + EXCLUSION_COUNT; row++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", row->name, "status",
-                                              problem_kind_name(kind_of(row->stage)), "when",
+                                              problem_kind_names[kind_of(row->stage)], "when",
                                               premises_list(row->premises), "reason", row->reason));
     return list;
 }
