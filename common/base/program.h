@@ -56,8 +56,7 @@ struct parent_watch {
 int parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
                        void *owner, struct problem *problem);
 
-/* Closes the descriptor, if the watch was started; the loop must turn once more before memory is
- * freed. */
+/* Closes the descriptor of a started watch; the loop must turn before its memory is freed. */
 void parent_watch_stop(struct parent_watch *watch);
 
 /* A child process that this process reaps. */

@@ -31,8 +31,7 @@ int units_take_number(const char **text, uint64_t *value);
 /* A size at `*text`: digits and an optional K, M or G. Returns as above. */
 int units_take_size(const char **text, uint64_t *bytes);
 
-/* Parses the whole text as a figure of this kind. Its decimals must divide the unit: 0.5ms is
- * valid, 0.5ns and 0.5K are -EINVAL. Returns as above. */
+/* The same for a whole text. Decimals must divide the unit: 0.5ms is valid, 0.5ns and 0.5K not. */
 int units_parse(const struct units *units, const char *text, uint64_t *value);
 
 /* The shortest exact spelling that units_parse() reads back: 1536 -> "1536", 4096 -> "4K". Returns

@@ -16,8 +16,7 @@
 
 static const char no_memory[] = "no memory";
 
-/* Returns the last span if it has fragments of this size and room for one more; else a new one.
- * NULL: memory is exhausted. */
+/* The last span if it has room for a fragment of this size; else a new one. NULL: no memory. */
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
     uint32_t count = shape->span_count;
@@ -128,8 +127,7 @@ char *shape_format(const struct shape *shape)
 
 /* ---- op ---- */
 
-/* Parses NAME, NAME:SIZE, or either with *WEIGHT, at `*at`, and moves `*at` behind it. Returns
- * NULL, or what is wrong. */
+/* Parses NAME[:SIZE][*WEIGHT] at `*at`, and moves `*at` behind it. NULL, or what is wrong. */
 static const char *take_operation(struct operations *operations, const char **at)
 {
     struct operation *operation = &operations->list[operations->count];

@@ -8,15 +8,12 @@
  *     part    = [count "x"] size            "x" repeats a fragment
  *     size    = digits ["K" / "M" / "G"]    powers of 1024
  *
- * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is sent at once,
- * then two pages. */
+ * 15x2: fifteen fragments of two bytes in one group. 32/2x4K: a header, sent at once; two pages. */
 #pragma once
 
 #include "base/problem.h"
 
 #include <stdint.h>
-
-/* ---- message, reply ---- */
 
 #define SHAPE_FRAGMENTS_MAX 65536u
 #define SHAPE_BYTES_MAX (UINT64_C(1) << 30)
@@ -49,13 +46,12 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
 
-/* The canonical spelling, which shape_parse() reads back: x joins repeated fragments, and sizes are
- * short. The caller frees it. */
+/* The canonical spelling, which shape_parse() reads back: x joins fragments. To be freed. */
 char *shape_format(const struct shape *shape);
 
-/* ---- op: what the requests of a protocol ask for ---- */
-
-/*     operations = operation *("+" operation)
+/* What the requests of a protocol ask for, op=:
+ *
+ *     operations = operation *("+" operation)
  *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
  *
  * A mix is spread evenly. It repeats after as many requests as the sum of its weights. So its
@@ -79,8 +75,7 @@ struct operations {
     uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
 };
 
-/* Parses the whole of `text`. Does not check that a protocol has these operations. 0, or -1 with a
- * usage problem. */
+/* Parses the whole of `text`, for any protocol. 0, or -1 with a usage problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
 char *operations_format(const struct operations *operations);

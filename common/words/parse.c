@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
 #include "engine/engine.h"
@@ -37,7 +36,6 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     if (choice->count == SUBJECT_PARAMETERS_MAX)
         return problem_usage(problem, "more than %d parameters of subjects (NAME.key=value)",
                              SUBJECT_PARAMETERS_MAX);
-    *parameter = (struct subject_parameter){0};
     memcpy(parameter->subject, text, name);
     memcpy(parameter->key, text + name + 1, key);
     memcpy(parameter->value, value, strlen(value));
@@ -123,8 +121,7 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a
- * head, a payload and the text after it. */
+/* Memory and queues are sized for the largest request or reply: head, payload, text after it. */
 static int derive_shape(struct plan *plan, bool of_reply, struct problem *problem)
 {
     const struct protocol *protocol = plan->protocol;
@@ -254,8 +251,7 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
            premises_hold(word->used, plan, end, 0);
 }
 
-/* Puts the parameters of this subject and this load into `used`, and the keys of the others into
- * `unused` (may be NULL). */
+/* Puts parameters of this subject and load into `used`, keys of others into `unused` (or NULL). */
 static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
 {
     for (uint32_t i = 0; i < plan->subject.count; i++) {
