@@ -28,13 +28,10 @@ bool scan_file(const char *path, int count, const char *format, ...)
 void scan_tail(const char *path, char *text, size_t size)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
-    size_t read = 0;
 
-    if (file) {
-        if (fseek(file, 1 - (long)size, SEEK_END) < 0)
-            rewind(file);
-        read = fread(text, 1, size - 1, file);
-    }
+    if (file && fseek(file, 1 - (long)size, SEEK_END) < 0)
+        rewind(file);
+    size_t read = file ? fread(text, 1, size - 1, file) : 0;
     while (read && (text[read - 1] == '\n' || text[read - 1] == ' '))
         read--;
     text[read] = '\0';
@@ -57,9 +54,8 @@ int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, 
     CLEANUP_FREE char *temporary = xmalloc(size);
     snprintf(temporary, size, "%s.part", path);
     CLEANUP_FILE FILE *file = fopen(temporary, "we");
-    bool is_complete = file && write && write(file, context, problem) == 0 && fflush(file) == 0 &&
-                       !ferror(file) && rename(temporary, path) == 0;
-    if (is_complete)
+    if (file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
+        rename(temporary, path) == 0)
         return 0;
     if (!file || write)
         problem_failure(problem, "cannot write %s: %s", path, strerror(errno));

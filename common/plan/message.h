@@ -57,8 +57,7 @@ char *shape_format(const struct shape *shape);
  * A mix is spread evenly. It repeats after as many requests as the sum of its weights. So its
  * counts are exact, and the same in every run. */
 #define OPERATIONS_MAX 8
-#define OPERATIONS_WEIGHT_MAX 256 /* all weights together */
-#define OPERATION_NAME_MAX 12
+#define OPERATIONS_WEIGHT_MAX 256                /* all weights together */
 #define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* the limit of nbdkit and qemu-nbd */
 
 struct operation_kind;
@@ -66,7 +65,7 @@ struct operation_kind;
 struct operations {
     uint32_t count; /* of `list`; 0: the word was not given */
     struct operation {
-        char name[OPERATION_NAME_MAX];
+        char name[12];
         uint64_t bytes; /* of payload; 0: no size was given */
         uint32_t weight;
         const struct operation_kind *kind; /* of the protocol; words/parse.c sets it */

@@ -17,8 +17,6 @@ enum { GET, END, NOT_FOUND };
 static const struct operation_kind kinds[] = {
     [GET] = {.name = "get", .fetches = true}, [NOT_FOUND] = {.name = "get"}};
 
-/* ---- writing ---- */
-
 static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put_number(text_put(head, "GET /"), call->bytes);
@@ -33,8 +31,6 @@ static size_t write_reply(uint8_t *head, const struct call *call)
         text_put(head, VERSION " 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: ");
     return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
 }
-
-/* ---- reading ---- */
 
 /* The header fields that say how long the content is. */
 struct fields {

@@ -279,10 +279,10 @@ json_t *plan_words(const struct plan *plan)
             json_object_set_new(values, json_string_value(value), json_true());
         }
         for (enum end end = 0; end < END_COUNT; end++) {
+            if (!is_used(plan, word, end))
+                continue;
             CLEANUP_JSON json_t *key = key_of(word, json_object_size(values) > 1 ? end : END_COUNT);
-
-            if (is_used(plan, word, end))
-                json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
+            json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
         }
     }
     sort_parameters(plan, words, NULL);
