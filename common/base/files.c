@@ -28,7 +28,6 @@ bool scan_file(const char *path, int count, const char *format, ...)
 void scan_tail(const char *path, char *text, size_t size)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
-
     if (file && fseek(file, 1 - (long)size, SEEK_END) < 0)
         rewind(file);
     size_t read = file ? fread(text, 1, size - 1, file) : 0;

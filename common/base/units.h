@@ -19,7 +19,7 @@ struct units {
  * "50us", "10ns"); a rate in bit/s ("100mbit", "2.5gbit"); a share in millionths ("0.1%"). */
 extern const struct units units_count, units_size, units_duration, units_rate, units_percent;
 
-/* Moves `*text` past the character `wanted`, if it stands there. */
+/* Whether `*text` begins with `wanted`. If so, moves `*text` past it. */
 static inline bool units_take(const char **text, char wanted)
 {
     return **text == wanted && ++*text;
