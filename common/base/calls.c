@@ -25,14 +25,20 @@ const struct call_table calls_of_sockets = {
 #endif
 };
 
-#define MOVES_ALL(function, ...)                                                                             \
-    static ssize_t nothing_##function(__VA_ARGS__)                                                           \
-    {                                                                                                        \
-        return (ssize_t)size;                                                                                \
-    }
-MOVES_ALL(send, int fd, const void *data, size_t size, int flags)
-MOVES_ALL(sendfile, int fd, int file, off_t offset, size_t size)
-MOVES_ALL(recv, int fd, void *data, size_t size, int flags)
+static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)
+{
+    return (ssize_t)size;
+}
+
+static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    return (ssize_t)size;
+}
+
+static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
+{
+    return (ssize_t)size;
+}
 
 static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
 {

@@ -44,9 +44,9 @@ void problem_add(struct problem *problem, const char *text)
 
 enum problem_kind problem_kind_parse(const char *name)
 {
-    for (enum problem_kind kind = PROBLEM_NONE; kind <= PROBLEM_SYMPTOM; kind++)
-        if (!strcmp(name, problem_kind_names[kind]))
-            return kind;
+    for (size_t i = 0; i < sizeof problem_kind_names / sizeof *problem_kind_names; i++)
+        if (!strcmp(name, problem_kind_names[i]))
+            return (enum problem_kind)i;
     return PROBLEM_NONE;
 }
 

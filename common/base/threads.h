@@ -15,8 +15,9 @@ int thread_failure(struct problem *problem, int error, const char *name);
  * counts a reference to the file in each call on a descriptor (fdget() in fs/file.c).
  *
  * The table has descriptors 0 to 2 and the `count` descriptors of `kept` (-1: none), which this
- * function sorts. The files are the same: shutdown(2) by the shared table has its effect here, and
- * both tables must close a file. If the thread has its own table already, closes the others in it.
+ * function sorts. The files are the same: shutdown(2) by the shared table has its effect here, and a
+ * file is closed when both tables have closed it. If the thread has its own table already, closes
+ * the others in it.
  *
  * Blocks the signals of the thread: the pipe of libuv's handler is not in the new table. False, and
  * the table is as it was: before Linux 5.9, or where a filter of system calls forbids it. */

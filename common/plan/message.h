@@ -46,7 +46,8 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
 
-/* The canonical spelling, which shape_parse() reads back: x joins fragments. To be freed. */
+/* The canonical spelling, which shape_parse() reads back: x repeats fragments, sizes are short.
+ * The caller frees it. */
 char *shape_format(const struct shape *shape);
 
 /* What the requests of a protocol ask for, op=:

@@ -94,9 +94,9 @@ struct end_plan {
     /* Derived by plan_parse() from all words. */
     const struct engine *engine; /* that runs: of engine_word, or the choice of engine=auto */
     const struct role *role;
-    bool drives;                         /* it sends `message` and decides when work begins and ends */
-    bool follows;                        /* it receives; with direction=both it also drives */
-    bool hands_over;                     /* each data thread has a second thread that sends */
+    bool drives;     /* it sends `message` and decides when work begins and ends */
+    bool follows;    /* it receives from an end that drives; with direction=both it drives too */
+    bool hands_over; /* each data thread has a second thread that sends */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
     bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
     bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */

@@ -48,18 +48,24 @@ static bool take_digits(const uint8_t *text, size_t digits, uint64_t *number)
     return true;
 }
 
+/* Whether text_put_key() wrote this key. If so, sets the size and the offset of its value. */
+static bool take_own_key(const char *key, size_t size, struct call *call)
+{
+    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
+    uint64_t number;
+    if (size != TEXT_KEY_SIZE || memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) != 0 ||
+        !take_digits(digits, BYTES_DIGITS, &call->bytes) || !call->bytes || digits[BYTES_DIGITS] != '-' ||
+        !take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number))
+        return false;
+    call->offset = number * call->bytes;
+    return number < PROTOCOL_KEYS(call->bytes);
+}
+
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call)
 {
     const struct operation *operation = connection->plan->operations.list;
-    const uint8_t *digits = (const uint8_t *)key + strlen(KEY_PREFIX);
-    uint64_t number = 0;
-    bool is_own = size == TEXT_KEY_SIZE && !memcmp(key, KEY_PREFIX, strlen(KEY_PREFIX)) &&
-                  take_digits(digits, BYTES_DIGITS, &call->bytes) && call->bytes &&
-                  digits[BYTES_DIGITS] == '-' &&
-                  take_digits(digits + BYTES_DIGITS + 1, NUMBER_DIGITS, &number) &&
-                  number < PROTOCOL_KEYS(call->bytes); /* text_put_key() wrote it */
+    bool is_own = take_own_key(key, size, call);
 
-    call->offset = number * call->bytes;
     if (!call->key || size > PROTOCOL_KEY_MAX)
         return is_own;
     memcpy(call->key, key, size);

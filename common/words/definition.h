@@ -27,7 +27,8 @@ bool definition_has(const json_t *definition, const char *key, const char *wante
 json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
                           struct problem *problem);
 
-/* The protocol of the plan, or else (workload=command) the first that subject and load have. */
+/* The protocol of the plan. In workload=command without protocol=, the first that both subject and
+ * load have. */
 const char *definition_protocol(const json_t *definitions, const struct plan *plan);
 
 /* Adds the host, port and path of an address to the values. */

@@ -66,12 +66,13 @@ static int append_list(json_t *values, const struct word *word, const char *text
         const char *value = json_string_value(whole);
         bool has_dots = word->kind->lists && strstr(value, "..");
         struct problem dropped = {0};
-        int result = has_dots && word->kind->ranges
-                         ? append_range(values, word, value, problem)
-                         : append_value(values, word, value, has_dots ? &dropped : problem);
-        if (result < 0)
+        if (has_dots && word->kind->ranges) {
+            if (append_range(values, word, value, problem) < 0)
+                return -1;
+        } else if (append_value(values, word, value, has_dots ? &dropped : problem) < 0) {
             return problem_usage(problem, "%s=%.60s: %s takes no range; list the values with commas",
                                  word->key, value, word->key);
+        }
     }
     return 0;
 }

@@ -224,7 +224,8 @@ static json_t *text_format(const struct word *word, union field field)
 #define SYSCTL_PATTERN "^(none|net(\\.[a-zA-Z0-9_-]+)+:[a-zA-Z0-9_.:+-]+)$"
 #define SYSCTL_WRONG ": write none, or NAME:VALUE like net.ipv4.tcp_sack:0"
 
-/* Whether the path exists is checked where it is used. Blanks and commas are as in a command. */
+/* Whether the path exists is checked where it is used. A blank would end the word in a line of
+ * words, and a comma the item in a list. */
 _Static_assert(FOLDER_TEXT_MAX == 256 && TARGET_TEXT_MAX == 256, "PATH_WRONG says 255");
 #define PATH_PATTERN "^[^[:cntrl:] ,]+$"
 #define PATH_WRONG ", of at most 255 characters, neither blanks nor commas"

@@ -165,7 +165,7 @@ json_t *premises_list(const struct premise premises[2]);
  * arrives over the control channel. 0, and plan_free() is due; or -1 with a usage problem. */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
-/* Every word that this run uses, with defaults: {"transport": "tcp", ...}, as word_list has them.
+/* Every word that this run uses, with defaults: {"transport": "tcp", ...}, in the order of word_list.
  * A word that differs between the ends appears as client.WORD and server.WORD. New reference. */
 json_t *plan_words(const struct plan *plan);
 
