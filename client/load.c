@@ -219,7 +219,7 @@ int load_prepare(struct load *load, struct problem *problem)
     if (find(record_text(values, "program"), load->program, plan->load, problem) < 0 ||
         override_start(&load->override, override, load->program, false, problem) < 0)
         return -1;
-    if ((definition_needs(definition, "content") && write_content(load, values, problem) < 0) ||
+    if ((definition_has(definition, "needs", "content") && write_content(load, values, problem) < 0) ||
         (plan->encrypts && write_key(load, problem) < 0))
         return -1;
     load->arguments = definition_arguments(definition, values, plan);

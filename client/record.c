@@ -84,7 +84,7 @@ json_t *record_make(const struct plan *plan, const struct run_result *result)
     bool has_phase = problem->kind == PROBLEM_FAILURE && *result->phase;
     json_t *record = json_pack(
         "{s:i, s:s, s:s, s:s*, s:s*, s:o, s:I, s:I, s:s*, s:s*}", "schema", RECORD_SCHEMA, "uncork",
-        UNCORK_VERSION, "status", problem_kind_name(problem->kind), "reason",
+        UNCORK_VERSION, "status", problem_kind_names[problem->kind], "reason",
         problem->kind == PROBLEM_NONE ? NULL : problem->text, "phase", has_phase ? result->phase : NULL,
         "words", plan_words(plan), "started_unix_ns", (json_int_t)result->started_unix_ns, "wall_ns",
         (json_int_t)result->wall_ns, "peer", *server ? server : NULL, "via", *proxy ? proxy : NULL);

@@ -115,7 +115,7 @@ static void prepare(uv_work_t *request)
         return;
     const json_t *definition = subject->definition;
     json_t *values = subject->values;
-    data->by_certificate = plan->encrypts && definition_needs(definition, "certificate");
+    data->by_certificate = plan->encrypts && definition_has(definition, "needs", "certificate");
     if (data->by_certificate && certificate_check(problem) < 0)
         return;
     subject->address = data->address;
@@ -136,7 +136,7 @@ static void prepare(uv_work_t *request)
     subject->arguments = definition_arguments(definition, values, plan);
     if (definition_write_files(definition, values, subject->folder, subject->owner_of_files) < 0 ||
         write_keys(subject, data) < 0 ||
-        (definition_needs(definition, "content") && write_content(subject, &plan->operations) < 0) ||
+        (definition_has(definition, "needs", "content") && write_content(subject, &plan->operations) < 0) ||
         json_array_insert_new(subject->arguments, 0, json_string(subject->program.path)) < 0 ||
         json_array_size(subject->arguments) > PROCESS_ARGUMENTS_MAX)
         problem_failure(problem, "cannot prepare the subject %s in %s", plan->subject.name, subject->folder);

@@ -21,12 +21,11 @@ static size_t edit_distance(const char *a, const char *b)
     size_t a_length = strnlen(a, LENGTH_MAX), b_length = strnlen(b, LENGTH_MAX);
     size_t cost[LENGTH_MAX + 1][LENGTH_MAX + 1];
 
-    for (size_t i = 0; i <= a_length; i++)
-        cost[i][0] = i;
-    for (size_t j = 0; j <= b_length; j++)
-        cost[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        for (size_t j = 1; j <= b_length; j++) {
+    for (size_t i = 0; i <= a_length; i++) {
+        for (size_t j = 0; j <= b_length; j++) {
+            cost[i][j] = i + j;
+            if (!i || !j)
+                continue;
             size_t replace = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
 
             cost[i][j] = MIN(replace, MIN(cost[i - 1][j], cost[i][j - 1]) + 1);
@@ -37,24 +36,17 @@ static size_t edit_distance(const char *a, const char *b)
     return cost[a_length][b_length];
 }
 
-static bool is_synonym(const char *word, const char *candidate)
+bool nearest_offer(struct nearest *nearest, const char *candidate)
 {
 #define SYNONYM(typed, ours) {typed, ours},
     static const char *const synonyms[][2] = {
 #include "base/synonyms.def"
     };
+    bool is_word = !strcmp(nearest->word, candidate), is_synonym = false;
 
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (!strcmp(synonyms[i][0], word) && !strcmp(synonyms[i][1], candidate))
-            return true;
-    return false;
-}
-
-bool nearest_offer(struct nearest *nearest, const char *candidate)
-{
-    bool is_word = !strcmp(nearest->word, candidate);
-    bool is_near = is_word || is_synonym(nearest->word, candidate);
-    size_t distance = is_near ? 0 : edit_distance(nearest->word, candidate);
+        is_synonym |= !strcmp(synonyms[i][0], nearest->word) && !strcmp(synonyms[i][1], candidate);
+    size_t distance = is_word || is_synonym ? 0 : edit_distance(nearest->word, candidate);
     if (!nearest->found || distance < nearest->distance) {
         nearest->found = candidate;
         nearest->distance = distance;

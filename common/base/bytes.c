@@ -14,22 +14,16 @@ void hex_format(char *text, const uint8_t *bytes, size_t size)
     *text = '\0';
 }
 
-static int value_of(char digit)
-{
-    const char *found = memchr(digits, tolower((unsigned char)digit), 16);
-    return found ? (int)(found - digits) : -1;
-}
-
 int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length)
 {
     if (length % 2 || length / 2 > room)
         return -1;
-    for (size_t i = 0; i < length / 2; i++) {
-        int high = value_of(text[2 * i]), low = value_of(text[2 * i + 1]);
+    for (size_t i = 0; i < length; i++) {
+        const char *digit = memchr(digits, tolower((unsigned char)text[i]), 16);
 
-        if (high < 0 || low < 0)
+        if (!digit)
             return -1;
-        bytes[i] = (uint8_t)(high << 4 | low);
+        bytes[i / 2] = (uint8_t)((i % 2 ? bytes[i / 2] << 4 : 0) | (digit - digits));
     }
     return (int)(length / 2);
 }

@@ -35,15 +35,13 @@ WIRE_INTEGER(64)
  * GnuTLS and OpenSSL, which have such functions; stdio would leave copies of keys in buffers. */
 void hex_format(char *text, const uint8_t *bytes, size_t size);
 
-/* The inverse; accepts upper-case digits too. Returns the number of bytes, or -1 if `text` is not
- * pairs of digits or holds more than `room` bytes. */
+/* The inverse, of upper case too. The number of bytes; -1: not pairs of digits, or above `room`. */
 int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
 
 /* 0, or -1 if the text is not exactly 2 * size digits. */
 int hex_parse(uint8_t *bytes, size_t size, const char *text);
 
-/* Zeroes memory that the program does not read again. A compiler may remove such a memset(3); macOS
- * and NetBSD have no explicit_bzero(3). */
+/* Zeroes memory. A compiler may remove a memset(3); macOS and NetBSD have no explicit_bzero(3). */
 static inline void secret_wipe(void *memory, size_t size)
 {
     for (volatile unsigned char *byte = memory; byte && size; size--)

@@ -30,6 +30,16 @@ static ssize_t nothing_send(int fd, const void *data, size_t size, int flags)
     return (ssize_t)size;
 }
 
+static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
+{
+    return (ssize_t)size;
+}
+
+static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
+{
+    return (ssize_t)size;
+}
+
 static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
 {
     ssize_t sum = 0;
@@ -38,21 +48,11 @@ static ssize_t nothing_sendmsg(int fd, const struct msghdr *message, int flags)
     return sum;
 }
 
-static ssize_t nothing_sendfile(int fd, int file, off_t offset, size_t size)
-{
-    return (ssize_t)size;
-}
-
 /* Reports that the kernel has released every send. */
 static int nothing_take_notification(int fd, struct zerocopy_notification *notification)
 {
     *notification = (struct zerocopy_notification){.first = 0, .last = UINT32_MAX};
     return 0;
-}
-
-static ssize_t nothing_recv(int fd, void *data, size_t size, int flags)
-{
-    return (ssize_t)size;
 }
 
 static int nothing_setsockopt(int fd, int level, int name, const void *value, socklen_t size)

@@ -24,11 +24,6 @@ static inline void cleanup_file(FILE **file)
         fclose(*file);
 }
 
-static inline void cleanup_json(json_t **json)
-{
-    json_decref(*json);
-}
-
 /* Returns `memory`. If it is NULL, ends the program. Only for small allocations of the client, and
  * at the start of a program: never in a data thread, or for a client of a server. */
 static inline void *check_nonnull(void *memory)
@@ -47,4 +42,4 @@ static inline void *check_nonnull(void *memory)
 #define CLEANUP_FREE __attribute__((cleanup(cleanup_free)))
 #define CLEANUP_CLOSE __attribute__((cleanup(cleanup_close)))
 #define CLEANUP_FILE __attribute__((cleanup(cleanup_file)))
-#define CLEANUP_JSON __attribute__((cleanup(cleanup_json)))
+#define CLEANUP_JSON __attribute__((cleanup(json_decrefp)))

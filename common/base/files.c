@@ -28,13 +28,9 @@ bool scan_file(const char *path, int count, const char *format, ...)
 void scan_tail(const char *path, char *text, size_t size)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
-    size_t read = 0;
-
-    if (file) {
-        if (fseek(file, 1 - (long)size, SEEK_END) < 0)
-            rewind(file);
-        read = fread(text, 1, size - 1, file);
-    }
+    if (file && fseek(file, 1 - (long)size, SEEK_END) < 0)
+        rewind(file);
+    size_t read = file ? fread(text, 1, size - 1, file) : 0;
     while (read && (text[read - 1] == '\n' || text[read - 1] == ' '))
         read--;
     text[read] = '\0';
@@ -42,30 +38,23 @@ void scan_tail(const char *path, char *text, size_t size)
         *at = ';';
 }
 
-/* Rejects devices, pipes and links: rename(2) would replace them, for root even /dev/null. */
-static int reject_special_file(const char *path, struct problem *problem)
-{
-    struct stat status;
-    if (lstat(path, &status) < 0 || S_ISREG(status.st_mode))
-        return 0;
-    return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
-                           S_ISDIR(status.st_mode)   ? "a directory"
-                           : S_ISLNK(status.st_mode) ? "a symbolic link"
-                                                     : "a special file");
-}
-
 int atomic_file_write(const char *path, int (*write)(FILE *file, void *context, struct problem *problem),
                       void *context, struct problem *problem)
 {
-    if (reject_special_file(path, problem) < 0)
-        return -1;
+    struct stat status;
+
+    /* rename(2) would replace devices, pipes and links, for root even /dev/null */
+    if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return problem_failure(problem, "cannot write %s: it is %s; name a regular file or a new one", path,
+                               S_ISDIR(status.st_mode)   ? "a directory"
+                               : S_ISLNK(status.st_mode) ? "a symbolic link"
+                                                         : "a special file");
     size_t size = strlen(path) + sizeof ".part";
     CLEANUP_FREE char *temporary = xmalloc(size);
     snprintf(temporary, size, "%s.part", path);
     CLEANUP_FILE FILE *file = fopen(temporary, "we");
-    bool is_complete = file && write && write(file, context, problem) == 0 && fflush(file) == 0 &&
-                       !ferror(file) && rename(temporary, path) == 0;
-    if (is_complete)
+    if (file && write && write(file, context, problem) == 0 && fflush(file) == 0 && !ferror(file) &&
+        rename(temporary, path) == 0)
         return 0;
     if (!file || write)
         problem_failure(problem, "cannot write %s: %s", path, strerror(errno));

@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const kind_names[] = {
+const char *const problem_kind_names[] = {
     [PROBLEM_NONE] = "ok",         [PROBLEM_USAGE] = "usage",
     [PROBLEM_FAILURE] = "failed",  [PROBLEM_UNSUPPORTED] = "unsupported",
     [PROBLEM_SYMPTOM] = "symptom",
 };
 
-/* The text may contain what the user typed, truncated at any byte. It must stay one line of
- * printable ASCII, for a terminal and for JSON. */
+/* What users typed may be cut at any byte. A terminal and JSON need one line of printable ASCII. */
 int problem_of_kind(struct problem *problem, enum problem_kind kind, const char *format, ...)
 {
     va_list arguments;
@@ -43,15 +42,10 @@ void problem_add(struct problem *problem, const char *text)
     snprintf(problem->text + length, sizeof problem->text - length, "; %s", text);
 }
 
-const char *problem_kind_name(enum problem_kind kind)
-{
-    return kind_names[kind];
-}
-
 enum problem_kind problem_kind_parse(const char *name)
 {
-    for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++)
-        if (!strcmp(name, kind_names[i]))
+    for (size_t i = 0; i < sizeof problem_kind_names / sizeof *problem_kind_names; i++)
+        if (!strcmp(name, problem_kind_names[i]))
             return (enum problem_kind)i;
     return PROBLEM_NONE;
 }

@@ -35,8 +35,8 @@ enum problem_kind problem_kind_of(int error);
 /* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);
 
-/* The name of a kind in `status`: "usage", "failed", "unsupported", "ok"; in messages "symptom". */
-const char *problem_kind_name(enum problem_kind kind);
+/* In `status`, by kind: "usage", "failed", "unsupported", "ok"; in messages also "symptom". */
+extern const char *const problem_kind_names[];
 
 /* The kind of that name; PROBLEM_NONE for any other name. */
 enum problem_kind problem_kind_parse(const char *name);

@@ -85,27 +85,24 @@ const struct option_help server_options[] = {
     {NULL, NULL, NULL},
 };
 
-static void print_one(const struct option_help *option, int column)
-{
-    int width =
-        printf("  %s--%s%s", strcmp(option->name, "help") != 0 ? "" : "-h, ", option->name, option->value);
-    if (width >= column)
-        width = printf("\n") - 1;
-    for (const char *line = option->help; *line; width = 0) {
-        int length = (int)strcspn(line, "\n");
-
-        printf("%*s%.*s\n", column - width, "", length, line);
-        line += line[length] ? length + 1 : length;
-    }
-}
-
 void option_print(const struct option_help *options, int column)
 {
-    for (; options->help; options++)
-        if (options->name)
-            print_one(options, column);
-        else
-            printf("\n%s%s", options->help, *options->help ? "\n" : "");
+    for (const struct option_help *option = options; option->help; option++) {
+        if (!option->name) {
+            printf("\n%s%s", option->help, *option->help ? "\n" : "");
+            continue;
+        }
+        const char *letter = strcmp(option->name, "help") != 0 ? "" : "-h, ";
+        int width = printf("  %s--%s%s", letter, option->name, option->value);
+        if (width >= column)
+            width = printf("\n") - 1;
+        for (const char *line = option->help; *line; width = 0) {
+            int length = (int)strcspn(line, "\n");
+
+            printf("%*s%.*s\n", column - width, "", length, line);
+            line += line[length] ? length + 1 : length;
+        }
+    }
 }
 
 #define NEEDED 4 /* descriptors that libuv opens up to that pipe, and one more */

@@ -36,9 +36,8 @@ extern const struct option_help client_options[], server_options[];
 /* Prints options to standard output. column: where their help begins. */
 void option_print(const struct option_help *options, int column);
 
-/* uv_loop_init(), for the first loop of a program. libuv aborts if it cannot open the pipe of its
- * signals (uv__signal_global_reinit() in src/unix/signal.c of 1.44). So this function first checks
- * that some descriptors are free. 0, or -1 with a failure. */
+/* uv_loop_init(), if descriptors are free: libuv 1.44 aborts if its first loop cannot open a pipe
+ * for signals (uv__signal_global_reinit() in src/unix/signal.c). 0, or -1 with a failure. */
 int loop_open(uv_loop_t *loop, struct problem *problem);
 
 /* Reports the end of the parent process, however it ends. The parent holds the other end of a pipe,
@@ -56,8 +55,7 @@ struct parent_watch {
 int parent_watch_start(struct parent_watch *watch, uv_loop_t *loop, int fd, void (*gone)(void *owner),
                        void *owner, struct problem *problem);
 
-/* Closes the descriptor, if the watch was started; the loop must turn once more before memory is
- * freed. */
+/* Closes the descriptor of a started watch; the loop must turn before its memory is freed. */
 void parent_watch_stop(struct parent_watch *watch);
 
 /* A child process that this process reaps. */

@@ -54,38 +54,26 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-static bool close_between(unsigned first, unsigned last, unsigned flags)
+bool descriptors_own(int *kept, size_t count)
 {
-    return first > last || syscall(SYS_close_range, first, last, flags) == 0;
-}
-
-/* Leaves those of a fault, which a sanitizer reports, and that by which control ends a call. */
-static void block_signals(void)
-{
+    /* those of a fault, which a sanitizer reports, and that by which control ends a call */
     static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};
     sigset_t signals;
+
     sigfillset(&signals);
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         sigdelset(&signals, left[i]);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-}
 
-/* Begins above the largest: the kernel then copies no descriptor that is closed again. */
-bool descriptors_own(int *kept, size_t count)
-{
-    unsigned last = ~0u;
-
-    block_signals();
+    /* Begins above the largest: the kernel then copies no descriptor that is closed again. */
     if (count)
         qsort(kept, count, sizeof *kept, compare);
-    while (count && kept[count - 1] > STDERR_FILENO) {
-        unsigned next = (unsigned)kept[--count];
-
-        if (!close_between(next + 1, last, last == ~0u ? UNSHARE : 0))
+    for (unsigned last = ~0u, next = last; next != STDERR_FILENO; last = next - 1) {
+        next = count && kept[count - 1] > STDERR_FILENO ? (unsigned)kept[--count] : STDERR_FILENO;
+        if (next < last && syscall(SYS_close_range, next + 1, last, last == ~0u ? UNSHARE : 0) != 0)
             return false;
-        last = next - 1;
     }
-    return close_between(STDERR_FILENO + 1, last, last == ~0u ? UNSHARE : 0);
+    return true;
 }
 #else
 bool descriptors_own(int *kept, size_t count)

@@ -7,19 +7,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Sets a failure: `name` ("thread 3 of 8") could not be started, with the `error` of
- * uv_thread_create(), a negative errno value. pthread_create(3) returns EAGAIN for each limit that
- * may be the reason, so a probe tells memory from the others. Returns -1. */
+/* Returns -1 with a failure: `name` ("thread 3 of 8") was not started, by the negative `error` of
+ * uv_thread_create(). That is EAGAIN for each limit, so a probe tells memory from the others. */
 int thread_failure(struct problem *problem, int error, const char *name);
 
-/* Gives the calling thread a table of descriptors of its own. While threads share the table of
- * their process, the kernel counts a reference to the file in each call on a descriptor (fdget() in
- * fs/file.c).
+/* Gives the calling thread its own table of descriptors. While threads share a table, the kernel
+ * counts a reference to the file in each call on a descriptor (fdget() in fs/file.c).
  *
  * The table has descriptors 0 to 2 and the `count` descriptors of `kept` (-1: none), which this
- * function sorts: the same files, so shutdown(2) by the shared table has its effect here, and a
- * file is closed when both tables have closed it. If the thread has a table of its own already,
- * closes the others in it.
+ * function sorts. The files are the same: shutdown(2) by the shared table has its effect here, and a
+ * file is closed when both tables have closed it. If the thread has its own table already, closes
+ * the others in it.
  *
  * Blocks the signals of the thread: the pipe of libuv's handler is not in the new table. False, and
  * the table is as it was: before Linux 5.9, or where a filter of system calls forbids it. */

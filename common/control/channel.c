@@ -243,7 +243,7 @@ void channel_send_problem(struct channel *channel, const char *phase, const stru
 {
     enum problem_kind kind = problem->is_symptom ? PROBLEM_SYMPTOM : problem->kind;
     channel_send(channel, phase ? CONTROL_FAILED : CONTROL_REFUSED,
-                 json_pack("{s:s, s:s*, s:s}", "kind", problem_kind_name(kind), "phase", phase, "text",
+                 json_pack("{s:s, s:s*, s:s}", "kind", problem_kind_names[kind], "phase", phase, "text",
                            problem->text));
 }
 

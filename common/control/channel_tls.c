@@ -135,7 +135,7 @@ ssize_t channel_tls_read(struct channel_tls *tls, uint8_t plain[TLS_PLAIN_MAX], 
         /* A client without TLS does not understand an alert. So the server sends it a plain message
          * of the control channel. Without memory the client learns no reason. */
         CLEANUP_JSON json_t *body =
-            json_pack("{s:s, s:s}", "kind", problem_kind_name(PROBLEM_FAILURE), "text",
+            json_pack("{s:s, s:s}", "kind", problem_kind_names[PROBLEM_FAILURE], "text",
                       "this server takes only clients with a key: give --psk FILE, with a key that it knows");
         (void)control_encode(CONTROL_REFUSED, body, &tls->output, &(struct problem){0});
         return problem_failure(problem, "speaks no TLS, so it has no key");

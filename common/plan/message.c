@@ -12,17 +12,11 @@
 #include <string.h>
 #include <sys/param.h>
 
-static bool take(const char **at, char wanted)
-{
-    return **at == wanted && ++*at;
-}
-
 /* ---- message, reply ---- */
 
 static const char no_memory[] = "no memory";
 
-/* Returns the last span if it has fragments of this size and room for one more; else a new one.
- * NULL: memory is exhausted. */
+/* The last span if it has room for a fragment of this size; else a new one. NULL: no memory. */
 static struct shape_span *span_for(struct shape *shape, uint32_t size)
 {
     uint32_t count = shape->span_count;
@@ -41,8 +35,23 @@ static struct shape_span *span_for(struct shape *shape, uint32_t size)
     return &shape->spans[shape->span_count++];
 }
 
-static const char *append_fragments(struct shape *shape, uint64_t count, uint64_t size)
+/* Parses a part at `*at`. Moves `*at` behind it, or to what is wrong: returns this, or NULL. */
+static const char *take_part(struct shape *shape, const char **at)
 {
+    uint64_t count = 1, size = 0;
+    const char *start = *at;
+    int result = units_take_number(at, &count);
+
+    if (result == 0 && !units_take(at, 'x')) {
+        *at = start;
+        count = 1;
+    }
+    if (result < 0 || (result = units_take_size(at, &size)) < 0)
+        return result == -ERANGE ? "a number that is too large"
+               : *at == start    ? "expected a size or a count"
+                                 : "expected a size";
+    if (!count || !size)
+        return "a count or a size of zero";
     if (count > SHAPE_FRAGMENTS_MAX - shape->count)
         return "more than 65536 fragments";
     if (size > SHAPE_BYTES_MAX || count * size > SHAPE_BYTES_MAX - shape->bytes)
@@ -58,28 +67,6 @@ static const char *append_fragments(struct shape *shape, uint64_t count, uint64_
         span->bytes += (uint32_t)size;
         shape->longest_span = MAX(shape->longest_span, span->bytes);
     }
-    return NULL;
-}
-
-/* Parses a part at `*at`. Moves `*at` behind it, or to what is wrong: returns this, or NULL. */
-static const char *take_part(struct shape *shape, const char **at)
-{
-    uint64_t count = 1, size = 0;
-    const char *start = *at, *wrong;
-    int result = units_take_number(at, &count);
-
-    if (result == 0 && !take(at, 'x')) {
-        *at = start;
-        count = 1;
-    }
-    if (result < 0 || (result = units_take_size(at, &size)) < 0)
-        return result == -ERANGE ? "a number that is too large"
-               : *at == start    ? "expected a size or a count"
-                                 : "expected a size";
-    if (!count || !size)
-        return "a count or a size of zero";
-    if ((wrong = append_fragments(shape, count, size)))
-        return wrong;
     return **at && **at != '+' && **at != '/' ? "expected +, / or the end" : NULL;
 }
 
@@ -140,8 +127,7 @@ char *shape_format(const struct shape *shape)
 
 /* ---- op ---- */
 
-/* Parses NAME, NAME:SIZE, or either with *WEIGHT, at `*at`, and moves `*at` behind it. Returns
- * NULL, or what is wrong. */
+/* Parses NAME[:SIZE][*WEIGHT] at `*at`, and moves `*at` behind it. NULL, or what is wrong. */
 static const char *take_operation(struct operations *operations, const char **at)
 {
     struct operation *operation = &operations->list[operations->count];
@@ -156,10 +142,11 @@ static const char *take_operation(struct operations *operations, const char **at
         return "expected a name";
     memcpy(operation->name, *at, length);
     *at += length;
-    if (take(at, ':') && (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
-                          operation->bytes > OPERATION_BYTES_MAX))
+    if (units_take(at, ':') && (units_take_size(at, &operation->bytes) < 0 || !operation->bytes ||
+                                operation->bytes > OPERATION_BYTES_MAX))
         return "a size from 1 to 32M must follow the colon";
-    if (take(at, '*') && (units_take_number(at, &weight) < 0 || !weight || weight > OPERATIONS_WEIGHT_MAX))
+    if (units_take(at, '*') &&
+        (units_take_number(at, &weight) < 0 || !weight || weight > OPERATIONS_WEIGHT_MAX))
         return "a weight from 1 to 256 must follow the *";
     operation->weight = (uint32_t)weight;
     operations->cycle += operation->weight;
@@ -167,11 +154,22 @@ static const char *take_operation(struct operations *operations, const char **at
     return operations->cycle > OPERATIONS_WEIGHT_MAX ? "all weights together exceed 256" : NULL;
 }
 
-/* Each position gets the operation that is furthest behind its share; of equal ones the first. */
-static void spread(struct operations *operations)
+int operations_parse(struct operations *operations, const char *text, struct problem *problem)
 {
     int64_t behind[OPERATIONS_MAX] = {0}; /* a place counts as `cycle` */
+    const char *at = text, *wrong;
 
+    *operations = (struct operations){0};
+    do
+        wrong = take_operation(operations, &at);
+    while (!wrong && units_take(&at, '+'));
+    if (!wrong && *at)
+        wrong = "expected *, + or the end after a name or a size";
+    if (wrong)
+        return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text,
+                             wrong);
+
+    /* Each position gets the operation that is furthest behind its share; of equal ones the first. */
     for (uint32_t position = 0; position < operations->cycle; position++) {
         uint8_t chosen = 0;
 
@@ -183,22 +181,6 @@ static void spread(struct operations *operations)
         operations->order[position] = chosen;
         behind[chosen] -= operations->cycle;
     }
-}
-
-int operations_parse(struct operations *operations, const char *text, struct problem *problem)
-{
-    const char *at = text, *wrong;
-
-    *operations = (struct operations){0};
-    do
-        wrong = take_operation(operations, &at);
-    while (!wrong && take(&at, '+'));
-    if (!wrong && *at)
-        wrong = "expected *, + or the end after a name or a size";
-    if (wrong)
-        return problem_usage(problem, "op=%.60s: %s; write it like read:4K or read:4K*7+write:4K*3", text,
-                             wrong);
-    spread(operations);
     return 0;
 }
 

@@ -8,15 +8,12 @@
  *     part    = [count "x"] size            "x" repeats a fragment
  *     size    = digits ["K" / "M" / "G"]    powers of 1024
  *
- * 15x2 is fifteen fragments of two bytes in one group. 32/2x4K is a header that is sent at once,
- * then two pages. */
+ * 15x2: fifteen fragments of two bytes in one group. 32/2x4K: a header, sent at once; two pages. */
 #pragma once
 
 #include "base/problem.h"
 
 #include <stdint.h>
-
-/* ---- message, reply ---- */
 
 #define SHAPE_FRAGMENTS_MAX 65536u
 #define SHAPE_BYTES_MAX (UINT64_C(1) << 30)
@@ -49,20 +46,19 @@ int shape_parse(struct shape *shape, const char *text, struct problem *problem);
 
 void shape_free(struct shape *shape);
 
-/* The canonical spelling, which shape_parse() reads back: x joins repeated fragments, and sizes are
- * short. The caller frees it. */
+/* The canonical spelling, which shape_parse() reads back: x repeats fragments, sizes are short.
+ * The caller frees it. */
 char *shape_format(const struct shape *shape);
 
-/* ---- op: what the requests of a protocol ask for ---- */
-
-/*     operations = operation *("+" operation)
+/* What the requests of a protocol ask for, op=:
+ *
+ *     operations = operation *("+" operation)
  *     operation  = name [":" size] ["*" weight]    read:4K, read:4K*7+write:4K*3, ping
  *
  * A mix is spread evenly. It repeats after as many requests as the sum of its weights. So its
  * counts are exact, and the same in every run. */
 #define OPERATIONS_MAX 8
-#define OPERATIONS_WEIGHT_MAX 256 /* all weights together */
-#define OPERATION_NAME_MAX 12
+#define OPERATIONS_WEIGHT_MAX 256                /* all weights together */
 #define OPERATION_BYTES_MAX (UINT64_C(32) << 20) /* the limit of nbdkit and qemu-nbd */
 
 struct operation_kind;
@@ -70,7 +66,7 @@ struct operation_kind;
 struct operations {
     uint32_t count; /* of `list`; 0: the word was not given */
     struct operation {
-        char name[OPERATION_NAME_MAX];
+        char name[12];
         uint64_t bytes; /* of payload; 0: no size was given */
         uint32_t weight;
         const struct operation_kind *kind; /* of the protocol; words/parse.c sets it */
@@ -79,8 +75,7 @@ struct operations {
     uint8_t order[OPERATIONS_WEIGHT_MAX]; /* indices of `list`, by position in the cycle */
 };
 
-/* Parses the whole of `text`. Does not check that a protocol has these operations. 0, or -1 with a
- * usage problem. */
+/* Parses the whole of `text`, for any protocol. 0, or -1 with a usage problem. */
 int operations_parse(struct operations *operations, const char *text, struct problem *problem);
 
 char *operations_format(const struct operations *operations);

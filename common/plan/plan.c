@@ -64,11 +64,6 @@ const struct strategy_choice *plan_strategy(const struct plan *plan, enum end en
     return second ? &plan->reply_write : &plan->write;
 }
 
-uint64_t plan_window(const struct plan *plan, enum end end)
-{
-    return plan->relays && end != END_PROXY ? 1 : plan->window;
-}
-
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index)
 {
     uint64_t messages = plan->messages;
@@ -96,26 +91,11 @@ uint64_t plan_limit_ms(const struct plan *plan)
     return SLACK_MS + (is_timed ? 2 * (plan->warmup_ns + plan->duration_ns) / 1000000 : PLAN_LIMIT_MS);
 }
 
-bool plan_has_end(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT || (end == END_SERVER ? plan->has_server : plan_has_proxy(plan));
-}
-
 const char *plan_name_of(const struct plan *plan, enum end end)
 {
     if (plan_is_subject(plan, end))
         return plan->subject.name;
     return plan_has_peer(plan) && end == END_SERVER ? "peer" : end_names[end];
-}
-
-const char *plan_address(const struct plan *plan, enum end end)
-{
-    return end == END_PROXY ? plan->via : plan->server;
-}
-
-bool plan_is_own(const struct plan *plan, enum end end)
-{
-    return end == END_CLIENT || !*plan_address(plan, end);
 }
 
 enum end plan_neighbour(const struct plan *plan, enum end end)

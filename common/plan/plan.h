@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of one run: the value of every word, and what follows from these values. plan_parse()
- * (words/word.h) makes it. Readers of a plan need neither the grammar of words nor the structs of
- * variants. */
+ * (words/word.h) makes it. Readers need neither the grammar of words nor structs of variants. */
 #pragma once
 
 #include "base/problem.h"
@@ -95,10 +94,9 @@ struct end_plan {
     /* Derived by plan_parse() from all words. */
     const struct engine *engine; /* that runs: of engine_word, or the choice of engine=auto */
     const struct role *role;
-    bool drives;                         /* it sends `message` and decides when work begins and ends */
-    bool follows;                        /* it receives from an end that drives. A proxy only follows; with
-                                            direction=both client and server do both */
-    bool hands_over;                     /* each data thread has a second thread that sends */
+    bool drives;     /* it sends `message` and decides when work begins and ends */
+    bool follows;    /* it receives from an end that drives; with direction=both it drives too */
+    bool hands_over; /* each data thread has a second thread that sends */
     enum shape_index outgoing, incoming; /* as plan_outgoing() and plan_incoming() return them */
     bool strategy_sets_nodelay;          /* the end sends by a strategy that sets TCP_NODELAY */
     bool sets_zerocopy;                  /* the end sends by a strategy that sets SO_ZEROCOPY */
@@ -155,8 +153,7 @@ struct plan {
     bool encrypts;     /* all ends use TLS, each with its own implementation; else none does */
     bool is_tcp;       /* the transport is TCP or MPTCP */
 
-    /* How the user gave each word, by index in word_list: bit 1 << end with the prefix of that end,
-     * bit 1 << END_COUNT without a prefix. */
+    /* How each word was given, by index in word_list: bit 1 << prefix; END_COUNT: without one. */
     uint8_t given[PLAN_WORDS_MAX];
 };
 
@@ -168,7 +165,10 @@ const struct shape *plan_incoming(const struct plan *plan, enum end end);
 const struct strategy_choice *plan_strategy(const struct plan *plan, enum end end);
 
 /* How many due messages `end` may join; at a proxy, how many chunks it may put into a group. */
-uint64_t plan_window(const struct plan *plan, enum end end);
+static inline uint64_t plan_window(const struct plan *plan, enum end end)
+{
+    return plan->relays && end != END_PROXY ? 1 : plan->window;
+}
 
 static inline const struct role *plan_role(const struct plan *plan, enum end end)
 {
@@ -178,8 +178,7 @@ static inline const struct role *plan_role(const struct plan *plan, enum end end
 /* Messages of connection number `index` if the work is fixed; UINT64_MAX if it is timed. */
 uint64_t plan_messages_of(const struct plan *plan, uint64_t index);
 
-/* The size of a ring for the requests of a connection that are under way: the depth, rounded up to
- * a power of two. */
+/* Slots of a ring for the requests of a connection: the depth, rounded up to a power of two. */
 uint64_t plan_slots(const struct plan *plan);
 
 static inline bool plan_has_peer(const struct plan *plan)
@@ -207,31 +206,38 @@ static inline bool plan_captures(const struct plan *plan)
     return plan->is_tcp && plan->capture;
 }
 
-/* The CPUs of this end's threads: place_cpus(). place=apart separates client from server, or a
- * proxy from both. */
+/* place_cpus() of this end. place=apart separates client from server, or a proxy from both. */
 int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_list *cpus,
               struct problem *problem);
 
 #define PLAN_LIMIT_MS UINT64_C(7200000) /* of a plan without a duration */
 
-/* The time after which an end ends a run: twice the planned time, or PLAN_LIMIT_MS, and a minute to
- * drain and to report. */
+/* The limit of a run: twice its planned time or PLAN_LIMIT_MS, and a minute to drain and report. */
 uint64_t plan_limit_ms(const struct plan *plan);
-
-bool plan_has_end(const struct plan *plan, enum end end);
 
 static inline bool plan_has_proxy(const struct plan *plan)
 {
     return plan->relays && plan->has_server;
 }
 
-/* plan_is_own(): whether `end` is the client, or the client starts it. plan_address(): the address
- * of an end that the client does not start. */
-bool plan_is_own(const struct plan *plan, enum end end);
-const char *plan_address(const struct plan *plan, enum end end);
+static inline bool plan_has_end(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT || (end == END_SERVER ? plan->has_server : plan_has_proxy(plan));
+}
 
-/* The second end in the chain client - proxy - server: the proxy if there is one, else the server.
- * A subject runs in its place. */
+/* The address of an end that the client does not start. */
+static inline const char *plan_address(const struct plan *plan, enum end end)
+{
+    return end == END_PROXY ? plan->via : plan->server;
+}
+
+/* Whether `end` is the client, or the client starts it. */
+static inline bool plan_is_own(const struct plan *plan, enum end end)
+{
+    return end == END_CLIENT || !*plan_address(plan, end);
+}
+
+/* The second of client - proxy - server: the proxy, else the server. A subject takes its place. */
 static inline enum end plan_second_end(const struct plan *plan)
 {
     return plan_has_proxy(plan) ? END_PROXY : END_SERVER;

@@ -17,8 +17,6 @@ enum { GET, END, NOT_FOUND };
 static const struct operation_kind kinds[] = {
     [GET] = {.name = "get", .fetches = true}, [NOT_FOUND] = {.name = "get"}};
 
-/* ---- writing ---- */
-
 static size_t write_request(uint8_t *head, const struct call *call)
 {
     uint8_t *at = text_put_number(text_put(head, "GET /"), call->bytes);
@@ -34,8 +32,6 @@ static size_t write_reply(uint8_t *head, const struct call *call)
     return (size_t)(text_put(text_put_number(at, call->bytes), ENDS_HEAD) - head);
 }
 
-/* ---- reading ---- */
-
 /* The header fields that say how long the content is. */
 struct fields {
     uint64_t length;
@@ -49,8 +45,7 @@ static int refuse_line(struct connection *connection, const uint8_t *line, size_
     return framing_refuse_text(connection, line, end ? (size_t)(end - line) : size, what);
 }
 
-/* Returns the size of the head that `data` begins with. Returns more than `size` if the head is
- * not whole: the least size that it can have. */
+/* The size of the head at `data`; if it is not whole, the least that it can have: above `size`. */
 static size_t find_end(const uint8_t *data, size_t size)
 {
     size_t part = size < PROTOCOL_HEAD_MAX ? size : PROTOCOL_HEAD_MAX, here = part < 3 ? part : 3;
@@ -71,8 +66,7 @@ static const char *skip_blanks(const char *text)
     return text;
 }
 
-/* Whether the line is the header field `name`, which ends with a colon. If so, sets `value` to the
- * begin of its value. */
+/* Whether the line is the header field `name`, with its colon. If so, sets `value` to its value. */
 static bool is_field(const uint8_t *line, const uint8_t *end, const char *name, const char **value)
 {
     if ((size_t)(end - line) < strlen(name) || strncasecmp((const char *)line, name, strlen(name)) != 0)
@@ -89,8 +83,7 @@ static bool has_word(const char *text, const char *end, const char *word)
     return text + size <= end;
 }
 
-/* Reads the header fields, which follow the first line. 0, or -EBADMSG with the problem of the
- * thread. */
+/* Reads the fields behind the first line. 0, or -EBADMSG with the problem of the thread. */
 static int read_fields(struct connection *connection, const uint8_t *data, size_t size, struct fields *fields)
 {
     const uint8_t *last = data + size - 2, *line = memmem(data, size, "\r\n", 2), *end;

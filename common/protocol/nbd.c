@@ -35,7 +35,7 @@ enum { CHUNK_NONE = 0, CHUNK_DATA = 1, CHUNK_HOLE = 2, CHUNK_IS_ERROR = 0x8000 }
 enum { GREETING_SIZE = 18, OPTION_SIZE = 16, OPTION_REPLY_SIZE = 20, EXPORT_SIZE = 12 };
 enum { REQUEST_SIZE = 28, SIMPLE_SIZE = 16, CHUNK_SIZE = 20 };
 
-#define FILL_BYTES (UINT64_C(1) << 20)   /* bytes of a write of fill_content() */
+#define FILL_BYTES (UINT64_C(1) << 20)   /* bytes of a write that fills a subject */
 #define OPTION_DATA_MAX 1024u            /* bytes of data that an end accepts with an option */
 #define CONTENT_SIZE (UINT64_C(1) << 30) /* bytes of this server's export */
 
@@ -113,8 +113,55 @@ static int refuse_error(struct connection *connection, const struct call *call, 
                           error, strerror((int)error), call->kind->name, call->bytes, call->offset);
 }
 
-static int read_simple(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+static int read_chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
+    if (size < CHUNK_SIZE)
+        return CHUNK_SIZE;
+    unsigned type = wire_get16(data + 6);
+    uint32_t length = wire_get32(data + 16);
+    size_t more = type == CHUNK_DATA ? 8 : type == CHUNK_HOLE ? 12 : type & CHUNK_IS_ERROR ? 4 : 0;
+    if (length < more || (type != CHUNK_DATA && !(type & CHUNK_IS_ERROR) && length != more))
+        return framing_refuse(connection, "sent a chunk of type %u with %" PRIu32 " bytes", type, length);
+    if (size < CHUNK_SIZE + more)
+        return (int)(CHUNK_SIZE + more);
+    struct call *call = framing_find(connection, wire_get64(data + 8));
+    if (!call)
+        return -EBADMSG;
+    if (type == CHUNK_HOLE)
+        return framing_refuse(connection, "answered with a hole of %" PRIu32 " bytes, which has no content",
+                              wire_get32(data + 28));
+    if (type & CHUNK_IS_ERROR)
+        return refuse_error(connection, call, wire_get32(data + 20));
+    if (type != CHUNK_DATA && type != CHUNK_NONE)
+        return framing_refuse(connection, "sent a chunk of type %u, which is unknown", type);
+
+    /* A chunk must lie within the range that was asked for. All chunks together have its size. */
+    uint64_t offset = type == CHUNK_DATA ? wire_get64(data + 20) : call->offset;
+    uint64_t bytes = type == CHUNK_DATA ? length - more : 0, begin = offset - call->offset;
+    bool is_last = wire_get16(data + 4) & CHUNK_DONE;
+    if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
+                  bytes > call->bytes - call->moved))
+        return framing_refuse(connection,
+                              "answered a chunk of %" PRIu64 " bytes at byte %" PRIu64 " to a %s of %" PRIu64
+                              " bytes at byte %" PRIu64,
+                              bytes, offset, call->kind->name, call->bytes, call->offset);
+    call->moved += bytes;
+    if (is_last && call->kind->fetches && call->moved != call->bytes)
+        return framing_refuse(connection, "answered %" PRIu64 " bytes to a read of %" PRIu64, call->moved,
+                              call->bytes);
+    *piece = (struct piece){call, bytes, offset, is_last};
+    return (int)(CHUNK_SIZE + more);
+}
+
+static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
+{
+    if (size < 4)
+        return 4;
+    uint32_t magic = wire_get32(data);
+    if (magic == CHUNK_MAGIC && is_structured(connection))
+        return read_chunk(connection, data, size, piece);
+    if (magic != SIMPLE_MAGIC)
+        return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a reply", magic);
     if (size < SIMPLE_SIZE)
         return SIMPLE_SIZE;
     struct call *call = framing_find(connection, wire_get64(data + 8));
@@ -127,67 +174,6 @@ static int read_simple(struct connection *connection, const uint8_t *data, size_
     call->moved = call->kind->fetches ? call->bytes : 0;
     *piece = (struct piece){call, call->moved, call->offset, true};
     return SIMPLE_SIZE;
-}
-
-/* A chunk must lie within the range that was asked for. All chunks together have its size. */
-static int note_chunk(struct connection *connection, const struct piece *piece)
-{
-    struct call *call = piece->call;
-    uint64_t begin = piece->offset - call->offset, bytes = piece->payload;
-
-    if (bytes && (!call->kind->fetches || begin > call->bytes || bytes > call->bytes - begin ||
-                  bytes > call->bytes - call->moved))
-        return framing_refuse(connection,
-                              "answered a chunk of %" PRIu64 " bytes at byte %" PRIu64 " to a %s of %" PRIu64
-                              " bytes at byte %" PRIu64,
-                              bytes, piece->offset, call->kind->name, call->bytes, call->offset);
-    call->moved += bytes;
-    if (piece->is_last && call->kind->fetches && call->moved != call->bytes)
-        return framing_refuse(connection, "answered %" PRIu64 " bytes to a read of %" PRIu64, call->moved,
-                              call->bytes);
-    return 0;
-}
-
-static int read_chunk(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
-{
-    if (size < CHUNK_SIZE)
-        return CHUNK_SIZE;
-    unsigned type = wire_get16(data + 6);
-    uint32_t length = wire_get32(data + 16);
-    size_t more = type == CHUNK_DATA ? 8 : type == CHUNK_HOLE ? 12 : type & CHUNK_IS_ERROR ? 4 : 0;
-    if (length < more || (type != CHUNK_DATA && !(type & CHUNK_IS_ERROR) && length != more))
-        return framing_refuse(connection, "sent a chunk of type %u with %" PRIu32 " bytes", type, length);
-    if (size < CHUNK_SIZE + more)
-        return (int)(CHUNK_SIZE + more);
-    *piece = (struct piece){.call = framing_find(connection, wire_get64(data + 8)),
-                            .is_last = wire_get16(data + 4) & CHUNK_DONE};
-    if (!piece->call)
-        return -EBADMSG;
-    piece->offset = piece->call->offset;
-    if (type == CHUNK_HOLE)
-        return framing_refuse(connection, "answered with a hole of %" PRIu32 " bytes, which has no content",
-                              wire_get32(data + 28));
-    if (type & CHUNK_IS_ERROR)
-        return refuse_error(connection, piece->call, wire_get32(data + 20));
-    if (type != CHUNK_DATA && type != CHUNK_NONE)
-        return framing_refuse(connection, "sent a chunk of type %u, which is unknown", type);
-    if (type == CHUNK_DATA) {
-        piece->payload = length - more;
-        piece->offset = wire_get64(data + 20);
-    }
-    return note_chunk(connection, piece) < 0 ? -EBADMSG : (int)(CHUNK_SIZE + more);
-}
-
-static int read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
-{
-    if (size < 4)
-        return 4;
-    uint32_t magic = wire_get32(data);
-    if (magic == SIMPLE_MAGIC)
-        return read_simple(connection, data, size, piece);
-    if (magic == CHUNK_MAGIC && is_structured(connection))
-        return read_chunk(connection, data, size, piece);
-    return framing_refuse(connection, "sent 0x%08" PRIx32 " in place of the magic of a reply", magic);
 }
 
 /* ---- the client's dialogue ---- */
@@ -237,18 +223,6 @@ static int ask_option(struct connection *connection, uint32_t option)
                                                          : receive_option_reply(connection, option, &reply);
 }
 
-static int exchange_flags(struct connection *connection)
-{
-    uint8_t greeting[GREETING_SIZE], flags[4];
-    if (dialogue_receive(connection, greeting, sizeof greeting) < 0)
-        return -EBADMSG;
-    if (wire_get64(greeting) != GREETING_MAGIC || wire_get64(greeting + 8) != OPTION_MAGIC ||
-        !(wire_get16(greeting + 16) & FIXED_NEWSTYLE))
-        return framing_refuse(connection, "does not greet as a server of the fixed newstyle protocol does");
-    wire_put32(flags, wire_get16(greeting + 16) & (FIXED_NEWSTYLE | NO_ZEROES));
-    return dialogue_send(connection, flags, sizeof flags);
-}
-
 static bool has_operation(const struct plan *plan, const struct operation_kind *kind)
 {
     uint32_t i = 0;
@@ -279,32 +253,37 @@ static int send_go(struct connection *connection)
     return known ? 0 : framing_refuse(connection, "does not say how large its export is");
 }
 
-/* Writes the pattern that reads must return into the share of this connection. Only a subject is
- * filled: uncork started it, so no data of others is lost. */
-static int fill_content(struct connection *connection)
-{
-    uint64_t first = connection->framing->first, share = connection->framing->share;
-    int result = 0;
-    for (uint64_t done = 0; done < share && result == 0; done += FILL_BYTES)
-        result = dialogue_store(connection, &kinds[WRITE], first + done, MIN(share - done, FILL_BYTES));
-    return result;
-}
-
 static int client_dialogue(struct connection *connection, bool secured)
 {
     const struct plan *plan = connection->plan;
+    uint8_t greeting[GREETING_SIZE], flags[4];
 
-    if (!(plan->encrypts && secured) && exchange_flags(connection) < 0)
-        return -EBADMSG;
+    if (!(plan->encrypts && secured)) {
+        if (dialogue_receive(connection, greeting, sizeof greeting) < 0)
+            return -EBADMSG;
+        if (wire_get64(greeting) != GREETING_MAGIC || wire_get64(greeting + 8) != OPTION_MAGIC ||
+            !(wire_get16(greeting + 16) & FIXED_NEWSTYLE))
+            return framing_refuse(connection,
+                                  "does not greet as a server of the fixed newstyle protocol does");
+        wire_put32(flags, wire_get16(greeting + 16) & (FIXED_NEWSTYLE | NO_ZEROES));
+        if (dialogue_send(connection, flags, sizeof flags) < 0)
+            return -EBADMSG;
+    }
     if (plan->encrypts && !secured)
         return ask_option(connection, OPTION_STARTTLS);
     if (is_structured(connection) && ask_option(connection, OPTION_STRUCTURED_REPLY) < 0)
         return -EBADMSG;
     if (send_go(connection) < 0)
         return -EBADMSG;
-    if (plan->verify && plan_has_subject(plan) && has_operation(plan, &kinds[READ]))
-        return fill_content(connection);
-    return 0;
+    if (!plan->verify || !plan_has_subject(plan) || !has_operation(plan, &kinds[READ]))
+        return 0;
+
+    /* Only a subject gets the pattern that reads must return: so no data of others is lost. */
+    uint64_t first = connection->framing->first, share = connection->framing->share;
+    int result = 0;
+    for (uint64_t done = 0; done < share && result == 0; done += FILL_BYTES)
+        result = dialogue_store(connection, &kinds[WRITE], first + done, MIN(share - done, FILL_BYTES));
+    return result;
 }
 
 /* ---- the server's dialogue ---- */
@@ -321,50 +300,38 @@ static int receive_option(struct connection *connection, uint32_t *option)
     return dialogue_receive(connection, data, size);
 }
 
-static int send_greeting(struct connection *connection)
-{
-    uint8_t greeting[GREETING_SIZE], flags[4];
-
-    wire_put64(greeting, GREETING_MAGIC);
-    wire_put64(greeting + 8, OPTION_MAGIC);
-    wire_put16(greeting + 16, FIXED_NEWSTYLE | NO_ZEROES);
-    if (dialogue_send(connection, greeting, sizeof greeting) < 0 ||
-        dialogue_receive(connection, flags, sizeof flags) < 0)
-        return -EBADMSG;
-    if (wire_get32(flags) == (FIXED_NEWSTYLE | NO_ZEROES))
-        return 0;
-    return framing_refuse(connection, "sent the flags 0x%" PRIx32 ", where 0x3 would be right",
-                          wire_get32(flags));
-}
-
-static int accept_go(struct connection *connection)
-{
-    uint8_t info[EXPORT_SIZE];
-    wire_put16(info, INFO_EXPORT);
-    wire_put64(info + 2, connection->framing->size);
-    wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);
-    if (send_option(connection, OPTION_GO, INFO, info, sizeof info) < 0)
-        return -EBADMSG;
-    return send_option(connection, OPTION_GO, ACK, "", 0);
-}
-
 static int server_dialogue(struct connection *connection, bool secured)
 {
     bool encrypts = connection->plan->encrypts, structured = is_structured(connection), asked = false;
     uint32_t wanted = encrypts && !secured ? OPTION_STARTTLS : OPTION_GO, option = 0;
     const struct source *content = connection->shared->content;
+    uint8_t greeting[GREETING_SIZE], flags[4], info[EXPORT_SIZE];
 
     framing_set_size(connection, content ? content->period : CONTENT_SIZE);
-    if (!(encrypts && secured) && send_greeting(connection) < 0)
-        return -EBADMSG;
+    if (!(encrypts && secured)) {
+        wire_put64(greeting, GREETING_MAGIC);
+        wire_put64(greeting + 8, OPTION_MAGIC);
+        wire_put16(greeting + 16, FIXED_NEWSTYLE | NO_ZEROES);
+        if (dialogue_send(connection, greeting, sizeof greeting) < 0 ||
+            dialogue_receive(connection, flags, sizeof flags) < 0)
+            return -EBADMSG;
+        if (wire_get32(flags) != (FIXED_NEWSTYLE | NO_ZEROES))
+            return framing_refuse(connection, "sent the flags 0x%" PRIx32 ", where 0x3 would be right",
+                                  wire_get32(flags));
+    }
     do {
         if (receive_option(connection, &option) < 0)
             return -EBADMSG;
-        if (option == OPTION_GO && wanted == OPTION_GO)
-            return asked == structured
-                       ? accept_go(connection)
-                       : framing_refuse(connection,
-                                        "did not ask for structured replies, which this server sends");
+        if (option == OPTION_GO && wanted == OPTION_GO) {
+            if (asked != structured)
+                return framing_refuse(connection,
+                                      "did not ask for structured replies, which this server sends");
+            wire_put16(info, INFO_EXPORT);
+            wire_put64(info + 2, connection->framing->size);
+            wire_put16(info + 10, HAS_FLAGS | CAN_FLUSH | CAN_FUA | MULTI_CONNECTION);
+            if (send_option(connection, OPTION_GO, INFO, info, sizeof info) < 0)
+                return -EBADMSG;
+        }
         bool agrees = option == wanted || option == OPTION_ABORT;
         if (option == OPTION_STRUCTURED_REPLY && wanted == OPTION_GO && structured)
             agrees = asked = true;

@@ -57,8 +57,7 @@ static int take_size(const uint8_t *data, size_t size, size_t *at, char mark, ui
     return 0;
 }
 
-/* The kind of a command, or NULL. The value of SET is not among the strings: the head ends with its
- * size. */
+/* The kind of a command, or NULL. The value of SET is no string: the head ends with its size. */
 static const struct operation_kind *kind_of(struct connection *connection, const char *const *strings,
                                             const uint64_t *sizes, uint64_t count, struct call *call)
 {

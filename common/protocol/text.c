@@ -9,8 +9,6 @@
 #define BYTES_DIGITS 8u
 #define NUMBER_DIGITS 2u
 
-/* ---- heads ---- */
-
 uint8_t *text_put(uint8_t *at, const char *text)
 {
     return (uint8_t *)stpcpy((char *)at, text);
@@ -81,8 +79,6 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
     return true;
 }
 
-/* ---- errors ---- */
-
 /* Refuses the line that arrived in place of `right`. Asks for more bytes until it is whole. */
 static int refuse_line(struct connection *connection, const uint8_t *data, size_t size,
                        const struct call *call, const uint8_t *right, size_t right_size)
@@ -101,8 +97,6 @@ static int refuse_line(struct connection *connection, const uint8_t *data, size_
                           sent, call->kind->name, call->bytes, expected,
                           is_missing ? ": it no longer has a value that the run stored" : "");
 }
-
-/* ---- readers ---- */
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece)
 {
@@ -134,8 +128,6 @@ int text_read_line(struct connection *connection, const uint8_t *data, size_t si
     line[end - data] = '\0';
     return (int)(end - data) + 2;
 }
-
-/* ---- content ---- */
 
 int text_store_values(struct connection *connection, bool secured)
 {

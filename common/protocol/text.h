@@ -3,8 +3,7 @@
  * in one way only, so a client compares the head with the one that it would write itself.
  *
  * The key of value 3 of 100 bytes is "uncork-00000100-03". Its value is the pattern from byte 300
- * on. For foreign clients the server has a value for every other key too, of the size of the first
- * get of op=. */
+ * on. For foreign clients all other keys have a value too, of the size of the first get of op=. */
 #pragma once
 
 #include "connection/protocol.h"
@@ -22,8 +21,7 @@ int text_read_reply(struct connection *connection, const uint8_t *data, size_t s
 /* Part of a read_request(), with its result: reads a line, and copies it without its end CR LF. */
 int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX]);
 
-/* Sets the call's key, and the size and offset of its value. False: this server does not have the
- * key. */
+/* Sets the call's key, and the size and offset of its value. False: this server lacks the key. */
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call);
 
 /* Stores every value that the run will get, unless the server is an uncork-server. */

@@ -9,33 +9,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static bool is_definition(const json_t *definition)
-{
-    const json_t *part, *text;
-    const char *name, *key;
-    size_t i;
-
-    json_object_foreach((json_t *)(uintptr_t)definition, name, part) {
-        json_array_foreach(part, i, text)
-            if (!json_is_string(text))
-                return false;
-        json_object_foreach((json_t *)(uintptr_t)part, key, text)
-            if (!json_is_string(text))
-                return false;
-    }
-    return json_is_string(json_object_get(definition, "program"));
-}
-
 json_t *definitions_load(const char *path, struct problem *problem)
 {
     json_error_t error;
     CLEANUP_JSON json_t *definitions = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    const json_t *definition;
-    const char *name;
+    json_t *definition, *part, *text;
+    const char *name, *key, *entry;
     bool right = json_is_object(definitions);
+    size_t i;
 
-    json_object_foreach(definitions, name, definition)
-        right = right && is_definition(definition);
+    json_object_foreach(definitions, name, definition) {
+        json_object_foreach(definition, key, part) {
+            json_array_foreach(part, i, text)
+                right &= json_is_string(text);
+            json_object_foreach(part, entry, text)
+                right &= json_is_string(text);
+        }
+        right &= json_is_string(json_object_get(definition, "program"));
+    }
     if (!definitions)
         problem_usage(problem, "--subjects %s: line %d: %s", path, error.line, error.text);
     else if (!right)
@@ -66,7 +57,7 @@ char *definition_expand(const char *text, const json_t *values)
     return out && fclose(out) == 0 ? result : NULL;
 }
 
-static bool list_has(const json_t *definition, const char *key, const char *wanted)
+bool definition_has(const json_t *definition, const char *key, const char *wanted)
 {
     const json_t *name;
     size_t i;
@@ -74,11 +65,6 @@ static bool list_has(const json_t *definition, const char *key, const char *want
         if (!strcmp(json_string_value(name), wanted))
             return true;
     return false;
-}
-
-bool definition_needs(const json_t *definition, const char *what)
-{
-    return list_has(definition, "needs", what);
 }
 
 /* In workload=command without protocol=, definition_protocol() chooses one. */
@@ -97,16 +83,16 @@ const json_t *definition_find(const json_t *definitions, bool of_load, const str
     if (!definition)
         problem_unsupported(problem, "%s=%s: this %s has no definition of it", word, name,
                             of_load ? "client" : "server");
-    else if (!chooses_protocol(plan) && !list_has(definition, "protocols", protocol))
+    else if (!chooses_protocol(plan) && !definition_has(definition, "protocols", protocol))
         problem_unsupported(problem, "%s=%s does not work with protocol=%s", word, name, protocol);
-    else if (!list_has(definition, "transports", transport))
+    else if (!definition_has(definition, "transports", transport))
         problem_unsupported(problem, "%s=%s does not work with transport=%s", word, name, transport);
     else if (plan->encrypts && !plan->relays && !json_object_get(definition, "arguments_tls"))
         problem_unsupported(problem, "%s=%s does not work with TLS", word, name);
     else if (!of_load && !json_is_string(json_object_get(definition, "listens")))
         problem_unsupported(problem, "subject=%s: its definition does not say how it listens", name);
     else if (!of_load && plan->encrypts && plan->handshake != HANDSHAKE_PSK_ECDHE &&
-             definition_needs(definition, "certificate"))
+             definition_has(definition, "needs", "certificate"))
         problem_unsupported(problem, "subject=%s does not work with handshake=%s: it uses a certificate",
                             name, handshake_names[plan->handshake]);
     else
@@ -144,7 +130,7 @@ const char *definition_protocol(const json_t *definitions, const struct plan *pl
     size_t i;
     if (chooses_protocol(plan))
         json_array_foreach(json_object_get(load, "protocols"), i, name)
-            if (list_has(subject, "protocols", json_string_value(name)))
+            if (definition_has(subject, "protocols", json_string_value(name)))
                 return json_string_value(name);
     return plan->protocol->variant.name;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The definition of a subject or a load: an object in the file of --subjects. docs/real-programs.md
- * has its keys, and the {names} in its arguments and files that are replaced by values. {protocol}
- * is that of the run. A load also has the parameters of its subject. The parameter `program`
- * overrides the key of that name. */
+ * has its keys, and the {names} that values replace in arguments and files. {protocol} is that of
+ * the run. A load also has its subject's parameters. The parameter `program` overrides the key. */
 #pragma once
 
 #include "net/address.h"
@@ -20,29 +19,27 @@ json_t *definitions_load(const char *path, struct problem *problem);
 const json_t *definition_find(const json_t *definitions, bool of_load, const struct plan *plan,
                               struct problem *problem);
 
-/* Whether the definition needs `what`: "content" or "certificate". */
-bool definition_needs(const json_t *definition, const char *what);
+/* Whether its list `key` has `wanted`. The list "needs" may have "content" and "certificate". */
+bool definition_has(const json_t *definition, const char *key, const char *wanted);
 
 /* The value of each parameter of the subject or load `name`, and of `program`: new reference. NULL
  * with a problem if the plan has an unknown parameter. */
 json_t *definition_values(const json_t *definition, const char *name, const struct plan *plan,
                           struct problem *problem);
 
-/* The protocol of the plan. In workload=command without protocol=, the first one that both subject
- * and load have. */
+/* The protocol of the plan. In workload=command without protocol=, the first that both subject and
+ * load have. */
 const char *definition_protocol(const json_t *definitions, const struct plan *plan);
 
 /* Adds the host, port and path of an address to the values. */
 void definition_add_address(json_t *values, const struct address *address);
 
-/* The text with each {name} of the values replaced, in new memory; NULL: memory is exhausted. Other
- * braces stay. */
+/* New text with each {name} of the values replaced; other braces stay. NULL: there is no memory. */
 char *definition_expand(const char *text, const json_t *values);
 
 /* The arguments of the program, as a list of texts. New reference; NULL: memory is exhausted. */
 json_t *definition_arguments(const json_t *definition, const json_t *values, const struct plan *plan);
 
-/* Writes a file, or the files of the definition, into the folder. Only `owner` may read them. 0, or
- * -1 with errno. */
+/* Write a file, or those of a definition, which only `owner` may read. 0, or -1 with errno. */
 int definition_write(const char *folder, const char *name, const void *data, size_t size, uid_t owner);
 int definition_write_files(const json_t *definition, const json_t *values, const char *folder, uid_t owner);

@@ -9,8 +9,6 @@
 
 #include <string.h>
 
-/* ---- conditions ---- */
-
 static bool asks_content(const struct plan *plan)
 {
     bool fetches = false;
@@ -41,8 +39,6 @@ bool premises_hold(const struct premise premises[2], const struct plan *plan, en
     return true;
 }
 
-/* ---- rows ---- */
-
 #define EXCLUDES(stage, first, second, reason) {STAGE_##stage, #stage, {first, second}, reason},
 static const struct exclusion {
     enum stage stage;
@@ -55,25 +51,6 @@ static const struct exclusion {
 
 #define EXCLUSION_COUNT (sizeof exclusions / sizeof *exclusions)
 
-/* The values of the names in a reason. New reference. */
-static json_t *values_at(const struct plan *plan, enum end end)
-{
-    const char *strategy = plan_strategy(plan, end) == &plan->write ? "write" : "reply_write";
-    const struct operation_kind *operation = plan->protocol->kinds;
-    json_t *values = json_object();
-
-    for (size_t i = 0; i < WORD_COUNT; i++)
-        if (!word_list[i].for_run)
-            json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end));
-    CLEANUP_JSON json_t *others = json_pack(
-        "{s:s, s:s, s:s, s:s*, s:o}", "end", end_names[end], "engine", plan->ends[end].engine->variant.name,
-        "client.security", plan->ends[END_CLIENT].security->variant.name, "operation",
-        operation ? operation->name : NULL, "strategy",
-        json_sprintf("%s=%s", strategy, json_string_value(json_object_get(values, strategy))));
-    json_object_update(values, others);
-    return values;
-}
-
 static enum problem_kind kind_of(enum stage stage)
 {
     return stage < STAGE_ends ? PROBLEM_USAGE : PROBLEM_UNSUPPORTED;
@@ -83,18 +60,30 @@ int exclusions_check(enum stage stage, const struct plan *plan, enum end end, un
                      struct problem *problem)
 {
     const struct exclusion *row = exclusions, *behind = exclusions + EXCLUSION_COUNT;
+
     while (row < behind && !(row->stage == stage && premises_hold(row->premises, plan, end, facts)))
         row++;
     if (row == behind)
         return 0;
     if (!problem)
         return -1;
-    CLEANUP_JSON json_t *values = values_at(plan, end);
+
+    /* the values of the names in the reason */
+    const char *strategy = plan_strategy(plan, end) == &plan->write ? "write" : "reply_write";
+    const struct operation_kind *operation = plan->protocol->kinds;
+    CLEANUP_JSON json_t *values = json_object();
+    for (size_t i = 0; i < WORD_COUNT; i++)
+        if (!word_list[i].for_run)
+            json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end));
+    CLEANUP_JSON json_t *others = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:o}", "end", end_names[end], "engine", plan->ends[end].engine->variant.name,
+        "client.security", plan->ends[END_CLIENT].security->variant.name, "operation",
+        operation ? operation->name : NULL, "strategy",
+        json_sprintf("%s=%s", strategy, json_string_value(json_object_get(values, strategy))));
+    json_object_update(values, others);
     CLEANUP_FREE char *reason = definition_expand(row->reason, values);
     return problem_of_kind(problem, kind_of(stage), "%s", reason);
 }
-
-/* ---- for other programs ---- */
 
 json_t *premises_list(const struct premise premises[2])
 {
@@ -116,7 +105,7 @@ json_t *exclusions_list(void)
     json_t *list = json_array();
     for (const struct exclusion *row = exclusions; row < exclusions + EXCLUSION_COUNT; row++)
         json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "stage", row->name, "status",
-                                              problem_kind_name(kind_of(row->stage)), "when",
+                                              problem_kind_names[kind_of(row->stage)], "when",
                                               premises_list(row->premises), "reason", row->reason));
     return list;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 #include "base/units.h"
 #include "connection/protocol.h"
@@ -15,22 +14,16 @@
 
 /* ---- names from a list ---- */
 
-static const struct variant *find_variant(const struct word *word, const char *text, struct problem *problem)
-{
-    struct problem why = {0};
-    const struct variant *variant = axis_find(word->kind->axis, text, &why);
-    if (!variant)
-        problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
-    return variant;
-}
-
 /* A variant is the first member of its struct, and all pointers to structs look the same. */
 static int variant_parse(const struct word *word, const char *text, union field field,
                          struct problem *problem)
 {
-    const struct variant *found = find_variant(word, text, problem);
+    struct problem why = {0};
+    const struct variant *found = axis_find(word->kind->axis, text, &why);
+    if (!found)
+        return problem_usage(problem, "%s=%.60s: %s", word->key, text, why.text);
     memcpy(field.variant, &found, sizeof found);
-    return found ? 0 : -1;
+    return 0;
 }
 
 static json_t *variant_format(const struct word *word, union field field)
@@ -40,32 +33,27 @@ static json_t *variant_format(const struct word *word, union field field)
     return json_string(variant->name);
 }
 
+/* A flag is a choice of two names. */
 static int choice_parse(const struct word *word, const char *text, union field field, struct problem *problem)
 {
     struct nearest nearest = {.word = text};
-    for (*field.choice = 0; word->choices[*field.choice]; ++*field.choice)
-        if (nearest_offer(&nearest, word->choices[*field.choice]))
-            return 0;
-    return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
-                         nearest.found);
+    unsigned choice = 0;
+
+    while (word->choices[choice] && !nearest_offer(&nearest, word->choices[choice]))
+        choice++;
+    if (!word->choices[choice])
+        return problem_usage(problem, "%s=%.60s: no such value; the nearest is '%s'", word->key, text,
+                             nearest.found);
+    if (word->kind == &kind_flag)
+        *field.flag = choice;
+    else
+        *field.choice = choice;
+    return 0;
 }
 
 static json_t *choice_format(const struct word *word, union field field)
 {
-    return json_string(word->choices[*field.choice]);
-}
-
-static int flag_parse(const struct word *word, const char *text, union field field, struct problem *problem)
-{
-    unsigned choice;
-    int result = choice_parse(word, text, (union field){.choice = &choice}, problem);
-    *field.flag = choice;
-    return result;
-}
-
-static json_t *flag_format(const struct word *word, union field field)
-{
-    return json_string(word->choices[*field.flag]);
+    return json_string(word->choices[word->kind == &kind_flag ? *field.flag : *field.choice]);
 }
 
 /* ---- numbers ---- */
@@ -106,34 +94,26 @@ static json_t *number_format(const struct word *word, union field field)
 
 /* ---- a strategy, with a layer and a size after colons ---- */
 
-/* Takes the layer at the begin of a parameter. Returns the rest; NULL: there is none. */
-static const char *take_layer(struct strategy_choice *choice, const char *text)
-{
-    for (enum cork_layer layer = 1; text && choice->strategy->corks && cork_layer_names[layer]; layer++) {
-        size_t length = strlen(cork_layer_names[layer]);
-
-        if (strcspn(text, ":") == length && !strncmp(text, cork_layer_names[layer], length)) {
-            choice->layer = layer;
-            return text[length] ? text + length + 1 : NULL;
-        }
-    }
-    return text;
-}
-
 static int strategy_parse(const struct word *word, const char *text, union field field,
                           struct problem *problem)
 {
     struct strategy_choice *choice = field.strategy;
     size_t length = strcspn(text, ":");
-    CLEANUP_FREE char *name = strndup(text, length);
+    char name[64]; /* messages show 60 characters of a wrong name */
 
-    if (!name)
-        return problem_failure(problem, "no memory for %s=", word->key);
-    const struct strategy *strategy = (const struct strategy *)find_variant(word, name, problem);
-    if (!strategy)
+    snprintf(name, sizeof name, "%.*s", (int)length, text);
+    *choice = (struct strategy_choice){.parameter = PARAMETER_NONE};
+    if (variant_parse(word, name, (union field){.variant = &choice->strategy}, problem) < 0)
         return -1;
-    *choice = (struct strategy_choice){.strategy = strategy, .parameter = PARAMETER_NONE};
-    const char *parameter = text[length] ? text + length + 1 : NULL, *size = take_layer(choice, parameter);
+    const struct strategy *strategy = choice->strategy;
+    const char *parameter = text[length] ? text + length + 1 : NULL, *size = parameter;
+    for (enum cork_layer layer = 1; parameter && strategy->corks && cork_layer_names[layer]; layer++) {
+        length = strlen(cork_layer_names[layer]);
+        if (strcspn(parameter, ":") == length && !strncmp(parameter, cork_layer_names[layer], length)) {
+            choice->layer = layer;
+            size = parameter[length] ? parameter + length + 1 : NULL;
+        }
+    }
     uint64_t most = strategy->parameter_max ? strategy->parameter_max : SHAPE_BYTES_MAX;
     if (!size || (strategy->parameter && units_parse(&units_size, size, &choice->parameter) == 0 &&
                   choice->parameter && choice->parameter <= most))

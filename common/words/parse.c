@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "words/word.h"
 
-#include "base/axis.h"
 #include "base/cleanup.h"
 #include "connection/protocol.h"
 #include "engine/engine.h"
@@ -37,7 +36,6 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     if (choice->count == SUBJECT_PARAMETERS_MAX)
         return problem_usage(problem, "more than %d parameters of subjects (NAME.key=value)",
                              SUBJECT_PARAMETERS_MAX);
-    *parameter = (struct subject_parameter){0};
     memcpy(parameter->subject, text, name);
     memcpy(parameter->key, text + name + 1, key);
     memcpy(parameter->value, value, strlen(value));
@@ -45,34 +43,35 @@ static int set_parameter(struct plan *plan, const char *text, const char *value,
     return 0;
 }
 
-static int set_word(struct plan *plan, const char *text, const struct typed_word *typed,
-                    struct problem *problem)
-{
-    const struct word *word = typed->word;
-    if (word->for_run)
-        return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
-                             word->key);
-    if (word == &word_parameter)
-        return set_parameter(plan, text, typed->value, problem);
-    if (plan->given[word - word_list] & GIVEN_TO(typed->prefix))
-        return problem_usage(problem, "'%.*s' is given twice", (int)(typed->value - text) - 1, text);
-    plan->given[word - word_list] |= GIVEN_TO(typed->prefix);
-    return set_field(plan, word, typed->prefix, typed->value, problem);
-}
-
 /* Sets the words with a prefix, or those without. plan_parse() sets those without first, so that a
  * word with a prefix overrides them wherever it stands. */
 static int set_words(struct plan *plan, const char *const *words, size_t count, bool prefixed,
                      struct problem *problem)
 {
-    for (size_t i = 0; i < count; i++) {
+    int result = 0;
+
+    for (size_t i = 0; i < count && result == 0; i++) {
         struct typed_word typed;
 
-        if (word_split(&typed, words[i], problem) < 0 ||
-            ((typed.prefix != END_COUNT) == prefixed && set_word(plan, words[i], &typed, problem) < 0))
+        if (word_split(&typed, words[i], problem) < 0)
             return -1;
+        const struct word *word = typed.word;
+        if ((typed.prefix != END_COUNT) != prefixed)
+            continue;
+        if (word->for_run)
+            return problem_usage(problem, "%s= is for all cells, not for one run; give it to uncork run",
+                                 word->key);
+        if (word == &word_parameter) {
+            result = set_parameter(plan, words[i], typed.value, problem);
+            continue;
+        }
+        if (plan->given[word - word_list] & GIVEN_TO(typed.prefix))
+            return problem_usage(problem, "'%.*s' is given twice", (int)(typed.value - words[i]) - 1,
+                                 words[i]);
+        plan->given[word - word_list] |= GIVEN_TO(typed.prefix);
+        result = set_field(plan, word, typed.prefix, typed.value, problem);
     }
-    return 0;
+    return result;
 }
 
 /* ---- values derived from the words ---- */
@@ -122,8 +121,7 @@ static int name_operations(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* Sets the shape of the largest request or reply: memory and queues are sized for it. It has a
- * head, a payload and the text after it. */
+/* Memory and queues are sized for the largest request or reply: head, payload, text after it. */
 static int derive_shape(struct plan *plan, bool of_reply, struct problem *problem)
 {
     const struct protocol *protocol = plan->protocol;
@@ -148,50 +146,6 @@ static int derive_shape(struct plan *plan, bool of_reply, struct problem *proble
     if (payload && end)
         snprintf(text + size, sizeof text - (size_t)size, "+%zu", strlen(end));
     return shape_parse(shape, text, problem);
-}
-
-/* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
-static int check_parameters(const struct plan *plan, struct problem *problem)
-{
-    const struct subject_parameter *first = plan->subject.parameters;
-    char key[2 * SUBJECT_NAME_MAX];
-    if (!plan->subject.count || plan->given[WORD_subject] || *plan->load)
-        return 0;
-    snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
-    word_find(key, problem);
-    return -1;
-}
-
-/* Copies the properties of the chosen variants into the plan, so that its readers need not know the
- * structs of variants. */
-static void derive_variants(struct plan *plan)
-{
-    plan->frames = plan->protocol->kinds && plan->workload->framed[ROLE_DRIVER];
-    plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
-    plan->is_tcp = plan->transport->is_tcp;
-    plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
-    plan->runs_command = plan->workload->runs_command;
-    plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
-    for (enum end end = 0; end < END_COUNT; end++)
-        derive_end(plan, end);
-}
-
-/* Sets the words that are fixed at the client and the server of a proxy. The client only feeds the
- * proxy; the server only receives from it. */
-static int fix_ends_of_proxy(struct plan *plan, struct problem *problem)
-{
-    static const enum word_index fixed[] = {WORD_message, WORD_read,    WORD_chunk,
-                                            WORD_touch,   WORD_nodelay, WORD_source};
-
-    for (size_t i = 0; plan->relays && i < sizeof fixed / sizeof *fixed; i++) {
-        const struct word *word = &word_list[fixed[i]];
-        const char *value = fixed[i] == WORD_message ? "64K" : word->preset;
-
-        if (set_field(plan, word, END_CLIENT, value, problem) < 0 ||
-            (word->per_end && set_field(plan, word, END_SERVER, value, problem) < 0))
-            return -1;
-    }
-    return 0;
 }
 
 /* The engine of the word. engine=auto is the first of the list that has what strategy and reading
@@ -222,9 +176,39 @@ static void choose_engine(struct plan *plan, enum end end)
 
 static int derive(struct plan *plan, struct problem *problem)
 {
-    derive_variants(plan);
-    if (check_parameters(plan, problem) < 0 || fix_ends_of_proxy(plan, problem) < 0)
+    static const enum word_index fixed[] = {WORD_message, WORD_read,    WORD_chunk,
+                                            WORD_touch,   WORD_nodelay, WORD_source};
+
+    /* The properties of the chosen variants: readers need not know the structs of variants. */
+    plan->frames = plan->protocol->kinds && plan->workload->framed[ROLE_DRIVER];
+    plan->has_server = plan->transport->has_other_end && !plan_has_peer(plan);
+    plan->is_tcp = plan->transport->is_tcp;
+    plan->relays = plan->workload->roles[ROLE_PROXY] != NULL;
+    plan->runs_command = plan->workload->runs_command;
+    plan->encrypts = plan->ends[END_CLIENT].security->encrypts;
+    for (enum end end = 0; end < END_COUNT; end++)
+        derive_end(plan, end);
+
+    /* NAME.key= needs subject= or load=. Its NAME may be that of another cell of a matrix. */
+    if (plan->subject.count && !plan->given[WORD_subject] && !*plan->load) {
+        const struct subject_parameter *first = plan->subject.parameters;
+        char key[2 * SUBJECT_NAME_MAX];
+
+        snprintf(key, sizeof key, "%s.%s", first->subject, first->key);
+        word_find(key, problem);
         return -1;
+    }
+
+    /* The client only feeds the proxy; the server only receives from it. */
+    for (size_t i = 0; plan->relays && i < sizeof fixed / sizeof *fixed; i++) {
+        const struct word *word = &word_list[fixed[i]];
+        const char *value = fixed[i] == WORD_message ? "64K" : word->preset;
+
+        if (set_field(plan, word, END_CLIENT, value, problem) < 0 ||
+            (word->per_end && set_field(plan, word, END_SERVER, value, problem) < 0))
+            return -1;
+    }
+
     for (enum end end = 0; end < END_COUNT; end++) {
         choose_engine(plan, end);
         if (plan_has_end(plan, end) && exclusions_check(STAGE_words, plan, end, 0, problem) < 0)
@@ -237,20 +221,15 @@ static int derive(struct plan *plan, struct problem *problem)
     return 0;
 }
 
-/* A preset is valid: -1 only without memory. */
-static int set_presets(struct plan *plan, struct problem *problem)
-{
-    for (size_t i = 0; i < WORD_COUNT; i++)
-        if (!word_list[i].for_run && word_list[i].preset &&
-            set_field(plan, &word_list[i], END_COUNT, word_list[i].preset, problem) < 0)
-            return -1;
-    return 0;
-}
-
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem)
 {
+    int result = 0; /* presets are valid: -1 only without memory */
+
     *plan = (struct plan){0};
-    if (set_presets(plan, problem) == 0 && set_words(plan, words, count, false, problem) == 0 &&
+    for (const struct word *word = word_list; word < word_list + WORD_COUNT && result == 0; word++)
+        if (!word->for_run && word->preset)
+            result = set_field(plan, word, END_COUNT, word->preset, problem);
+    if (result == 0 && set_words(plan, words, count, false, problem) == 0 &&
         set_words(plan, words, count, true, problem) == 0 && derive(plan, problem) == 0)
         return 0;
     plan_free(plan);
@@ -265,13 +244,6 @@ static json_t *key_of(const struct word *word, enum end prefix)
     return prefix == END_COUNT ? json_string(word->key) : json_sprintf("%s.%s", end_names[prefix], word->key);
 }
 
-static void put_word(json_t *words, const struct plan *plan, const struct word *word, enum end end,
-                     enum end prefix)
-{
-    CLEANUP_JSON json_t *key = key_of(word, prefix);
-    json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
-}
-
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
 {
     return !word->for_run && plan_has_end(plan, end) && (word->for_subject || !plan_is_subject(plan, end)) &&
@@ -279,8 +251,7 @@ static bool is_used(const struct plan *plan, const struct word *word, enum end e
            premises_hold(word->used, plan, end, 0);
 }
 
-/* Puts the parameters of this subject and this load into `used`, and the keys of the others into
- * `unused` (may be NULL). */
+/* Puts parameters of this subject and load into `used`, keys of others into `unused` (or NULL). */
 static void sort_parameters(const struct plan *plan, json_t *used, json_t *unused)
 {
     for (uint32_t i = 0; i < plan->subject.count; i++) {
@@ -307,9 +278,12 @@ json_t *plan_words(const struct plan *plan)
 
             json_object_set_new(values, json_string_value(value), json_true());
         }
-        for (enum end end = 0; end < END_COUNT; end++)
-            if (is_used(plan, word, end))
-                put_word(words, plan, word, end, json_object_size(values) > 1 ? end : END_COUNT);
+        for (enum end end = 0; end < END_COUNT; end++) {
+            if (!is_used(plan, word, end))
+                continue;
+            CLEANUP_JSON json_t *key = key_of(word, json_object_size(values) > 1 ? end : END_COUNT);
+            json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
+        }
     }
     sort_parameters(plan, words, NULL);
     return words;
@@ -333,13 +307,14 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused)
 
     for (const struct word *word = word_list; word < word_list + WORD_COUNT; word++) {
         for (const enum end *prefix = prefixes; prefix <= &prefixes[END_COUNT]; prefix++) {
-            bool given = plan->given[word - word_list] & GIVEN_TO(*prefix);
+            if (!(plan->given[word - word_list] & GIVEN_TO(*prefix)))
+                continue;
+            CLEANUP_JSON json_t *key = key_of(word, *prefix);
             enum end holder = find_holder(plan, word, *prefix);
-
-            if (given && holder != END_COUNT)
-                put_word(used, plan, word, holder, *prefix);
-            else if (given)
-                json_array_append_new(unused, key_of(word, *prefix));
+            if (holder != END_COUNT)
+                json_object_set_new(used, json_string_value(key), word_value(word, plan, holder));
+            else
+                json_array_append(unused, key);
         }
     }
     sort_parameters(plan, used, unused);

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the list ---- */
-
 static const char *const switch_names[] = {"off", "on", NULL};
 
 /* clang-format off */
@@ -65,19 +63,6 @@ json_t *word_value(const struct word *word, const struct plan *plan, enum end en
     return word->kind->format(word, word->field(values, &values->ends[end]));
 }
 
-static enum end take_prefix(const char **key)
-{
-    for (enum end end = 0; end < END_COUNT; end++) {
-        size_t length = strlen(end_names[end]);
-
-        if (!strncmp(*key, end_names[end], length) && (*key)[length] == '.') {
-            *key += length + 1;
-            return end;
-        }
-    }
-    return END_COUNT;
-}
-
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
     CLEANUP_JSON json_t *string = json_string(text);
@@ -86,7 +71,15 @@ int word_split(struct typed_word *typed, const char *text, struct problem *probl
 
     if (!string) /* records and the control channel are JSON */
         return problem_usage(problem, "'%.60s' is not valid UTF-8", text);
-    typed->prefix = take_prefix(&at);
+    typed->prefix = END_COUNT;
+    for (enum end end = 0; end < END_COUNT && typed->prefix == END_COUNT; end++) {
+        size_t length = strlen(end_names[end]);
+
+        if (!strncmp(text, end_names[end], length) && text[length] == '.') {
+            typed->prefix = end;
+            at += length + 1;
+        }
+    }
     size_t length = strcspn(at, "=");
     if (!at[length] || length >= sizeof key)
         return problem_usage(problem, "'%.60s' is not a word; write key=value", text);

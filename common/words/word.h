@@ -107,8 +107,7 @@ enum word_index {
 
 extern const struct word word_list[WORD_COUNT], word_parameter;
 
-/* The word of this key (without prefix), or NULL with a usage problem that names the nearest
- * word. */
+/* The word of this key (without prefix). NULL with a usage problem that names the nearest word. */
 const struct word *word_find(const char *key, struct problem *problem);
 
 /* The canonical spelling of its value. `end` matters only for per-end words. New reference. */
@@ -166,13 +165,11 @@ json_t *premises_list(const struct premise premises[2]);
  * arrives over the control channel. 0, and plan_free() is due; or -1 with a usage problem. */
 int plan_parse(struct plan *plan, const char *const *words, size_t count, struct problem *problem);
 
-/* Every word that this run uses, defaults included: {"transport": "tcp", ...}, in the order of
- * word_list. A word that differs between the ends appears as client.WORD and server.WORD. New
- * reference. */
+/* Every word that this run uses, with defaults: {"transport": "tcp", ...}, in the order of word_list.
+ * A word that differs between the ends appears as client.WORD and server.WORD. New reference. */
 json_t *plan_words(const struct plan *plan);
 
-/* The given words that this run uses. New reference. Appends the keys of the other given words to
- * `unused`. */
+/* The given words that this run uses. New reference. Appends the keys of the others to `unused`. */
 json_t *plan_words_given(const struct plan *plan, json_t *unused);
 
 #define EXPAND_VALUES_MAX 10000
@@ -188,12 +185,9 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused);
  * canonical spelling. New reference; NULL with a usage problem. */
 json_t *expand_words(const char *const *words, size_t count, struct problem *problem);
 
-/* ---- targets ---- */
-
 #define TARGET_LOCAL "local"
 
-/* Where client, server and proxy run: one target for all ends, or one each as client+server or
- * client+server+proxy. The runner uses it. */
+/* For the runner: where all ends run, or each one (client+server, client+server+proxy). */
 struct target {
     struct variant variant;
     const char *takes; /* the parameter after the colon; NULL: none */

@@ -19,7 +19,7 @@ TEST(a_kind_has_a_name_and_an_exit_status)
     for (int kind = PROBLEM_NONE; kind <= PROBLEM_UNSUPPORTED; kind++) {
         struct problem problem = {.kind = (enum problem_kind)kind};
 
-        assert_int_equal(problem_kind_parse(problem_kind_name(problem.kind)), kind);
+        assert_int_equal(problem_kind_parse(problem_kind_names[problem.kind]), kind);
         assert_int_equal(problem_exit_status(&problem), statuses[kind]);
     }
     assert_int_equal(problem_kind_parse("nonsense"), PROBLEM_NONE);
