@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "base/program.h"
 #include "base/version.h"
-#include "list.h"
 #include "placement/placement.h"
 #include "run.h"
 #include "support/support.h"

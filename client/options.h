@@ -5,8 +5,7 @@
 #include "own_server.h"
 #include "plan/plan.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <jansson.h>
 
 #define NO_PARENT_FD -1
 
@@ -43,3 +42,8 @@ void options_free(struct options *options);
 
 /* Checks that options and plan fit each other. 0, or -1 with a usage problem. */
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);
+
+/* What --list prints: words, their values, and which of these this machine supports. list_make():
+ * as docs/record.md describes it, a new reference. list_print(): for a person. */
+json_t *list_make(void);
+void list_print(void);
