@@ -32,8 +32,6 @@ static const char help[] =
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n";
 
-/* ---- output ---- */
-
 static int write_json(FILE *file, void *record, struct problem *problem)
 {
     return json_dumpf(record, file, JSON_COMPACT);
@@ -63,19 +61,6 @@ static int append_cell(struct cells *cells, const char *const *words, size_t cou
     return 0;
 }
 
-static int append_line(struct cells *cells, char *line, struct problem *problem)
-{
-    const char *words[LINE_WORDS_MAX];
-    size_t count = 0;
-    char *rest;
-    for (char *word = strtok_r(line, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest)) {
-        if (count == LINE_WORDS_MAX)
-            return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
-        words[count++] = word;
-    }
-    return append_cell(cells, words, count, problem);
-}
-
 /* Skips empty lines and lines that begin with #. A usage problem names file and line. */
 static int read_lines(struct cells *cells, FILE *file, const char *path, struct problem *problem)
 {
@@ -83,13 +68,21 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
     size_t size = 0;
 
     for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++) {
+        const char *words[LINE_WORDS_MAX], *word;
         struct problem why = {0};
+        size_t count = 0;
+        char *rest;
 
         if (!strcmp(line, BATCH_END "\n"))
             break;
         if (line[strspn(line, BLANKS)] == '\0' || *line == '#')
             continue;
-        if (append_line(cells, line, &why) < 0)
+        for (word = strtok_r(line, BLANKS, &rest); word && count < LINE_WORDS_MAX;
+             word = strtok_r(NULL, BLANKS, &rest))
+            words[count++] = word;
+        if (word)
+            problem_usage(&why, "more than %d words", LINE_WORDS_MAX);
+        if (word || append_cell(cells, words, count, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
     }
     return ferror(file) ? problem_usage(problem, "%s: %s", path, strerror(errno)) : 0;
@@ -107,34 +100,25 @@ static int read_cells(struct cells *cells, const struct options *options, struct
     return read_lines(cells, file, options->file, problem);
 }
 
-static int reject_unused(const struct plan *plan, struct problem *problem)
-{
-    CLEANUP_JSON json_t *unused = json_array();
-    json_decref(plan_words_given(plan, unused));
-    const char *key = json_string_value(json_array_get(unused, 0));
-    if (!key)
-        return 0;
-    const struct word *word = word_find(key, &(struct problem){0}); /* NULL: a key with a prefix */
-    if (word && word->used[0].condition == CONDITION_lab)
-        return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one", key, key);
-    return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
-}
-
-static void print_end(const struct cells *cells, struct problem *problem)
-{
-    print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
-}
-
 /* ---- actions ---- */
 
 /* Checks all before the first run: also the file of the record, which can then be written. */
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
-    bool is_facts = options->action == ACTION_FACTS;
-    for (size_t i = 0; i < cells->count; i++)
-        if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
-            options_check(options, &cells->plans[i], problem) < 0)
+    for (size_t i = 0; i < cells->count; i++) {
+        CLEANUP_JSON json_t *unused = json_array();
+        json_decref(plan_words_given(&cells->plans[i], unused));
+        const char *key = json_string_value(json_array_get(unused, 0));
+        if (key && options->action != ACTION_FACTS) {
+            const struct word *word = word_find(key, &(struct problem){0}); /* NULL: a key with a prefix */
+            if (word && word->used[0].condition == CONDITION_lab)
+                return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one",
+                                     key, key);
+            return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
+        }
+        if (options_check(options, &cells->plans[i], problem) < 0)
             return -1;
+    }
     if (options->pcap && cells->count > 1)
         return problem_usage(problem, "--pcap is for one run, and this batch has %zu", cells->count);
     if (options->action != ACTION_RUN || !options->file)
@@ -163,13 +147,33 @@ static void on_parent_gone(void *client)
     ((struct client *)client)->orphaned = true;
 }
 
-/* Runs every line and prints its record. Continues after a failed run. */
-static void run_batch(struct client *client, const struct cells *cells, struct problem *problem)
+/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this
+ * client starts them: then they run on this machine. */
+static json_t *describe(const struct plan *plan)
+{
+    json_t *unused = json_array(), *given = plan_words_given(plan, unused);
+    bool is_planned = !plan->messages && !plan->bytes && !plan->runs_command;
+    json_int_t planned_ns = (json_int_t)(plan->warmup_ns + plan->duration_ns);
+    struct problem why = {0};
+
+    for (enum end end = 0; end < END_COUNT && why.kind == PROBLEM_NONE; end++)
+        if (plan_has_end(plan, end) && plan_is_own(plan, end))
+            support_check(plan, end, false, &why);
+    return json_pack("{s:o, s:o, s:o, s:o*, s:s*}", "words", plan_words(plan), "given", given, "unused",
+                     unused, "planned_ns", is_planned ? json_integer(planned_ns) : NULL, "unsupported",
+                     /* other problems are left to the run, which then fails */
+                     why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
+}
+
+/* Runs every line and prints its record, also that of a failed run. `client` NULL: only describes
+ * the plans. */
+static void print_cells(struct client *client, const struct cells *cells, struct problem *problem)
 {
     for (size_t i = 0; i < cells->count; i++) {
-        json_t *record = run_cell(client, &cells->plans[i], problem);
+        const struct plan *plan = &cells->plans[i];
+        json_t *record = client ? run_cell(client, plan, problem) : describe(plan);
 
-        if (client->orphaned) {
+        if (client && client->orphaned) {
             json_decref(record);
             problem_failure(problem, "the process that started these runs has ended");
             return;
@@ -177,7 +181,7 @@ static void run_batch(struct client *client, const struct cells *cells, struct p
         if (!record || print_json(record, problem) < 0)
             return;
     }
-    print_end(cells, problem);
+    print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
 }
 
 static void run(const struct options *options, const struct cells *cells, struct problem *problem)
@@ -197,7 +201,7 @@ static void run(const struct options *options, const struct cells *cells, struct
                                   problem) == 0) {
         probe_counters();
         if (options->action == ACTION_BATCH)
-            run_batch(&client, cells, problem);
+            print_cells(&client, cells, problem);
         else
             record = run_cell(&client, cells->plans, problem);
     }
@@ -213,46 +217,9 @@ static void run(const struct options *options, const struct cells *cells, struct
     json_decref(record);
 }
 
-/* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this
- * client starts them: then they run on this machine. */
-static json_t *describe(const struct plan *plan)
-{
-    json_t *unused = json_array(), *given = plan_words_given(plan, unused);
-    bool is_planned = !plan->messages && !plan->bytes && !plan->runs_command;
-    json_int_t planned_ns = (json_int_t)(plan->warmup_ns + plan->duration_ns);
-    struct problem why = {0};
-
-    for (enum end end = 0; end < END_COUNT && why.kind == PROBLEM_NONE; end++)
-        if (plan_has_end(plan, end) && plan_is_own(plan, end))
-            support_check(plan, end, false, &why);
-    return json_pack("{s:o, s:o, s:o, s:o*, s:s*}", "words", plan_words(plan), "given", given, "unused",
-                     unused, "planned_ns", is_planned ? json_integer(planned_ns) : NULL, "unsupported",
-                     /* other problems are left to the run, which then fails */
-                     why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
-}
-
-static void check(const struct cells *cells, struct problem *problem)
-{
-    for (size_t i = 0; i < cells->count; i++)
-        if (print_json(describe(&cells->plans[i]), problem) < 0)
-            return;
-    print_end(cells, problem);
-}
-
-static void do_cells(const struct options *options, struct problem *problem)
-{
-    struct cells cells = {0};
-    if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
-        check(&cells, problem);
-    else if (problem->kind == PROBLEM_NONE)
-        run(options, &cells, problem);
-    for (size_t i = 0; i < cells.count; i++)
-        plan_free(&cells.plans[i]);
-    free(cells.plans);
-}
-
 static void act(const struct options *options, struct problem *problem)
 {
+    struct cells cells = {0};
     json_t *expanded;
 
     switch (options->action) {
@@ -274,8 +241,14 @@ static void act(const struct options *options, struct problem *problem)
         option_print(client_options, HELP_COLUMN);
         break;
     default:
-        do_cells(options, problem);
+        if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
+            print_cells(NULL, &cells, problem);
+        else if (problem->kind == PROBLEM_NONE)
+            run(options, &cells, problem);
     }
+    for (size_t i = 0; i < cells.count; i++)
+        plan_free(&cells.plans[i]);
+    free(cells.plans);
 }
 
 int main(int count, char **arguments)
