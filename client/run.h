@@ -56,7 +56,6 @@ struct run {
     struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     bool wants_facts;             /* in place of a run */
-    bool awaits_relay;            /* a subject relays: JOINED says that it accepts connections */
     bool is_closing;
     struct problem reason; /* of another end, for a symptom that this end has not reported yet */
     int open_parts;        /* timer, links, check, work */
@@ -100,11 +99,10 @@ void work_check(uv_work_t *check);
 /* Starts the work. 0, or -1 with a problem. */
 int work_start(struct run *run, struct problem *problem);
 
-/* Handles a message of another end in the phases. -1: it does not belong here. */
-int work_message(struct run *run, enum end from, enum control_type type, const json_t *body);
-
-/* The phase that a failure now has in a record. */
-const char *work_phase(const struct run *run);
+/* Handles a message of another end in the phases. 0, also with a problem; -1: it does not belong
+ * here. */
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body,
+                 struct problem *problem);
 
 /* After a good end: adds the reports of the client to the result. 0, or -1 with a problem. */
 int work_report(struct run *run, struct problem *problem);
