@@ -115,7 +115,7 @@ void link_open(struct run *run, enum end end)
     run->hub.channels[end] = &link->channel;
     connector_open(&link->connector, &client->loop);
     if (plan_is_own(run->plan, end))
-        own_server_start(&client->own[end], link);
+        own_server_start(link);
     else
         connector_find(&link->connector, plan_address(run->plan, end), CONNECT_WITHIN_MS);
 }
@@ -124,7 +124,7 @@ void link_close(struct link *link)
 {
     if (!link->open_parts)
         return;
-    own_server_forget(&link->run->client->own[link->end]);
+    link->run->client->own[link->end].waiting = NULL;
     if (link->open_parts > 1)
         channel_close(&link->channel);
     connector_close(&link->connector);

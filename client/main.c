@@ -191,9 +191,6 @@ static void run(const struct options *options, const struct cells *cells, struct
 
     if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
         return;
-    for (enum end end = 0; end < END_COUNT; end++)
-        client.own[end] =
-            (struct own_server){.end = end, .loop = &client.loop, .location = &options->locations[end]};
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);
     } else if (options->parent_fd == NO_PARENT_FD ||
@@ -206,7 +203,7 @@ static void run(const struct options *options, const struct cells *cells, struct
             record = run_cell(&client, cells->plans, problem);
     }
     for (enum end end = 0; end < END_COUNT; end++)
-        own_server_stop(&client.own[end]);
+        own_server_stop(&client, end, NULL);
     parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);

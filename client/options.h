@@ -2,7 +2,8 @@
 /* The command line of uncork-client. Options are not words: they are not part of a record. */
 #pragma once
 
-#include "own_server.h"
+#include "control/psk.h"
+#include "net/address.h"
 #include "plan/plan.h"
 
 #include <jansson.h>
@@ -19,6 +20,15 @@ enum action {
     ACTION_FACTS,
     ACTION_VERSION,
     ACTION_HELP
+};
+
+/* Where the client starts a server or proxy: beside itself, or in a network namespace of a lab. */
+struct location {
+    const char *netns;        /* file of the network namespace; NULL: the current one */
+    char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
+    char host[ADDRESS_MAX];   /* the same without the port */
+    const char *subjects;     /* file of definitions for the server; NULL: none */
+    const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 
 struct options {

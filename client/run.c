@@ -281,8 +281,8 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     run.check.data = &run;
     uv_queue_work(&client->loop, &run.check, work_check, on_checked);
     complete(&run);
-    for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
-        own_server_stop_failed(&client->own[end], reason); /* the next run starts new ones */
+    for (enum end end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
+        own_server_stop(client, end, reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;

@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* One run: connects to all ends, takes them through the phases and makes one record.
  *
- * run.c decides what follows from a message or a failure. link.c is the way to another end. work.c
- * is what the client does itself: its data threads with their phases, or with workload=command
- * another program (command.c). They tell the run what has happened. */
+ * run.c decides what follows from a message or a failure. link.c is the way to another end, which
+ * own_server.c may start. work.c is what the client does itself: its data threads with their
+ * phases, or with workload=command another program (command.c). They tell the run what happened. */
 #pragma once
 
 #include "base/program.h"
 #include "net/connector.h"
 #include "options.h"
-#include "own_server.h"
 #include "record.h"
 #include "team/coordinator.h"
 #include "team/session.h"
+
+/* server=own, via=own: a server or a proxy that the client starts and ends. */
+struct own_server {
+    struct child child; /* pid 0: it does not run */
+    uv_process_t process;
+    uv_pipe_t input, output; /* closing its standard input ends the server */
+    uv_timer_t timer;        /* a time limit */
+    int open_handles;
+    bool has_started, is_ready;
+    char line[512]; /* its ready line */
+    struct address address;
+    struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
+    struct link *waiting;  /* for it to be ready; NULL: none */
+};
 
 /* State that is kept between runs: the loop, and the server and proxy that the client started. */
 struct client {
@@ -89,6 +102,19 @@ void link_ask_for_facts(struct run *run);
 
 /* Handles CONTROL_READY: connects to the next end, or starts the work. 0, or -1 with a problem. */
 int link_take_ready(struct link *link, const json_t *ready, struct problem *problem);
+
+/* ---- what own_server.c does ---- */
+
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. link_server_ready()
+ * of link.c follows once, perhaps before this function returns, unless `waiting` is NULL by then.
+ * `problem`: why it cannot start, or PROBLEM_NONE. */
+void own_server_start(struct link *link);
+void link_server_ready(struct link *link, const struct problem *problem);
+
+/* Ends the server. No effect if it does not run. Waits up to 6 s and turns the loop: only for the
+ * time between two runs. `reason`: of a failed run, or NULL; appends how the server has ended, if
+ * by itself. Waits a moment for that: its connections close before its exit can be seen. */
+void own_server_stop(struct client *client, enum end end, struct problem *reason);
 
 /* ---- what work.c does ---- */
 
