@@ -128,20 +128,6 @@ static int check_cells(const struct options *options, const struct cells *cells,
     return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
-/* Prints or writes the record of ACTION_RUN. A failed run is a problem. */
-static void report_run(const struct options *options, json_t *record, struct problem *problem)
-{
-    const char *status = json_string_value(json_object_get(record, "status"));
-    if (options->file)
-        atomic_file_write(options->file, write_json, record, problem);
-    else if (options->json)
-        print_json(json_incref(record), problem);
-    if (strcmp(status, "ok") != 0)
-        problem_failure(problem, "%s: %s", status, json_string_value(json_object_get(record, "reason")));
-    else if (!options->json)
-        answer_print(record);
-}
-
 static void on_parent_gone(void *client)
 {
     ((struct client *)client)->orphaned = true;
@@ -207,10 +193,15 @@ static void run(const struct options *options, const struct cells *cells, struct
     parent_watch_stop(&client.parent);
     uv_run(&client.loop, UV_RUN_NOWAIT);
     uv_loop_close(&client.loop);
-    if (record && options->action == ACTION_RUN)
-        report_run(options, record, problem);
-    else if (record)
+    const char *status = json_string_value(json_object_get(record, "status")); /* NULL: facts, or none */
+    if (record && options->file)
+        atomic_file_write(options->file, write_json, record, problem);
+    else if (record && (options->json || !status))
         print_json(json_incref(record), problem);
+    if (status && strcmp(status, "ok") != 0)
+        problem_failure(problem, "%s: %s", status, json_string_value(json_object_get(record, "reason")));
+    else if (status && !options->json)
+        answer_print(record);
     json_decref(record);
 }
 
