@@ -186,7 +186,7 @@ static void make_jobs(struct load *load, const json_t *definition)
 
 int load_prepare(struct load *load, struct problem *problem)
 {
-    const char *file = load->run->client->options->locations[END_SERVER].subjects;
+    const char *file = load->run->client->options->subjects;
     const struct plan *plan = load->run->plan;
     CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;

@@ -48,19 +48,16 @@ static int take_argument(struct options *options, const char *argument, struct p
     return 0;
 }
 
-/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `locations`. Returns 0, or -1 with a
- * usage problem. */
-static int parse_place(struct location locations[END_COUNT], enum end end, const char *text,
-                       struct problem *problem)
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `own`. Returns 0, or -1 with a usage
+ * problem. */
+static int parse_place(struct location *own, enum end end, const char *text, struct problem *problem)
 {
-    struct location *own = &locations[end];
     const char *at = strchr(text, '@');
 
     if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
-        *own = (struct location){.netns = at + 1, .subjects = own->subjects};
+        *own = (struct location){.netns = at + 1};
         snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
         snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
-        locations[END_PROXY].sink = locations[END_SERVER].netns ? locations[END_SERVER].host : NULL;
         if (address_check(own->listen) == 0)
             return 0;
     }
@@ -75,13 +72,13 @@ static int take_option(struct options *options, int option, struct problem *prob
 
     switch (option) {
     case 's':
-        return parse_place(options->locations, END_SERVER, optarg, problem);
+        return parse_place(&options->locations[END_SERVER], END_SERVER, optarg, problem);
     case 'x':
-        return parse_place(options->locations, END_PROXY, optarg, problem);
+        return parse_place(&options->locations[END_PROXY], END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'u':
-        options->locations[END_SERVER].subjects = options->locations[END_PROXY].subjects = optarg;
+        options->subjects = optarg;
         return 0;
     case 'i':
         options->insecure = true;

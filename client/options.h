@@ -27,13 +27,12 @@ struct location {
     const char *netns;        /* file of the network namespace; NULL: the current one */
     char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
     char host[ADDRESS_MAX];   /* the same without the port */
-    const char *subjects;     /* file of definitions for the server; NULL: none */
-    const char *sink;         /* proxy: the address that it may connect to; NULL: loopback */
 };
 
 struct options {
     enum action action;
     struct location locations[END_COUNT];
+    const char *subjects;  /* file of definitions for server and proxy; NULL: none */
     struct psk_list *keys; /* the first one is for ends with an address in words; NULL: none */
     bool insecure;         /* such an end may be on another machine without TLS */
     const char *pcap;      /* file for the packets of capture=on; NULL: none */

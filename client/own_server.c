@@ -79,14 +79,15 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
 {
     struct client *client = server->waiting->run->client;
     enum end end = server->waiting->end; /* END_PROXY: it is a proxy */
-    const struct location *location = &client->options->locations[end];
+    const struct options *options = client->options;
+    const struct location *server_place = &options->locations[END_SERVER];
     char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX] = {program};
     uv_stdio_container_t stdio[KEY_FD + 1] = {
         {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
         {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
         {UV_INHERIT_FD, .data.fd = key}};
-    uv_process_options_t options = {.exit_cb = on_ended,
+    uv_process_options_t process = {.exit_cb = on_ended,
                                     .file = program,
                                     .args = arguments,
                                     .stdio = stdio,
@@ -96,21 +97,21 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
         return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
     snprintf(program, sizeof program, "%s/uncork-server", dirname(own));
     add_option(arguments, "--with-parent", NULL);
-    add_option(arguments, "--listen", location->listen);
+    add_option(arguments, "--listen", options->locations[end].listen);
     if (key >= 0)
         add_option(arguments, "--psk", KEY_FILE);
     if (end == END_PROXY)
         add_option(arguments, "--proxy", NULL);
-    if (location->subjects)
-        add_option(arguments, "--subjects", location->subjects);
-    if (location->sink)
-        add_option(arguments, "--allow-sink", location->sink);
+    if (options->subjects)
+        add_option(arguments, "--subjects", options->subjects);
+    if (end == END_PROXY && server_place->netns) /* else its sink must be on loopback */
+        add_option(arguments, "--allow-sink", server_place->host);
     uv_timer_init(&client->loop, &server->timer);
     uv_pipe_init(&client->loop, &server->input, 0);
     uv_pipe_init(&client->loop, &server->output, 0);
     server->open_handles = 4;
     server->timer.data = server->input.data = server->output.data = server->process.data = server;
-    int error = uv_spawn(&client->loop, &server->process, &options);
+    int error = uv_spawn(&client->loop, &server->process, &process);
     if (error) {
         close_handles(server);
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
