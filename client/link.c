@@ -27,7 +27,6 @@ static void on_ended(void *owner, const char *why)
 {
     struct link *link = owner;
     struct problem problem = {0};
-    link->has_ended = true;
     problem_symptom(&problem, "the %s %s %s", end_names[link->end], name_of(link), why);
     run_link_failed(link, &problem);
 }

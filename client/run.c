@@ -49,7 +49,7 @@ static void note_problem(struct run *run, const char *phase, const struct proble
 static bool may_explain(const struct run *run)
 {
     for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open && !run->links[end].has_ended)
+        if (run->links[end].is_open && !run->links[end].channel.ended)
             return true;
     return false;
 }
@@ -236,9 +236,11 @@ static void on_checked(uv_work_t *request, int status)
         fail(run, "start", &problem);
 }
 
-static void open_run(struct run *run, struct client *client, const struct plan *plan,
-                     enum session_state first)
+/* Takes a cell, or a question for facts, from its first state until all its parts are closed. */
+static void complete(struct run *run, struct client *client, const struct plan *plan, bool wants_facts)
 {
+    struct problem problem = {0};
+
     *run = (struct run){.client = client,
                         .plan = plan,
                         .session = {.is_client = true,
@@ -246,23 +248,24 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                     .timed_out = on_timed_out,
                                     .closed = run_part_closed,
                                     .owner = run},
+                        .wants_facts = wants_facts,
                         .open_parts = 2, /* the timer of the session, and the work */
                         .result = {.started_unix_ns = clock_read_ns(CLOCK_REALTIME), .phase = "start"}};
-    session_open(&run->session, &client->loop, first);
-}
-
-/* Turns the loop until all parts of the run are closed. */
-static void complete(struct run *run)
-{
-    struct problem problem = {0};
-
+    session_open(&run->session, &client->loop, wants_facts ? SESSION_CONNECTING : SESSION_CHECKING);
+    if (wants_facts) {
+        link_ask_for_facts(run);
+    } else {
+        run->open_parts++;
+        run->check.data = run;
+        uv_queue_work(&client->loop, &run->check, work_check, on_checked);
+    }
     while (run->open_parts > 0) {
-        if (run->client->orphaned && run->session.state != SESSION_CLOSING) {
+        if (client->orphaned && run->session.state != SESSION_CLOSING) {
             problem_failure(&problem, "the process that started this run has ended");
             note_problem(run, "run", &problem);
             close_run(run);
         }
-        uv_run(&run->client->loop, UV_RUN_ONCE);
+        uv_run(&client->loop, UV_RUN_ONCE);
     }
     if (run->capture)
         capture_free(run->capture); /* waits for its thread */
@@ -276,11 +279,7 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     struct run run;
     struct problem *reason = &run.result.problem;
 
-    open_run(&run, client, plan, SESSION_CHECKING);
-    run.open_parts++;
-    run.check.data = &run;
-    uv_queue_work(&client->loop, &run.check, work_check, on_checked);
-    complete(&run);
+    complete(&run, client, plan, false);
     for (enum end end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
         own_server_stop(client, end, reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
@@ -297,10 +296,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     struct run run;
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    open_run(&run, client, plan, SESSION_CONNECTING);
-    run.wants_facts = true;
-    link_ask_for_facts(&run);
-    complete(&run);
+    complete(&run, client, plan, true);
     *problem = run.result.problem;
     return run.result.parts;
 }

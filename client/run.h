@@ -58,7 +58,6 @@ struct link {
     const struct psk_list *keys;
     int open_parts; /* connector, channel */
     bool is_open;   /* messages may be sent */
-    bool has_ended; /* its channel; no message follows */
     bool is_asked;  /* CONTROL_PLAN was sent, and CONTROL_READY has not come */
     json_t *answer; /* its report or facts */
 };
