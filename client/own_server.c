@@ -210,12 +210,12 @@ void own_server_start(struct link *link)
     struct problem problem = {0};
 
     server->waiting = link;
-    if (server->child.pid ? !server->is_ready : server->open_handles > 0)
-        return; /* it starts, or has just ended: it starts again when its handles are closed */
-    if (server->child.pid) {
+    if (server->child.pid && server->is_ready) {
         report(server, &problem);
         return;
     }
+    if (server->child.pid || server->open_handles)
+        return; /* it starts, or has just ended: it starts again when its handles are closed */
     psk_free(server->keys);
     server->keys = NULL;
     server->has_started = server->is_ready = false;
