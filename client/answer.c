@@ -370,6 +370,7 @@ void answer_print(const json_t *record)
     print_counts(&answer, other, answer.both ? "message" : "reply");
     const json_t *client = answer.ends[END_CLIENT];
     uint64_t replies = record_sum(client, "messages_received");
+    /* The server reports nothing: segments per reply, as received. */
     if (!answer.ends[END_SERVER] && replies && record_first(client, "tcp_info.data_segs_in"))
         printf("  per reply: %.2f segments (as the client received them)\n",
                (double)record_sum(client, "tcp_info.data_segs_in.sum") / (double)replies);

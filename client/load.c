@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "base/units.h"
@@ -133,7 +134,7 @@ static int find(const char *name, char path[PATH_MAX], const char *hint, struct 
                                *hint ? " " : "", hint);
 }
 
-/* How much it must move, which is a size or a product of sizes, and how its output counts. */
+/* How much it must move, a size or a product of sizes, and how its output says what it did. */
 static int parse_counts(struct load *load, const json_t *definition, const json_t *values,
                         struct problem *problem)
 {
@@ -211,7 +212,9 @@ int load_prepare(struct load *load, struct problem *problem)
     if (plan->encrypts) {
         char key[256];
         snprintf(key, sizeof key, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
-        if (definition_write(load->folder, "keys.psk", key, strlen(key), geteuid()) < 0)
+        int written = definition_write(load->folder, "keys.psk", key, strlen(key), geteuid());
+        secret_wipe(key, sizeof key);
+        if (written < 0)
             return problem_failure(problem, "cannot write keys.psk in %s", load->folder);
     }
     load->arguments = definition_arguments(definition, values, plan);

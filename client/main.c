@@ -164,7 +164,7 @@ static void print_cells(struct client *client, const struct cells *cells, struct
             problem_failure(problem, "the process that started these runs has ended");
             return;
         }
-        if (!record || print_json(record, problem) < 0)
+        if ((client && !record) || print_json(record, problem) < 0)
             return;
     }
     print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);

@@ -86,7 +86,7 @@ static int take_option(struct options *options, int option, struct problem *prob
     case 'c':
         if (!*optarg)
             return problem_usage(problem, "--pcap needs a FILE for the packets");
-        if (!(name = json_string(optarg))) /* a record names the file */
+        if (!(name = json_string(optarg))) /* a record names the file; NULL: not UTF-8 */
             return problem_usage(problem, "--pcap: the name of the file is not valid UTF-8");
         if (options->pcap)
             return problem_usage(problem, "--pcap is given twice, but a run makes one file");

@@ -74,7 +74,7 @@ static void add_option(char **arguments, const char *option, const char *value)
     arguments[1] = (char *)(uintptr_t)value;
 }
 
-/* `key`: descriptor that becomes KEY_FD; -1: none. */
+/* For `server->waiting`, which is set. `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
     struct client *client = server->waiting->run->client;
@@ -148,8 +148,10 @@ static int spawn_in_namespace(struct own_server *server, struct problem *problem
         return spawn(server, key, problem);
     if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_generate(line, problem)))
         return -1;
-    if (pipe(ends) < 0)
+    if (pipe(ends) < 0) {
+        secret_wipe(line, sizeof line);
         return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
+    }
     key = ends[0];
     fcntl(key, F_SETFD, FD_CLOEXEC);                          /* the server gets it as KEY_FILE */
     bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */

@@ -141,10 +141,6 @@ static void finish_if_answered(struct run *run)
  * may itself have broken the connection for a reason that it has not reported yet. */
 void run_work_ended(struct run *run, const char *phase, const struct problem *problem)
 {
-    bool is_first = run->result.problem.kind == PROBLEM_NONE;
-    bool has_proxy = plan_has_proxy(run->plan), has_subject = plan_has_subject(run->plan);
-    bool has_reason = run->reason.kind != PROBLEM_NONE;
-
     if (run->session.state != SESSION_RUNNING) {
         if (problem)
             fail(run, "start", problem);
@@ -155,6 +151,9 @@ void run_work_ended(struct run *run, const char *phase, const struct problem *pr
         finish_if_answered(run);
         return;
     }
+    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+    bool has_proxy = plan_has_proxy(run->plan), has_subject = plan_has_subject(run->plan);
+    bool has_reason = run->reason.kind != PROBLEM_NONE;
     note_problem(run, phase, problem);
     if (has_reason)
         add_reason(&run->result.problem, &run->reason);

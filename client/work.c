@@ -167,6 +167,7 @@ int work_message(struct run *run, enum end from, enum control_type type, const j
 int work_report(struct run *run, struct problem *problem)
 {
     const struct address *target = team_target(&run->team);
+    bool is_misplaced = run->remote == address_is_local(target); /* placed for the other kind of end */
     char text[ADDRESS_MAX];
 
     if (run->command) {
@@ -174,7 +175,7 @@ int work_report(struct run *run, struct problem *problem)
         return 0;
     }
     /* the capture and the placement are those of the first address of a peer */
-    if (atomic_load(&run->team.chosen) && (run->capture || run->remote == address_is_local(target))) {
+    if (atomic_load(&run->team.chosen) && (run->capture || is_misplaced)) {
         address_format(text, target);
         return problem_failure(problem, "the name of the peer has several addresses: write peer=%s", text);
     }
