@@ -125,49 +125,43 @@ static double elapsed_seconds(const json_t *end)
     return ended > begun ? (double)(ended - begun) / 1e9 : 0;
 }
 
-static void merge_histograms(struct histogram *all, const json_t *end, const char *key)
-{
-    const json_t *thread, *bin;
-    size_t i, j;
-
-    histogram_reset(all);
-    json_array_foreach(json_object_get(end, "threads"), i, thread) {
-        const json_t *recorded = json_object_get(thread, key);
-        uint64_t minimum = record_number(recorded, "minimum"), maximum = record_number(recorded, "maximum");
-
-        all->count += record_number(recorded, "count");
-        if (recorded && minimum < all->minimum)
-            all->minimum = minimum;
-        if (maximum > all->maximum)
-            all->maximum = maximum;
-        json_array_foreach(json_object_get(recorded, "bins"), j, bin) {
-            uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
-            all->bins[histogram_bin(low)] += (uint64_t)json_integer_value(json_array_get(bin, 2));
-        }
-    }
-}
-
-/* Prints a quantile only if a request ranks above it, as the tables do. `unsent` requests were due
- * and never sent: they rank behind all others, so a quantile among them is only known to be above
- * the maximum. */
+/* Adds up the histograms of all threads. Prints a quantile only if a request ranks above it, as the
+ * tables do. `unsent` requests were due and never sent: they rank behind all others, so a quantile
+ * among them is only known to be above the maximum. */
 static void print_histogram(const struct answer *answer, const char *name, const char *key, uint64_t unsent)
 {
-    static struct histogram merged; /* static: 30 KiB */
+    static struct histogram all; /* static: 30 KiB */
     static const struct {
         double share;
         const char *name;
     } quantiles[] = {{0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p99.9"}, {1, "max"}};
     const char *between = " ";
+    const json_t *thread, *bin;
+    size_t i, j;
 
-    merge_histograms(&merged, answer->driver, key);
-    if (!merged.count)
+    histogram_reset(&all);
+    json_array_foreach(json_object_get(answer->driver, "threads"), i, thread) {
+        const json_t *recorded = json_object_get(thread, key);
+        uint64_t minimum = record_number(recorded, "minimum"), maximum = record_number(recorded, "maximum");
+
+        all.count += record_number(recorded, "count");
+        if (recorded && minimum < all.minimum)
+            all.minimum = minimum;
+        if (maximum > all.maximum)
+            all.maximum = maximum;
+        json_array_foreach(json_object_get(recorded, "bins"), j, bin) {
+            uint64_t low = (uint64_t)json_integer_value(json_array_get(bin, 0));
+            all.bins[histogram_bin(low)] += (uint64_t)json_integer_value(json_array_get(bin, 2));
+        }
+    }
+    if (!all.count)
         return;
     printf("  %s", name);
-    for (size_t i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
-        double total = (double)(merged.count + unsent), share = quantiles[i].share;
+    for (i = 0; i < sizeof quantiles / sizeof *quantiles; i++) {
+        double total = (double)(all.count + unsent), share = quantiles[i].share;
         double rank = ceil(share * total - 1e-9);
-        bool is_known = rank <= (double)merged.count;
-        double ns = is_known && share < 1 ? histogram_value(&merged, (uint64_t)rank) : (double)merged.maximum;
+        bool is_known = rank <= (double)all.count;
+        double ns = is_known && share < 1 ? histogram_value(&all, (uint64_t)rank) : (double)all.maximum;
 
         if (share == 1 || total * (1 - share) >= 1 - 1e-9)
             printf("%s%s %s%s", record_between(&between), quantiles[i].name, is_known ? "" : "> ",
@@ -181,20 +175,6 @@ static void print_per_second(const struct answer *answer, const char *unit)
     printf("%s %ss/s, %" PRIu64 " %s%s\n",
            SCALED((double)answer->messages / elapsed_seconds(answer->driver), count_scales), unit,
            answer->messages, unit, plural(answer->messages));
-}
-
-/* In an open loop the mean time per request is only the inverse of the rate. So this line shows how
- * many of the due requests were sent. */
-static void print_open_loop(const struct answer *answer, uint64_t late)
-{
-    uint64_t due = record_sum(answer->driver, "due");
-    printf("  %" PRIu64 " request%s due, ", due, were(due));
-    if (late) {
-        printf("%" PRIu64 " of them never sent; ", late);
-        print_per_second(answer, "message");
-    } else {
-        printf("%s sent\n", due == 1 ? "and was" : "all of them were");
-    }
 }
 
 static void print_closed_loop(const struct answer *answer)
@@ -218,15 +198,21 @@ static void print_closed_loop(const struct answer *answer)
 
 static void print_request(const struct answer *answer)
 {
-    uint64_t late = record_sum(answer->driver, "late");
+    uint64_t due = record_sum(answer->driver, "due"), late = record_sum(answer->driver, "late");
 
     if (elapsed_seconds(answer->driver) <= 0)
         return;
     if (record_word_is(answer->record, "rate", "closed")) {
         print_closed_loop(answer);
         print_histogram(answer, "latency", "latency", late);
-    } else {
-        print_open_loop(answer, late);
+    } else { /* the mean time per request is only the inverse of the rate: shows how many were sent */
+        printf("  %" PRIu64 " request%s due, ", due, were(due));
+        if (late) {
+            printf("%" PRIu64 " of them never sent; ", late);
+            print_per_second(answer, "message");
+        } else {
+            printf("%s sent\n", due == 1 ? "and was" : "all of them were");
+        }
         print_histogram(answer, "latency from the intended start", "latency", late);
     }
     print_histogram(answer, "service from the send", "service", 0);
@@ -313,17 +299,6 @@ static void print_counts(const struct answer *answer, enum end which, const char
     printf(" (the %s)\n", end_names[which]);
 }
 
-/* Prints the received segments per reply, if the server reports nothing. */
-static void print_replies(const struct answer *answer)
-{
-    const json_t *client = answer->ends[END_CLIENT];
-    uint64_t replies = record_sum(client, "messages_received");
-    if (answer->ends[END_SERVER] || !replies || !record_first(client, "tcp_info.data_segs_in"))
-        return;
-    printf("  per reply: %.2f segments (as the client received them)\n",
-           (double)record_sum(client, "tcp_info.data_segs_in.sum") / (double)replies);
-}
-
 /* Prints nothing for an end whose system does not report the CPU time of a thread. */
 static void print_cpu(const struct answer *answer)
 {
@@ -393,7 +368,12 @@ void answer_print(const json_t *record)
     print_counts(&answer, END_PROXY, "message");
     print_counts(&answer, driver, "message");
     print_counts(&answer, other, answer.both ? "message" : "reply");
-    print_replies(&answer);
+    const json_t *client = answer.ends[END_CLIENT];
+    uint64_t replies = record_sum(client, "messages_received");
+    /* The server reports nothing: segments per reply, as received. */
+    if (!answer.ends[END_SERVER] && replies && record_first(client, "tcp_info.data_segs_in"))
+        printf("  per reply: %.2f segments (as the client received them)\n",
+               (double)record_sum(client, "tcp_info.data_segs_in.sum") / (double)replies);
     print_cpu(&answer);
     environment_print(record, answer.ends);
 }

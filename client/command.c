@@ -4,9 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/digest.h"
-#include "base/files.h"
 #include "measure/facts.h"
-#include "override/override.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,16 +12,6 @@
 
 #define CHECK_EVERY_MS 20 /* between two checks of the processes of a rehearsal */
 #define TAIL_MAX 301
-
-/* ---- preparation ---- */
-
-static void prepare(uv_work_t *preparation)
-{
-    struct command *command = preparation->data;
-    load_prepare(&command->load, &command->problem);
-}
-
-/* ---- the end of a run of the load ---- */
 
 /* After a problem the supervisor is told to kill what still runs. */
 static void fail(struct command *command, const struct problem *problem)
@@ -36,30 +24,39 @@ static void fail(struct command *command, const struct problem *problem)
     run_work_ended(command->run, "run", problem);
 }
 
-static int check_moved(struct command *command, struct problem *problem)
+/* Reads the versions of both programs, and checks how many bytes the load moved. */
+static int end_rehearsal(struct command *command, struct problem *problem)
 {
-    const struct shared *shared = command->load.override.shared;
-    const char *limit = command->limit.text, *name = command->load.name;
+    const struct load *load = &command->load;
+    const struct shared *shared = load->override.shared;
+    const char *limit = command->limit.text;
+    char path[LOAD_PATH_MAX];
 
+    scan_file(load_path(load, "version", path), 1, "%159[^\n]", command->version);
+    scan_file(load_path(load, "timer", path), 1, LOAD_TIMER " %31s", command->timer_version);
     for (size_t i = 0; i < SHARED_KINDS; i++)
         command->moved += shared->kinds[i].sent_bytes + shared->kinds[i].received_bytes;
-    if (command->moved >= command->load.moves)
+    if (command->moved >= load->moves)
         return 0;
     if (*limit || !shared->process_count)
-        return problem_unsupported(problem, "it is not known how many bytes %s moved: %s", name,
+        return problem_unsupported(problem, "it is not known how many bytes %s moved: %s", load->name,
                                    *limit ? limit : "the library did not reach the program");
     return problem_failure(problem,
                            "%s moved %" PRIu64 " of %" PRIu64
-                           " bytes by its sockets: holes, a copy within the "
-                           "machine, or compression",
-                           name, command->moved, command->load.moves);
+                           " bytes by its sockets: holes, a copy within the machine, or compression",
+                           load->name, command->moved, load->moves);
 }
 
-static int read_times(struct command *command, struct problem *problem)
+/* Reads the times of the timed run, and from the output of the load how many operations it did. */
+static int end_timed_run(struct command *command, struct problem *problem)
 {
+    const struct load *load = &command->load;
     char path[LOAD_PATH_MAX];
-    CLEANUP_JSON json_t *root = json_load_file(load_path(&command->load, LOAD_TIMES, path), 0, NULL);
+    CLEANUP_JSON json_t *root = json_load_file(load_path(load, LOAD_TIMES, path), 0, NULL);
+    CLEANUP_FREE char *line = NULL;
     double wall, user, system;
+    regmatch_t found[2];
+    size_t size = 0;
 
     if (json_unpack(root, "{s:[{s:[F], s:F, s:F}]}", "results", "times", &wall, "user", &user, "system",
                     &system) < 0)
@@ -67,45 +64,17 @@ static int read_times(struct command *command, struct problem *problem)
     command->times = json_pack("{s:s, s:I, s:I, s:I}", "version", command->timer_version, "wall_ns",
                                (json_int_t)llround(1e9 * wall), "user_ns", (json_int_t)llround(1e9 * user),
                                "system_ns", (json_int_t)llround(1e9 * system));
-    return command->load.overridden ? override_proof(command->load.override.shared, problem) : 0;
-}
-
-/* Reads from the output of the load how many operations it did. */
-static int read_count(struct command *command, struct problem *problem)
-{
-    char path[LOAD_PATH_MAX];
-    CLEANUP_FILE FILE *file =
-        fopen(load_path(&command->load, command->load.jobs[STEP_TIME].output, path), "re");
-    CLEANUP_FREE char *line = NULL;
-    size_t size = 0;
-    regmatch_t found[2];
-
+    if (load->overridden && override_proof(load->override.shared, problem) < 0)
+        return -1;
+    if (!load->has_counts)
+        return 0;
+    CLEANUP_FILE FILE *file = fopen(load_path(load, load->jobs[STEP_TIME].output, path), "re");
     while (file && !command->done && getline(&line, &size, file) >= 0)
-        if (regexec(&command->load.counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
+        if (regexec(&load->counts, line, 2, found, 0) == 0 && found[1].rm_so >= 0)
             command->done = strtoull(line + found[1].rm_so, NULL, 10);
     if (command->done)
         return 0;
-    return problem_failure(problem, "the output of %s has no count of what it did", command->load.name);
-}
-
-/* CONTROL_MARKED makes the server read the CPU time of the subject, around the timed run. */
-static int end_run(struct command *command, struct problem *problem)
-{
-    const struct load *load = &command->load;
-    char path[LOAD_PATH_MAX];
-
-    if (command->step == STEP_REHEARSE) {
-        scan_file(load_path(load, "version", path), 1, "%159[^\n]", command->version);
-        scan_file(load_path(load, "timer", path), 1, LOAD_TIMER " %31s", command->timer_version);
-        if (check_moved(command, problem) < 0)
-            return -1;
-    } else {
-        if (read_times(command, problem) < 0 || (load->has_counts && read_count(command, problem) < 0))
-            return -1;
-        run_work_ended(command->run, "run", NULL);
-    }
-    channel_send(&command->run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
-    return 0;
+    return problem_failure(problem, "the output of %s has no count of what it did", load->name);
 }
 
 /* ---- the steps ---- */
@@ -136,7 +105,8 @@ static void take_step(struct command *command, enum step step)
     send(command->channel_fd, &(uint8_t){(uint8_t)step}, 1, MSG_NOSIGNAL);
 }
 
-/* The program of a step has ended. */
+/* The program of a step has ended. CONTROL_MARKED makes the server read the CPU time of the
+ * subject, around the timed run. */
 static int end_step(struct command *command, int status, struct problem *problem)
 {
     const struct job *job = &command->load.jobs[command->step];
@@ -149,9 +119,16 @@ static int end_step(struct command *command, int status, struct problem *problem
         return problem_failure(problem, "%s %s; its output ends: %s", job->name, how,
                                *tail ? tail : "(empty)");
     }
-    if (command->step >= STEP_REHEARSE)
-        return end_run(command, problem);
-    take_step(command, command->step + 1);
+    if (command->step < STEP_REHEARSE) {
+        take_step(command, command->step + 1);
+        return 0;
+    }
+    bool is_timed = command->step == STEP_TIME;
+    if ((is_timed ? end_timed_run : end_rehearsal)(command, problem) < 0)
+        return -1;
+    if (is_timed)
+        run_work_ended(command->run, "run", NULL);
+    channel_send(&command->run->links[END_SERVER].channel, CONTROL_MARKED, NULL);
     return 0;
 }
 
@@ -184,6 +161,12 @@ static void part_closed(struct command *command)
 static void on_closed(uv_handle_t *handle)
 {
     part_closed(handle->data);
+}
+
+static void prepare(uv_work_t *preparation)
+{
+    struct command *command = preparation->data;
+    load_prepare(&command->load, &command->problem);
 }
 
 static void on_prepared(uv_work_t *preparation, int status)
@@ -236,14 +219,13 @@ void command_report(const struct command *command, json_t *parts)
 {
     const struct load *load = &command->load;
     char digest[DIGEST_TEXT_MAX];
-    bool digested = digest_of_file(load->program, digest) == 0;
-    json_t *report = json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*, s:o*}", "name", load->name,
-                               "host", facts_host_id(), "program", load->program, "version",
-                               *command->version ? command->version : NULL, "sha256",
-                               digested ? digest : NULL, "arguments", load->arguments, "moves_bytes",
-                               (json_int_t)load->moves, "moved_bytes", (json_int_t)command->moved, "override",
-                               load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL,
-                               "requests", command->done ? json_integer((json_int_t)command->done) : NULL);
+    json_t *report = json_pack(
+        "{s:s, s:s, s:s, s:s*, s:s*, s:O, s:I, s:I, s:o*, s:o*}", "name", load->name, "host", facts_host_id(),
+        "program", load->program, "version", *command->version ? command->version : NULL, "sha256",
+        digest_of_file(load->program, digest) == 0 ? digest : NULL, "arguments", load->arguments,
+        "moves_bytes", (json_int_t)load->moves, "moved_bytes", (json_int_t)command->moved, "override",
+        load->overridden ? report_make(load->override.shared, NULL, 0, "") : NULL, "requests",
+        command->done ? json_integer((json_int_t)command->done) : NULL);
 
     json_object_set_new(parts, "load", report);
     json_object_set(parts, "hyperfine", command->times);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * workload=command: in place of its data threads the client runs another program, the load.
+/* workload=command: in place of its data threads the client runs another program, the load.
  *
  * The first run, the rehearsal, is not timed: the library of overrides counts the bytes that the
  * load moves. hyperfine times the second run. A supervisor process starts both. It ends all
- * processes of the load and removes the folder, even if this process is killed.
- */
+ * processes of the load and removes the folder, even if this process is killed. */
 #pragma once
 
 #include "base/files.h"

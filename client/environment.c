@@ -46,71 +46,22 @@ static void print_capture(const json_t *capture)
 static void print_cpus(const json_t *end)
 {
     const json_t *threads = json_object_get(end, "threads"), *thread;
-    int seen[CPUS_SHOWN], count = 0;
-    size_t i;
+    size_t i, shown = 0;
 
     json_array_foreach(threads, i, thread) {
-        int cpu = (int)record_number(thread, "cpus.end"), known = 0;
-        while (known < count && seen[known] != cpu)
-            known++;
-        if (known < count)
-            continue;
-        if (count == CPUS_SHOWN) {
+        int cpu = (int)record_number(thread, "cpus.end");
+        size_t first = 0; /* thread on this CPU */
+        while ((int)record_number(json_array_get(threads, first), "cpus.end") != cpu)
+            first++;
+        if (first == i && shown == CPUS_SHOWN) {
             printf("...");
             break;
         }
-        printf("%s%d", count ? "," : "", cpu);
-        seen[count++] = cpu;
+        if (first == i)
+            printf("%s%d", shown++ ? "," : "", cpu);
     }
     if (json_array_size(threads) > 1)
         printf(" (%zu threads)", json_array_size(threads));
-}
-
-static void print_lab(const json_t *record)
-{
-    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
-
-    if (!record_word_is(record, "lab", "on"))
-        return;
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(record, keys[i]));
-    putchar('\n');
-}
-
-static void print_place(const json_t *record, const json_t *const ends[END_COUNT])
-{
-    const char *engine = record_text(ends[END_CLIENT], "engine");
-    const char *congestion = record_text(record_first(ends[END_CLIENT], "options"), "congestion");
-    const char *between = ": ";
-
-    printf("  place=%s", record_word(record, "place"));
-    for (int end = 0; end < END_COUNT; end++)
-        if (record_first(ends[end], "cpus")) { /* else the system does not report it */
-            printf("%s%s on CPU ", record_between(&between), end_names[end]);
-            print_cpus(ends[end]);
-        }
-    printf("; engine %s", engine);
-    for (int end = 0; end < END_COUNT; end++)
-        if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
-            printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
-    if (*congestion)
-        printf("; congestion %s", congestion);
-    putchar('\n');
-}
-
-/* Prints the result of the handshake, and the library of each end. */
-static void print_tls(const json_t *const ends[END_COUNT])
-{
-    const json_t *options = record_first(ends[END_CLIENT], "options");
-    const char *between = ": ";
-    if (!json_object_get(options, "tls_version"))
-        return;
-    printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),
-           record_text(options, "key_exchange"));
-    for (int end = 0; end < END_COUNT; end++)
-        if (ends[end])
-            printf("%s%s %s", record_between(&between), end_names[end], record_text(ends[end], "library"));
-    putchar('\n');
 }
 
 static void print_clamps(const char *end, const json_t *report)
@@ -133,10 +84,42 @@ static void print_clamps(const char *end, const json_t *report)
 
 void environment_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
+    static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
+    const json_t *options = record_first(ends[END_CLIENT], "options");
+    const char *congestion = record_text(options, "congestion");
+    const char *engine = record_text(ends[END_CLIENT], "engine");
+
     print_capture(json_object_get(ends[END_CLIENT], "capture"));
-    print_lab(record);
-    print_tls(ends);
+    if (record_word_is(record, "lab", "on")) {
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            printf("%s%s=%s", i ? " " : "  ", keys[i], record_word(record, keys[i]));
+        putchar('\n');
+    }
+    if (json_object_get(options, "tls_version")) {
+        const char *between = ": ";
+        printf("  TLS %s, %s, %s", record_text(options, "tls_version"), record_text(options, "cipher"),
+               record_text(options, "key_exchange"));
+        for (int end = 0; end < END_COUNT; end++)
+            if (ends[end])
+                printf("%s%s %s", record_between(&between), end_names[end],
+                       record_text(ends[end], "library"));
+        putchar('\n');
+    }
     for (int end = 0; end < END_COUNT; end++)
         print_clamps(end_names[end], ends[end]);
-    print_place(record, ends);
+
+    const char *between = ": ";
+    printf("  place=%s", record_word(record, "place"));
+    for (int end = 0; end < END_COUNT; end++)
+        if (record_first(ends[end], "cpus")) { /* else the system does not report it */
+            printf("%s%s on CPU ", record_between(&between), end_names[end]);
+            print_cpus(ends[end]);
+        }
+    printf("; engine %s", engine);
+    for (int end = 0; end < END_COUNT; end++)
+        if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
+            printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
+    if (*congestion)
+        printf("; congestion %s", congestion);
+    putchar('\n');
 }

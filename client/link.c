@@ -27,7 +27,6 @@ static void on_ended(void *owner, const char *why)
 {
     struct link *link = owner;
     struct problem problem = {0};
-    link->has_ended = true;
     problem_symptom(&problem, "the %s %s %s", end_names[link->end], name_of(link), why);
     run_link_failed(link, &problem);
 }
@@ -115,7 +114,7 @@ void link_open(struct run *run, enum end end)
     run->coordinator.channels[end] = &link->channel;
     connector_open(&link->connector, &client->loop);
     if (plan_is_own(run->plan, end))
-        own_server_start(&client->own[end], link);
+        own_server_start(link);
     else
         connector_find(&link->connector, plan_address(run->plan, end), CONNECT_WITHIN_MS);
 }
@@ -124,13 +123,11 @@ void link_close(struct link *link)
 {
     if (!link->open_parts)
         return;
-    own_server_forget(&link->run->client->own[link->end]);
+    link->run->client->own[link->end].waiting = NULL;
     if (link->open_parts > 1)
         channel_close(&link->channel);
     connector_close(&link->connector);
 }
-
-/* ---- messages ---- */
 
 /* Asks when all links are open: an early answer must not look like the last one. */
 void link_ask_for_facts(struct run *run)
@@ -146,25 +143,6 @@ void link_ask_for_facts(struct run *run)
         if (run->links[end].is_open)
             channel_send(&run->links[end].channel, CONTROL_ASK,
                          json_pack("{s:s}", "version", UNCORK_VERSION));
-}
-
-/* The end chooses port or path of the data connections, but not the machine. 0, or -1 with a
- * failure. */
-static int find_data(const struct link *link, struct address *data, const json_t *ready,
-                     struct problem *problem)
-{
-    const struct transport *transport = link->run->plan->transport;
-    const char *name = transport->variant.name, *end = end_names[link->end];
-    json_int_t port = json_integer_value(json_object_get(ready, "port"));
-    int error = transport->data_target(data, &link->address, port, control_text(ready, "path"));
-
-    if (error == -EPERM)
-        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
-                               name, end, name_of(link));
-    if (error < 0)
-        return problem_failure(
-            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
-    return 0;
 }
 
 /* Tells a proxy the address of the server's data connections, and their token and key. 0, or -1
@@ -186,18 +164,27 @@ static int send_sink(struct link *proxy, const struct address *data, const json_
 }
 
 /* The proxy gets its plan first, because a client that waits for the proxy must not block a server.
- * Then the server gets its plan, and the proxy the address of the server. */
+ * Then the server gets its plan, and the proxy the address of the server. An end chooses port or
+ * path of its data connections, but not the machine. */
 int link_take_ready(struct link *link, const json_t *ready, struct problem *problem)
 {
     struct run *run = link->run;
     struct link *proxy = &run->links[END_PROXY];
+    const struct transport *transport = run->plan->transport;
+    const char *name = transport->variant.name, *end = end_names[link->end];
+    json_int_t port = json_integer_value(json_object_get(ready, "port"));
     struct address data;
 
     if (!link->is_asked)
-        return problem_failure(problem, "the %s sent its ready message twice", end_names[link->end]);
+        return problem_failure(problem, "the %s sent its ready message twice", end);
     link->is_asked = false;
-    if (find_data(link, &data, ready, problem) < 0)
-        return -1;
+    int error = transport->data_target(&data, &link->address, port, control_text(ready, "path"));
+    if (error == -EPERM)
+        return problem_failure(problem, "transport=%s needs a %s at unix:PATH or on loopback, not at %s",
+                               name, end, name_of(link));
+    if (error < 0)
+        return problem_failure(
+            problem, "the ready message of the %s has no valid port or path for transport=%s", end, name);
     if (link->end == plan_second_end(run->plan)) {
         run->target = data;
         run->remote = strcmp(control_text(ready, "host"), facts_host_id()) != 0;
@@ -212,5 +199,6 @@ int link_take_ready(struct link *link, const json_t *ready, struct problem *prob
     }
     if (proxy->is_open && send_sink(proxy, &data, ready, problem) < 0)
         return -1;
-    return run->awaits_relay ? 0 : work_start(run, problem);
+    /* if a subject relays, its JOINED says that it accepts connections */
+    return plan_is_subject(run->plan, END_PROXY) ? 0 : work_start(run, problem);
 }

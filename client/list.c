@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "list.h"
+#include "options.h"
 
 #include "base/cleanup.h"
 #include "base/program.h"
@@ -18,8 +18,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- words ---- */
-
 /* Returns NULL for NULL. */
 static json_t *list_strings(const char *const *strings)
 {
@@ -29,18 +27,12 @@ static json_t *list_strings(const char *const *strings)
     return list;
 }
 
-static json_t *list_variants_of(const struct axis *axis)
-{
-    json_t *names = json_array();
-    for (size_t i = 0; i < axis->count; i++)
-        json_array_append_new(names, json_string(axis->variants[i]->name));
-    return names;
-}
-
 static json_t *list_word(const struct word *word)
 {
     const struct word_kind *kind = word->kind;
-    json_t *choices = word->kind->axis ? list_variants_of(word->kind->axis) : list_strings(word->choices);
+    json_t *choices = kind->axis ? json_array() : list_strings(word->choices);
+    for (size_t i = 0; kind->axis && i < kind->axis->count; i++)
+        json_array_append_new(choices, json_string(kind->axis->variants[i]->name));
     return json_pack("{s:s, s:s, s:s?, s:s, s:b, s:b, s:b, s:s, s:o, s:o*, s:o*, s:s*, s:o*, s:o*}", "key",
                      word->key, "kind", kind->name, "default", word->preset, "scope",
                      word->for_run ? "run" : "cell", "ends", word->per_end, "lists", kind->lists, "ranges",
@@ -49,8 +41,6 @@ static json_t *list_word(const struct word *word)
                      word->maximum ? json_integer((json_int_t)word->minimum) : NULL, "maximum",
                      word->maximum ? json_integer((json_int_t)word->maximum) : NULL);
 }
-
-/* ---- variants ---- */
 
 /* {"unix": "why"}: the transports on which this machine does not support the variant. */
 static json_t *list_unsupported(const struct axis *axis, const struct variant *variant)
@@ -104,23 +94,12 @@ static json_t *list_options(const struct option_help *options)
     return entries;
 }
 
-/* The changes of override= and of uncork-exec. */
-static json_t *list_changes(void)
-{
-#define CHANGE_ENTRY(name, bit, size, means) {name, sizeof(size) > 1 ? "SIZE" : NULL, means},
-    static const char *const changes[][3] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
-#undef CHANGE_ENTRY
-    json_t *entries = json_array();
-
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++)
-        json_array_append_new(entries, json_pack("{s:s, s:s?, s:s}", "name", changes[i][0], "takes",
-                                                 changes[i][1], "help", changes[i][2]));
-    return entries;
-}
-
 json_t *list_make(void)
 {
-    json_t *words = json_array();
+#define CHANGE_ENTRY(name, bit, size, means) {name, sizeof(size) > 1 ? "SIZE" : NULL, means},
+    static const char *const overrides[][3] = {{"none", NULL, "changes nothing"}, OVERRIDES(CHANGE_ENTRY)};
+#undef CHANGE_ENTRY
+    json_t *words = json_array(), *changes = json_array();
     json_t *variants = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "transport",
                                  list_axis(&transport_axis), "security", list_axis(&security_axis),
                                  "workload", list_axis(&workload_axis), "strategy", list_axis(&strategy_axis),
@@ -129,14 +108,15 @@ json_t *list_make(void)
 
     for (size_t i = 0; i < WORD_COUNT; i++)
         json_array_append_new(words, list_word(&word_list[i]));
+    for (size_t i = 0; i < sizeof overrides / sizeof *overrides; i++) /* of override= and uncork-exec */
+        json_array_append_new(changes, json_pack("{s:s, s:s?, s:s}", "name", overrides[i][0], "takes",
+                                                 overrides[i][1], "help", overrides[i][2]));
     return json_pack("{s:s, s:i, s:s, s:s*, s:o, s:o, s:o, s:o, s:{s:o, s:o}}", "uncork", UNCORK_VERSION,
                      "schema", RECORD_SCHEMA, "revision", version_revision, "homepage", version_homepage,
-                     "words", words, "excludes", exclusions_list(), "variants", variants, "changes",
-                     list_changes(), "options", "uncork-client", list_options(client_options),
-                     "uncork-server", list_options(server_options));
+                     "words", words, "excludes", exclusions_list(), "variants", variants, "changes", changes,
+                     "options", "uncork-client", list_options(client_options), "uncork-server",
+                     list_options(server_options));
 }
-
-/* ---- for a person ---- */
 
 static void print_words(const json_t *words, const char *scope)
 {

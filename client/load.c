@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "base/units.h"
@@ -104,15 +105,6 @@ static int write_content(const struct load *load, const json_t *values, struct p
     return problem_failure(problem, "cannot write %s: %s", path, strerror(errno));
 }
 
-static int write_key(const struct load *load, struct problem *problem)
-{
-    char line[256];
-    snprintf(line, sizeof line, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
-    if (definition_write(load->folder, "keys.psk", line, strlen(line), geteuid()) == 0)
-        return 0;
-    return problem_failure(problem, "cannot write keys.psk in %s", load->folder);
-}
-
 /* Collects the parameters of the subject, its address and the folder. Parameters of the load
  * replace those of the same name. */
 static json_t *collect_values(const struct load *load, const json_t *definition, struct problem *problem)
@@ -134,34 +126,33 @@ static json_t *collect_values(const struct load *load, const json_t *definition,
 
 /* ---- preparation ---- */
 
-/* A size or a product of sizes. */
-static int parse_moves(struct load *load, const char *moves, const json_t *values, struct problem *problem)
-{
-    CLEANUP_FREE char *text = definition_expand(moves, values);
-    char *rest = text;
-    uint64_t factor;
-    for (load->moves = text != NULL; rest && load->moves; load->moves *= factor)
-        if (units_parse(&units_size, strsep(&rest, "*"), &factor) < 0)
-            factor = 0;
-    return load->moves ? 0
-                       : problem_failure(problem, "the load %s: moves='%s' is not a size", load->name, moves);
-}
-
-static int compile_counts(struct load *load, const char *text, struct problem *problem)
-{
-    load->has_counts = *text && regcomp(&load->counts, text, REG_EXTENDED) == 0;
-    if (!*text || (load->has_counts && load->counts.re_nsub == 1))
-        return 0;
-    return problem_failure(problem, "the load %s: counts='%s' is not a regular expression with one group",
-                           load->name, text);
-}
-
 static int find(const char *name, char path[PATH_MAX], const char *hint, struct problem *problem)
 {
     if (program_find(name, NULL, path, PATH_MAX) == 0)
         return 0;
     return problem_unsupported(problem, "workload=command needs the program %s: uncork setup%s%s", name,
                                *hint ? " " : "", hint);
+}
+
+/* How much it must move, a size or a product of sizes, and how its output says what it did. */
+static int parse_counts(struct load *load, const json_t *definition, const json_t *values,
+                        struct problem *problem)
+{
+    const char *moves = record_text(definition, "moves"), *counts = record_text(definition, "counts");
+    CLEANUP_FREE char *text = definition_expand(moves, values);
+    char *rest = text;
+    uint64_t factor;
+
+    for (load->moves = text != NULL; rest && load->moves; load->moves *= factor)
+        if (units_parse(&units_size, strsep(&rest, "*"), &factor) < 0)
+            factor = 0;
+    if (!load->moves)
+        return problem_failure(problem, "the load %s: moves='%s' is not a size", load->name, moves);
+    load->has_counts = *counts && regcomp(&load->counts, counts, REG_EXTENDED) == 0;
+    if (!*counts || (load->has_counts && load->counts.re_nsub == 1))
+        return 0;
+    return problem_failure(problem, "the load %s: counts='%s' is not a regular expression with one group",
+                           load->name, counts);
 }
 
 static void make_jobs(struct load *load, const json_t *definition)
@@ -196,16 +187,14 @@ static void make_jobs(struct load *load, const json_t *definition)
 
 int load_prepare(struct load *load, struct problem *problem)
 {
-    const char *file = load->run->client->options->locations[END_SERVER].subjects;
+    const char *file = load->run->client->options->subjects;
     const struct plan *plan = load->run->plan;
     CLEANUP_JSON json_t *ad_hoc = NULL, *values = NULL;
     const json_t *definition = NULL;
 
-    if (file && !(load->definitions = definitions_load(file, problem)))
-        return -1;
-    if (*plan->load && !(definition = definition_find(load->definitions, true, plan, problem)))
-        return -1;
-    if (folder_make(load->folder, "load", geteuid(), problem) < 0 ||
+    if ((file && !(load->definitions = definitions_load(file, problem))) ||
+        (*plan->load && !(definition = definition_find(load->definitions, true, plan, problem))) ||
+        folder_make(load->folder, "load", geteuid(), problem) < 0 ||
         !(values = collect_values(load, definition, problem)))
         return -1;
     if (!definition)
@@ -214,21 +203,25 @@ int load_prepare(struct load *load, struct problem *problem)
         json_object_set(values, "program", json_object_get(definition, "program"));
     const char *override = record_text(values, "override");
     load->overridden = *plan->load && strcmp(override, OVERRIDE_OFF) != 0;
-    if (!load->overridden)
-        override = "none";
+    override = load->overridden ? override : "none";
     if (find(record_text(values, "program"), load->program, plan->load, problem) < 0 ||
         override_start(&load->override, override, load->program, false, problem) < 0)
         return -1;
-    if ((definition_has(definition, "needs", "content") && write_content(load, values, problem) < 0) ||
-        (plan->encrypts && write_key(load, problem) < 0))
+    if (definition_has(definition, "needs", "content") && write_content(load, values, problem) < 0)
         return -1;
+    if (plan->encrypts) {
+        char key[256];
+        snprintf(key, sizeof key, "%s:%s\n", SECURITY_IDENTITY, control_text(load->run->ready, "key"));
+        int written = definition_write(load->folder, "keys.psk", key, strlen(key), geteuid());
+        secret_wipe(key, sizeof key);
+        if (written < 0)
+            return problem_failure(problem, "cannot write keys.psk in %s", load->folder);
+    }
     load->arguments = definition_arguments(definition, values, plan);
     if (json_array_size(load->arguments) > JOB_ARGUMENTS_MAX - 2)
         return problem_failure(problem, "cannot prepare the load %s", load->name);
     json_array_insert_new(load->arguments, 0, json_string(load->program));
-    if (parse_moves(load, record_text(definition, "moves"), values, problem) < 0 ||
-        compile_counts(load, record_text(definition, "counts"), problem) < 0 ||
-        find(LOAD_TIMER, load->timer, "", problem) < 0)
+    if (parse_counts(load, definition, values, problem) < 0 || find(LOAD_TIMER, load->timer, "", problem) < 0)
         return -1;
     make_jobs(load, definition);
     return 0;

@@ -4,7 +4,6 @@
 #include "base/files.h"
 #include "base/program.h"
 #include "base/version.h"
-#include "list.h"
 #include "placement/placement.h"
 #include "run.h"
 #include "support/support.h"
@@ -32,8 +31,6 @@ static const char help[] =
     "\n"
     "  uncork-client message=15x2 reply=2 write=cork\n"
     "  uncork-client workload=stream message=64K write=writev transport=unix duration=1s\n";
-
-/* ---- output ---- */
 
 static int write_json(FILE *file, void *record, struct problem *problem)
 {
@@ -64,19 +61,6 @@ static int append_cell(struct cells *cells, const char *const *words, size_t cou
     return 0;
 }
 
-static int append_line(struct cells *cells, char *line, struct problem *problem)
-{
-    const char *words[LINE_WORDS_MAX];
-    size_t count = 0;
-    char *rest;
-    for (char *word = strtok_r(line, BLANKS, &rest); word; word = strtok_r(NULL, BLANKS, &rest)) {
-        if (count == LINE_WORDS_MAX)
-            return problem_usage(problem, "more than %d words", LINE_WORDS_MAX);
-        words[count++] = word;
-    }
-    return append_cell(cells, words, count, problem);
-}
-
 /* Skips empty lines and lines that begin with #. A usage problem names file and line. */
 static int read_lines(struct cells *cells, FILE *file, const char *path, struct problem *problem)
 {
@@ -84,13 +68,21 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
     size_t size = 0;
 
     for (unsigned long number = 1; getline(&line, &size, file) >= 0; number++) {
+        const char *words[LINE_WORDS_MAX], *word;
         struct problem why = {0};
+        size_t count = 0;
+        char *rest;
 
         if (!strcmp(line, BATCH_END "\n"))
             break;
         if (line[strspn(line, BLANKS)] == '\0' || *line == '#')
             continue;
-        if (append_line(cells, line, &why) < 0)
+        for (word = strtok_r(line, BLANKS, &rest); word && count < LINE_WORDS_MAX;
+             word = strtok_r(NULL, BLANKS, &rest))
+            words[count++] = word;
+        if (word)
+            problem_usage(&why, "more than %d words", LINE_WORDS_MAX);
+        if (word || append_cell(cells, words, count, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
     }
     return ferror(file) ? problem_usage(problem, "%s: %s", path, strerror(errno)) : 0;
@@ -108,34 +100,25 @@ static int read_cells(struct cells *cells, const struct options *options, struct
     return read_lines(cells, file, options->file, problem);
 }
 
-static int reject_unused(const struct plan *plan, struct problem *problem)
-{
-    CLEANUP_JSON json_t *unused = json_array();
-    json_decref(plan_words_given(plan, unused));
-    const char *key = json_string_value(json_array_get(unused, 0));
-    if (!key)
-        return 0;
-    const struct word *word = word_find(key, &(struct problem){0}); /* NULL: a key with a prefix */
-    if (word && word->used[0].condition == CONDITION_lab)
-        return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one", key, key);
-    return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
-}
-
-static void print_end(const struct cells *cells, struct problem *problem)
-{
-    print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
-}
-
 /* ---- actions ---- */
 
 /* Checks all before the first run: also the file of the record, which can then be written. */
 static int check_cells(const struct options *options, const struct cells *cells, struct problem *problem)
 {
-    bool is_facts = options->action == ACTION_FACTS;
-    for (size_t i = 0; i < cells->count; i++)
-        if ((!is_facts && reject_unused(&cells->plans[i], problem) < 0) ||
-            options_check(options, &cells->plans[i], problem) < 0)
+    for (size_t i = 0; i < cells->count; i++) {
+        CLEANUP_JSON json_t *unused = json_array();
+        json_decref(plan_words_given(&cells->plans[i], unused));
+        const char *key = json_string_value(json_array_get(unused, 0));
+        if (key && options->action != ACTION_FACTS) {
+            const struct word *word = word_find(key, &(struct problem){0}); /* NULL: a key with a prefix */
+            if (word && word->used[0].condition == CONDITION_lab)
+                return problem_usage(problem, "'%s' is for a lab: uncork run ... lab=on %s=... makes one",
+                                     key, key);
+            return problem_usage(problem, "'%s' has no effect with these other words; leave it out", key);
+        }
+        if (options_check(options, &cells->plans[i], problem) < 0)
             return -1;
+    }
     if (options->pcap && cells->count > 1)
         return problem_usage(problem, "--pcap is for one run, and this batch has %zu", cells->count);
     if (options->action != ACTION_RUN || !options->file)
@@ -145,73 +128,9 @@ static int check_cells(const struct options *options, const struct cells *cells,
     return atomic_file_write(options->file, NULL, NULL, problem);
 }
 
-/* Prints or writes the record of ACTION_RUN. A failed run is a problem. */
-static void report_run(const struct options *options, json_t *record, struct problem *problem)
-{
-    const char *status = json_string_value(json_object_get(record, "status"));
-    if (options->file)
-        atomic_file_write(options->file, write_json, record, problem);
-    else if (options->json)
-        print_json(json_incref(record), problem);
-    if (strcmp(status, "ok") != 0)
-        problem_failure(problem, "%s: %s", status, json_string_value(json_object_get(record, "reason")));
-    else if (!options->json)
-        answer_print(record);
-}
-
 static void on_parent_gone(void *client)
 {
     ((struct client *)client)->orphaned = true;
-}
-
-/* Runs every line and prints its record. Continues after a failed run. */
-static void run_batch(struct client *client, const struct cells *cells, struct problem *problem)
-{
-    for (size_t i = 0; i < cells->count; i++) {
-        json_t *record = run_cell(client, &cells->plans[i], problem);
-
-        if (client->orphaned) {
-            json_decref(record);
-            problem_failure(problem, "the process that started these runs has ended");
-            return;
-        }
-        if (!record || print_json(record, problem) < 0)
-            return;
-    }
-    print_end(cells, problem);
-}
-
-static void run(const struct options *options, const struct cells *cells, struct problem *problem)
-{
-    struct client client = {.options = options};
-    json_t *record = NULL;
-
-    if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
-        return;
-    for (enum end end = 0; end < END_COUNT; end++)
-        client.own[end] =
-            (struct own_server){.end = end, .loop = &client.loop, .location = &options->locations[end]};
-    if (options->action == ACTION_FACTS) {
-        record = run_facts(&client, cells->plans, problem);
-    } else if (options->parent_fd == NO_PARENT_FD ||
-               parent_watch_start(&client.parent, &client.loop, options->parent_fd, on_parent_gone, &client,
-                                  problem) == 0) {
-        probe_counters();
-        if (options->action == ACTION_BATCH)
-            run_batch(&client, cells, problem);
-        else
-            record = run_cell(&client, cells->plans, problem);
-    }
-    for (enum end end = 0; end < END_COUNT; end++)
-        own_server_stop(&client.own[end]);
-    parent_watch_stop(&client.parent);
-    uv_run(&client.loop, UV_RUN_NOWAIT);
-    uv_loop_close(&client.loop);
-    if (record && options->action == ACTION_RUN)
-        report_run(options, record, problem);
-    else if (record)
-        print_json(json_incref(record), problem);
-    json_decref(record);
 }
 
 /* The plan that would run: docs/record.md, --check. Server and proxy are checked only if this
@@ -232,28 +151,63 @@ static json_t *describe(const struct plan *plan)
                      why.kind == PROBLEM_UNSUPPORTED ? why.text : NULL);
 }
 
-static void check(const struct cells *cells, struct problem *problem)
+/* Runs every line and prints its record, also that of a failed run. `client` NULL: only describes
+ * the plans. */
+static void print_cells(struct client *client, const struct cells *cells, struct problem *problem)
 {
-    for (size_t i = 0; i < cells->count; i++)
-        if (print_json(describe(&cells->plans[i]), problem) < 0)
+    for (size_t i = 0; i < cells->count; i++) {
+        const struct plan *plan = &cells->plans[i];
+        json_t *record = client ? run_cell(client, plan, problem) : describe(plan);
+
+        if (client && client->orphaned) {
+            json_decref(record);
+            problem_failure(problem, "the process that started these runs has ended");
             return;
-    print_end(cells, problem);
+        }
+        if ((client && !record) || print_json(record, problem) < 0)
+            return;
+    }
+    print_json(json_pack("{s:I}", "end", (json_int_t)cells->count), problem);
 }
 
-static void do_cells(const struct options *options, struct problem *problem)
+static void run(const struct options *options, const struct cells *cells, struct problem *problem)
 {
-    struct cells cells = {0};
-    if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
-        check(&cells, problem);
-    else if (problem->kind == PROBLEM_NONE)
-        run(options, &cells, problem);
-    for (size_t i = 0; i < cells.count; i++)
-        plan_free(&cells.plans[i]);
-    free(cells.plans);
+    struct client client = {.options = options};
+    json_t *record = NULL;
+
+    if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
+        return;
+    if (options->action == ACTION_FACTS) {
+        record = run_facts(&client, cells->plans, problem);
+    } else if (options->parent_fd == NO_PARENT_FD ||
+               parent_watch_start(&client.parent, &client.loop, options->parent_fd, on_parent_gone, &client,
+                                  problem) == 0) {
+        probe_counters();
+        if (options->action == ACTION_BATCH)
+            print_cells(&client, cells, problem);
+        else
+            record = run_cell(&client, cells->plans, problem);
+    }
+    for (enum end end = 0; end < END_COUNT; end++)
+        own_server_stop(&client, end, NULL);
+    parent_watch_stop(&client.parent);
+    uv_run(&client.loop, UV_RUN_NOWAIT);
+    uv_loop_close(&client.loop);
+    const char *status = json_string_value(json_object_get(record, "status")); /* NULL: facts, or none */
+    if (record && options->file)
+        atomic_file_write(options->file, write_json, record, problem);
+    else if (record && (options->json || !status))
+        print_json(json_incref(record), problem);
+    if (status && strcmp(status, "ok") != 0)
+        problem_failure(problem, "%s: %s", status, json_string_value(json_object_get(record, "reason")));
+    else if (status && !options->json)
+        answer_print(record);
+    json_decref(record);
 }
 
 static void act(const struct options *options, struct problem *problem)
 {
+    struct cells cells = {0};
     json_t *expanded;
 
     switch (options->action) {
@@ -275,8 +229,14 @@ static void act(const struct options *options, struct problem *problem)
         option_print(client_options, HELP_COLUMN);
         break;
     default:
-        do_cells(options, problem);
+        if (read_cells(&cells, options, problem) == 0 && options->action == ACTION_CHECK)
+            print_cells(NULL, &cells, problem);
+        else if (problem->kind == PROBLEM_NONE)
+            run(options, &cells, problem);
     }
+    for (size_t i = 0; i < cells.count; i++)
+        plan_free(&cells.plans[i]);
+    free(cells.plans);
 }
 
 int main(int count, char **arguments)

@@ -35,18 +35,6 @@ static int take_action(struct options *options, enum action action, const char *
     return 0;
 }
 
-static int take_parent_fd(struct options *options, const char *text, struct problem *problem)
-{
-    uint64_t fd = STDIN_FILENO;
-    if (text && (units_parse(&units_count, text, &fd) < 0 || fd > INT_MAX))
-        return problem_usage(problem,
-                             "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the number "
-                             "of a descriptor",
-                             text);
-    options->parent_fd = (int)fd;
-    return 0;
-}
-
 /* Takes a word, or after --json the file for the record. */
 static int take_argument(struct options *options, const char *argument, struct problem *problem)
 {
@@ -60,19 +48,16 @@ static int take_argument(struct options *options, const char *argument, struct p
     return 0;
 }
 
-/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `locations`. Returns 0, or -1 with a
- * usage problem. */
-static int parse_place(struct location locations[END_COUNT], enum end end, const char *text,
-                       struct problem *problem)
+/* Parses "ADDRESS@NETNS" for `end`; the text must outlive `own`. Returns 0, or -1 with a usage
+ * problem. */
+static int parse_place(struct location *own, enum end end, const char *text, struct problem *problem)
 {
-    struct location *own = &locations[end];
     const char *at = strchr(text, '@');
 
     if (at && at[1] && at - text < ADDRESS_MAX - 2 && strncmp(text, "unix:", 5) != 0) {
-        *own = (struct location){.netns = at + 1, .subjects = own->subjects};
+        *own = (struct location){.netns = at + 1};
         snprintf(own->host, sizeof own->host, "%.*s", (int)(at - text), text);
         snprintf(own->listen, sizeof own->listen, "%.*s:0", (int)(at - text), text);
-        locations[END_PROXY].sink = locations[END_SERVER].netns ? locations[END_SERVER].host : NULL;
         if (address_check(own->listen) == 0)
             return 0;
     }
@@ -80,39 +65,41 @@ static int parse_place(struct location locations[END_COUNT], enum end end, const
                          end_names[end], text);
 }
 
-/* A record names the file, so its name must be text. */
-static int take_pcap(struct options *options, const char *path, struct problem *problem)
-{
-    CLEANUP_JSON json_t *name = json_string(path); /* NULL: not UTF-8 */
-    if (!*path)
-        return problem_usage(problem, "--pcap needs a FILE for the packets");
-    if (!name)
-        return problem_usage(problem, "--pcap: the name of the file is not valid UTF-8");
-    if (options->pcap)
-        return problem_usage(problem, "--pcap is given twice, but a run makes one file");
-    options->pcap = path;
-    return 0;
-}
-
 static int take_option(struct options *options, int option, struct problem *problem)
 {
+    CLEANUP_JSON json_t *name = NULL;
+    uint64_t fd = STDIN_FILENO;
+
     switch (option) {
     case 's':
-        return parse_place(options->locations, END_SERVER, optarg, problem);
+        return parse_place(&options->locations[END_SERVER], END_SERVER, optarg, problem);
     case 'x':
-        return parse_place(options->locations, END_PROXY, optarg, problem);
+        return parse_place(&options->locations[END_PROXY], END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
     case 'u':
-        options->locations[END_SERVER].subjects = options->locations[END_PROXY].subjects = optarg;
+        options->subjects = optarg;
         return 0;
     case 'i':
         options->insecure = true;
         return 0;
     case 'c':
-        return take_pcap(options, optarg, problem);
+        if (!*optarg)
+            return problem_usage(problem, "--pcap needs a FILE for the packets");
+        if (!(name = json_string(optarg))) /* a record names the file; NULL: not UTF-8 */
+            return problem_usage(problem, "--pcap: the name of the file is not valid UTF-8");
+        if (options->pcap)
+            return problem_usage(problem, "--pcap is given twice, but a run makes one file");
+        options->pcap = optarg;
+        return 0;
     case 'p':
-        return take_parent_fd(options, optarg, problem);
+        if (optarg && (units_parse(&units_count, optarg, &fd) < 0 || fd > INT_MAX))
+            return problem_usage(problem,
+                                 "--with-parent=%.40s: write --with-parent, or --with-parent=FD with the "
+                                 "number of a descriptor",
+                                 optarg);
+        options->parent_fd = (int)fd;
+        return 0;
     case 'l':
         if (optarg && strcmp(optarg, "json") != 0)
             return problem_usage(problem, "--list=%.40s: write --list or --list=json", optarg);

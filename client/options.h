@@ -2,11 +2,11 @@
 /* The command line of uncork-client. Options are not words: they are not part of a record. */
 #pragma once
 
-#include "own_server.h"
+#include "control/psk.h"
+#include "net/address.h"
 #include "plan/plan.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <jansson.h>
 
 #define NO_PARENT_FD -1
 
@@ -22,9 +22,17 @@ enum action {
     ACTION_HELP
 };
 
+/* Where the client starts a server or proxy: beside itself, or in a network namespace of a lab. */
+struct location {
+    const char *netns;        /* file of the network namespace; NULL: the current one */
+    char listen[ADDRESS_MAX]; /* address to listen on, port 0 */
+    char host[ADDRESS_MAX];   /* the same without the port */
+};
+
 struct options {
     enum action action;
     struct location locations[END_COUNT];
+    const char *subjects;  /* file of definitions for server and proxy; NULL: none */
     struct psk_list *keys; /* the first one is for ends with an address in words; NULL: none */
     bool insecure;         /* such an end may be on another machine without TLS */
     const char *pcap;      /* file for the packets of capture=on; NULL: none */
@@ -43,3 +51,8 @@ void options_free(struct options *options);
 
 /* Checks that options and plan fit each other. 0, or -1 with a usage problem. */
 int options_check(const struct options *options, const struct plan *plan, struct problem *problem);
+
+/* What --list prints: words, their values, and which of these this machine supports. list_make():
+ * as docs/record.md describes it, a new reference. list_print(): for a person. */
+json_t *list_make(void);
+void list_print(void);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "own_server.h"
+#include "run.h"
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "control/channel.h"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,8 +16,6 @@
 #define KEY_FD 3          /* after standard input, output and error */
 #define KEY_FILE "/dev/fd/3"
 #define ARGUMENTS_MAX 12
-
-static void begin(struct own_server *server);
 
 /* The server is ready, or has failed to start: tells who waits. */
 static void report(struct own_server *server, const struct problem *problem)
@@ -48,7 +45,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct own_server *server = handle->data;
     if (--server->open_handles == 0 && server->waiting)
-        begin(server);
+        own_server_start(server->waiting);
 }
 
 static void close_handles(struct own_server *server)
@@ -77,17 +74,20 @@ static void add_option(char **arguments, const char *option, const char *value)
     arguments[1] = (char *)(uintptr_t)value;
 }
 
-/* `key`: descriptor that becomes KEY_FD; -1: none. */
+/* For `server->waiting`, which is set. `key`: descriptor that becomes KEY_FD; -1: none. */
 static int spawn(struct own_server *server, int key, struct problem *problem)
 {
-    const struct location *location = server->location;
+    struct client *client = server->waiting->run->client;
+    enum end end = server->waiting->end; /* END_PROXY: it is a proxy */
+    const struct options *options = client->options;
+    const struct location *server_place = &options->locations[END_SERVER];
     char own[PATH_MAX - 16], program[PATH_MAX], *arguments[ARGUMENTS_MAX] = {program};
     uv_stdio_container_t stdio[KEY_FD + 1] = {
         {UV_CREATE_PIPE | UV_READABLE_PIPE, .data.stream = (uv_stream_t *)&server->input},
         {UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&server->output},
         {UV_INHERIT_FD, .data.fd = STDERR_FILENO},
         {UV_INHERIT_FD, .data.fd = key}};
-    uv_process_options_t options = {.exit_cb = on_ended,
+    uv_process_options_t process = {.exit_cb = on_ended,
                                     .file = program,
                                     .args = arguments,
                                     .stdio = stdio,
@@ -97,21 +97,21 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
         return problem_failure(problem, "cannot find uncork-server: the path of this program is not known");
     snprintf(program, sizeof program, "%s/uncork-server", dirname(own));
     add_option(arguments, "--with-parent", NULL);
-    add_option(arguments, "--listen", location->listen);
+    add_option(arguments, "--listen", options->locations[end].listen);
     if (key >= 0)
         add_option(arguments, "--psk", KEY_FILE);
-    if (server->end == END_PROXY)
+    if (end == END_PROXY)
         add_option(arguments, "--proxy", NULL);
-    if (location->subjects)
-        add_option(arguments, "--subjects", location->subjects);
-    if (location->sink)
-        add_option(arguments, "--allow-sink", location->sink);
-    uv_timer_init(server->loop, &server->timer);
-    uv_pipe_init(server->loop, &server->input, 0);
-    uv_pipe_init(server->loop, &server->output, 0);
+    if (options->subjects)
+        add_option(arguments, "--subjects", options->subjects);
+    if (end == END_PROXY && server_place->netns) /* else its sink must be on loopback */
+        add_option(arguments, "--allow-sink", server_place->host);
+    uv_timer_init(&client->loop, &server->timer);
+    uv_pipe_init(&client->loop, &server->input, 0);
+    uv_pipe_init(&client->loop, &server->output, 0);
     server->open_handles = 4;
     server->timer.data = server->input.data = server->output.data = server->process.data = server;
-    int error = uv_spawn(server->loop, &server->process, &options);
+    int error = uv_spawn(&client->loop, &server->process, &process);
     if (error) {
         close_handles(server);
         return problem_failure(problem, "cannot start %s: %s", program, uv_strerror(error));
@@ -122,27 +122,6 @@ static int spawn(struct own_server *server, int key, struct problem *problem)
 }
 
 /* ---- its network namespace and its key ---- */
-
-/* Makes a random key for the server. Returns the read end of a pipe that contains its line, or -1
- * with a failure. In an argument, a file or the environment the key would stay readable. */
-static int open_key(struct own_server *server, struct problem *problem)
-{
-    char line[PSK_LINE_MAX];
-    int ends[2];
-
-    if (!(server->keys = psk_generate(line, problem)))
-        return -1;
-    if (pipe(ends) < 0)
-        return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
-    fcntl(ends[0], F_SETFD, FD_CLOEXEC);                      /* the server gets it as KEY_FILE */
-    bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
-    secret_wipe(line, sizeof line);
-    close(ends[1]);
-    if (is_written)
-        return ends[0];
-    close(ends[0]);
-    return problem_failure(problem, "cannot write a key into a pipe");
-}
 
 static int enter_namespace(int netns)
 {
@@ -155,15 +134,32 @@ static int enter_namespace(int netns)
 #endif
 }
 
+/* In a network namespace the server gets a random key, as a line in a pipe. In an argument, a file
+ * or the environment the key would stay readable. */
 static int spawn_in_namespace(struct own_server *server, struct problem *problem)
 {
-    const char *netns = server->location->netns;
+    const struct link *link = server->waiting;
+    const char *netns = link->run->client->options->locations[link->end].netns;
     CLEANUP_CLOSE int key = -1, before = -1, target = -1;
+    char line[PSK_LINE_MAX];
+    int ends[2];
 
     if (!netns)
         return spawn(server, key, problem);
-    if (channel_tls_check("lab=on", problem) < 0 || (key = open_key(server, problem)) < 0)
+    if (channel_tls_check("lab=on", problem) < 0 || !(server->keys = psk_generate(line, problem)))
         return -1;
+    if (pipe(ends) < 0) {
+        secret_wipe(line, sizeof line);
+        return problem_failure(problem, "cannot make a pipe for a key: %s", strerror(errno));
+    }
+    key = ends[0];
+    fcntl(key, F_SETFD, FD_CLOEXEC);                          /* the server gets it as KEY_FILE */
+    bool is_written = write(ends[1], line, strlen(line)) > 0; /* an empty pipe holds a page */
+    secret_wipe(line, sizeof line);
+    close(ends[1]);
+    if (!is_written)
+        return problem_failure(problem, "cannot write a key into a pipe");
+
     before = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     target = open(netns, O_RDONLY | O_CLOEXEC);
     if (before < 0 || target < 0 || enter_namespace(target) < 0)
@@ -175,20 +171,7 @@ static int spawn_in_namespace(struct own_server *server, struct problem *problem
     return result;
 }
 
-/* ---- its ready line ---- */
-
-static int parse_line(struct own_server *server, struct problem *problem)
-{
-    CLEANUP_JSON json_t *ready = json_loads(server->line, JSON_DISABLE_EOF_CHECK, NULL);
-    char text[ADDRESS_MAX];
-    const char *host;
-    int port;
-    if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0)
-        return problem_failure(problem, "uncork-server printed '%.100s' in place of its ready line",
-                               server->line);
-    snprintf(text, sizeof text, "%s:%d", host, port);
-    return address_parse_numeric(&server->address, text, problem);
-}
+/* ---- its ready line, and its end ---- */
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
 {
@@ -202,6 +185,9 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct own_server *server = stream->data;
     struct problem problem = {0};
+    char text[ADDRESS_MAX];
+    const char *host;
+    int port;
 
     if (size < 0) { /* it ends */
         uv_read_stop(stream);
@@ -210,14 +196,28 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     buffer->base[size] = '\0';
     if (!strchr(server->line, '\n'))
         return;
-    parse_line(server, &problem);
+    CLEANUP_JSON json_t *ready = json_loads(server->line, JSON_DISABLE_EOF_CHECK, NULL);
+    if (json_unpack(ready, "{s:{s:s, s:i}}", "ready", "address", &host, "port", &port) < 0) {
+        problem_failure(&problem, "uncork-server printed '%.100s' in place of its ready line", server->line);
+    } else {
+        snprintf(text, sizeof text, "%s:%d", host, port);
+        address_parse_numeric(&server->address, text, &problem);
+    }
     report(server, &problem);
 }
 
-static void begin(struct own_server *server)
+void own_server_start(struct link *link)
 {
+    struct own_server *server = &link->run->client->own[link->end];
     struct problem problem = {0};
 
+    server->waiting = link;
+    if (server->child.pid && server->is_ready) {
+        report(server, &problem);
+        return;
+    }
+    if (server->child.pid || server->open_handles)
+        return; /* it starts, or has just ended: it starts again when its handles are closed */
     psk_free(server->keys);
     server->keys = NULL;
     server->has_started = server->is_ready = false;
@@ -230,43 +230,22 @@ static void begin(struct own_server *server)
     uv_read_start((uv_stream_t *)&server->output, on_alloc, on_read);
 }
 
-void own_server_start(struct own_server *server, struct link *link)
+void own_server_stop(struct client *client, enum end end, struct problem *reason)
 {
-    static const struct problem none;
-    server->waiting = link;
-    if (server->child.pid && server->is_ready)
-        report(server, &none);
-    else if (!server->child.pid && !server->open_handles)
-        begin(server);
-    /* else it starts, or has just ended: it begins again when its handles are closed */
-}
+    struct own_server *server = &client->own[end];
+    char how[CHILD_TEXT_MAX], text[96];
 
-void own_server_forget(struct own_server *server)
-{
+    if (reason && server->has_started && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
+        child_describe(&server->child, how);
+        snprintf(text, sizeof text, "the %s %s", end_names[end], how);
+        problem_add(reason, text);
+    }
     server->waiting = NULL;
-}
-
-/* ---- its end ---- */
-
-void own_server_stop(struct own_server *server)
-{
-    own_server_forget(server);
     child_end(&server->child, ENDS_WITHIN_MS);
     if (server->open_handles && !uv_is_closing((uv_handle_t *)&server->process))
         close_handles(server);
     while (server->open_handles > 0)
-        uv_run(server->loop, UV_RUN_ONCE);
+        uv_run(&client->loop, UV_RUN_ONCE);
     psk_free(server->keys);
-    *server = (struct own_server){.end = server->end, .loop = server->loop, .location = server->location};
-}
-
-void own_server_stop_failed(struct own_server *server, struct problem *reason)
-{
-    char how[CHILD_TEXT_MAX], text[96];
-    if (server->has_started && child_ends_within(&server->child, EXIT_WITHIN_MS)) {
-        child_describe(&server->child, how);
-        snprintf(text, sizeof text, "the %s %s", end_names[server->end], how);
-        problem_add(reason, text);
-    }
-    own_server_stop(server);
+    *server = (struct own_server){0};
 }

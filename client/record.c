@@ -42,17 +42,9 @@ const json_t *record_first(const json_t *end, const char *path)
     return find_path(json_array_get(json_object_get(end, "threads"), 0), path);
 }
 
-static int check_way(const uint64_t sent[], const uint64_t received[], enum end from, enum end to,
-                     struct problem *problem)
-{
-    if (sent[from] == received[to])
-        return 0;
-    return problem_failure(problem, "the %s sent %" PRIu64 " bytes and the %s received %" PRIu64,
-                           end_names[from], sent[from], end_names[to], received[to]);
-}
-
 int record_check(const json_t *parts, struct problem *problem)
 {
+    static const enum end other[] = {[END_CLIENT] = END_SERVER, [END_SERVER] = END_CLIENT};
     const json_t *proxy = json_object_get(parts, "proxy"), *server = json_object_get(parts, "server");
     uint64_t sent[END_COUNT], received[END_COUNT];
 
@@ -65,9 +57,11 @@ int record_check(const json_t *parts, struct problem *problem)
         sent[end] = record_sum(report, "bytes_sent");
         received[end] = record_sum(report, "bytes_received");
     }
-    if (check_way(sent, received, END_CLIENT, END_SERVER, problem) < 0 ||
-        check_way(sent, received, END_SERVER, END_CLIENT, problem) < 0)
-        return -1;
+    for (enum end from = END_CLIENT; from <= END_SERVER; from++)
+        if (sent[from] != received[other[from]])
+            return problem_failure(problem, "the %s sent %" PRIu64 " bytes and the %s received %" PRIu64,
+                                   end_names[from], sent[from], end_names[other[from]],
+                                   received[other[from]]);
     uint64_t all = sent[END_CLIENT] + sent[END_SERVER];
     if (!proxy || (received[END_PROXY] == all && sent[END_PROXY] == all))
         return 0;

@@ -6,7 +6,6 @@
 #include "measure/facts.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* ---- the end ---- */
 
@@ -50,7 +49,7 @@ static void note_problem(struct run *run, const char *phase, const struct proble
 static bool may_explain(const struct run *run)
 {
     for (int end = 0; end < END_COUNT; end++)
-        if (run->links[end].is_open && !run->links[end].has_ended)
+        if (run->links[end].is_open && !run->links[end].channel.ended)
             return true;
     return false;
 }
@@ -65,7 +64,7 @@ static void add_reason(struct problem *problem, const struct problem *reason)
 }
 
 /* Another end has failed or left, or a step of this end. If the team works, it ends first: then
- * fail_in_run() follows. The first problem stays, as after a suspension; if it is a symptom, the
+ * run_work_ended() follows. The first problem stays, as after a suspension; if it is a symptom, the
  * reason of another end is added. Without a proxy no second symptom is added: it would only say
  * that this client closed. With a proxy it names an end further away. */
 static void fail(struct run *run, const char *phase, const struct problem *problem)
@@ -93,29 +92,6 @@ static void fail(struct run *run, const char *phase, const struct problem *probl
         close_run(run);
 }
 
-/* The team or the command has failed. If that is a symptom, another end may know why: its message
- * is on its way. With a proxy or a subject the client waits in any case. A server gets the failure
- * of this end at once: one with a subject then looks for a reason. A proxy gets it last, because it
- * may itself have broken the connection for a reason that it has not reported yet. */
-static void fail_in_run(struct run *run, const char *phase, const struct problem *problem)
-{
-    bool is_first = run->result.problem.kind == PROBLEM_NONE;
-    bool has_proxy = plan_has_proxy(run->plan), has_subject = plan_has_subject(run->plan);
-    bool has_reason = run->reason.kind != PROBLEM_NONE;
-
-    note_problem(run, phase, problem);
-    if (has_reason)
-        add_reason(&run->result.problem, &run->reason);
-    bool lacks_reason = run->result.problem.is_symptom || (is_first && (has_proxy || has_subject));
-    bool waits = lacks_reason && !has_reason && may_explain(run);
-    if (!waits || !has_proxy || has_subject)
-        tell_all(run);
-    if (waits)
-        session_enter(&run->session, SESSION_EXPLAINING);
-    else
-        close_run(run);
-}
-
 /* The first open link without an answer; NULL: all have answered. */
 static const struct link *find_pending(const struct run *run)
 {
@@ -138,64 +114,60 @@ static void on_timed_out(void *owner)
     close_run(run);
 }
 
-/* Collects what this end and the others have reported, or the facts of all machines. */
-static int collect_parts(struct run *run, bool is_report, struct problem *problem)
+/* Collects what this end and the others have reported, or the facts of all machines. After a
+ * failure the team may have no figures. */
+static void finish_if_answered(struct run *run)
 {
-    const struct address *second = &run->links[plan_second_end(run->plan)].address;
+    bool is_report = run->session.state == SESSION_REPORTING;
+    struct problem problem = {0};
+
+    if (find_pending(run) || (!is_report && run->session.state != SESSION_ANSWERING))
+        return;
     json_t *parts = run->result.parts = json_object();
-    if (is_report && work_report(run, problem) < 0)
-        return -1;
     if (!is_report)
-        json_object_set_new(parts, end_names[END_CLIENT], facts_collect(second));
+        json_object_set_new(parts, end_names[END_CLIENT],
+                            facts_collect(&run->links[plan_second_end(run->plan)].address));
     for (enum end end = END_CLIENT + 1; end < END_COUNT; end++)
         json_object_set(parts, is_report && plan_is_subject(run->plan, end) ? "subject" : end_names[end],
                         run->links[end].answer); /* NULL: no such key */
-    return is_report ? record_check(parts, problem) : 0;
-}
-
-/* After a failure the team may have no figures. */
-static void finish_if_answered(struct run *run)
-{
-    enum session_state state = run->session.state;
-    struct problem problem = {0};
-    if (find_pending(run) || (state != SESSION_REPORTING && state != SESSION_ANSWERING))
-        return;
-    if (collect_parts(run, state == SESSION_REPORTING, &problem) < 0)
+    if (is_report && (work_report(run, &problem) < 0 || record_check(parts, &problem) < 0))
         note_problem(run, "report", &problem);
     close_run(run);
 }
 
-/* ---- the work ---- */
-
+/* If a failure of the team or the command is a symptom, another end may know why: its message is on
+ * its way. With a proxy or a subject the client waits in any case. A server gets the failure of
+ * this end at once: one with a subject then looks for a reason. A proxy gets it last, because it
+ * may itself have broken the connection for a reason that it has not reported yet. */
 void run_work_ended(struct run *run, const char *phase, const struct problem *problem)
 {
     if (run->session.state != SESSION_RUNNING) {
         if (problem)
             fail(run, "start", problem);
-    } else if (problem) {
-        fail_in_run(run, phase, problem);
-    } else {
+        return;
+    }
+    if (!problem) {
         session_enter(&run->session, SESSION_REPORTING);
         finish_if_answered(run);
+        return;
     }
+    bool is_first = run->result.problem.kind == PROBLEM_NONE;
+    bool has_proxy = plan_has_proxy(run->plan), has_subject = plan_has_subject(run->plan);
+    bool has_reason = run->reason.kind != PROBLEM_NONE;
+    note_problem(run, phase, problem);
+    if (has_reason)
+        add_reason(&run->result.problem, &run->reason);
+    bool lacks_reason = run->result.problem.is_symptom || (is_first && (has_proxy || has_subject));
+    bool waits = lacks_reason && !has_reason && may_explain(run);
+    if (!waits || !has_proxy || has_subject)
+        tell_all(run);
+    if (waits)
+        session_enter(&run->session, SESSION_EXPLAINING);
+    else
+        close_run(run);
 }
 
 /* ---- messages ---- */
-
-/* A subject that relays starts when it knows the sink, and JOINED says that it accepts. -1: the
- * message does not belong here. */
-static int take_phase(struct run *run, const struct link *link, enum control_type type, const json_t *body,
-                      struct problem *problem)
-{
-    if (run->session.state == SESSION_AGREEING) {
-        const struct link *server = &run->links[END_SERVER];
-        if (!run->awaits_relay || link->end != END_PROXY || !server->is_open || server->is_asked)
-            return -1;
-        if (work_start(run, problem) < 0)
-            return 0;
-    }
-    return work_message(run, link->end, type, body);
-}
 
 void run_link_message(void *owner, enum control_type type, const json_t *body)
 {
@@ -231,7 +203,7 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
         finish_if_answered(run);
         break;
     default:
-        if (!belongs || take_phase(run, link, type, body, &problem) < 0)
+        if (!belongs || work_message(run, link->end, type, body, &problem) < 0)
             problem_failure(&problem, "the %s sent a message that does not belong here",
                             end_names[link->end]);
     }
@@ -241,7 +213,8 @@ void run_link_message(void *owner, enum control_type type, const json_t *body)
 
 void run_link_failed(struct link *link, const struct problem *problem)
 {
-    fail(link->run, work_phase(link->run), problem);
+    struct run *run = link->run;
+    fail(run, team_is_open(&run->team) ? team_phase(&run->team) : run->command ? "run" : "start", problem);
 }
 
 /* ---- the beginning ---- */
@@ -262,9 +235,11 @@ static void on_checked(uv_work_t *request, int status)
         fail(run, "start", &problem);
 }
 
-static void open_run(struct run *run, struct client *client, const struct plan *plan,
-                     enum session_state first)
+/* Takes a cell, or a question for facts, from its first state until all its parts are closed. */
+static void complete(struct run *run, struct client *client, const struct plan *plan, bool wants_facts)
 {
+    struct problem problem = {0};
+
     *run = (struct run){.client = client,
                         .plan = plan,
                         .session = {.is_client = true,
@@ -272,24 +247,24 @@ static void open_run(struct run *run, struct client *client, const struct plan *
                                     .timed_out = on_timed_out,
                                     .closed = run_part_closed,
                                     .owner = run},
-                        .awaits_relay = plan_has_subject(plan) && plan->relays,
+                        .wants_facts = wants_facts,
                         .open_parts = 2, /* the timer of the session, and the work */
                         .result = {.started_unix_ns = clock_read_ns(CLOCK_REALTIME), .phase = "start"}};
-    session_open(&run->session, &client->loop, first);
-}
-
-/* Turns the loop until all parts of the run are closed. */
-static void complete(struct run *run)
-{
-    struct problem problem = {0};
-
+    session_open(&run->session, &client->loop, wants_facts ? SESSION_CONNECTING : SESSION_CHECKING);
+    if (wants_facts) {
+        link_ask_for_facts(run);
+    } else {
+        run->open_parts++;
+        run->check.data = run;
+        uv_queue_work(&client->loop, &run->check, work_check, on_checked);
+    }
     while (run->open_parts > 0) {
-        if (run->client->orphaned && run->session.state != SESSION_CLOSING) {
+        if (client->orphaned && run->session.state != SESSION_CLOSING) {
             problem_failure(&problem, "the process that started this run has ended");
             note_problem(run, "run", &problem);
             close_run(run);
         }
-        uv_run(&run->client->loop, UV_RUN_ONCE);
+        uv_run(&client->loop, UV_RUN_ONCE);
     }
     if (run->capture)
         capture_free(run->capture); /* waits for its thread */
@@ -303,13 +278,9 @@ json_t *run_cell(struct client *client, const struct plan *plan, struct problem 
     struct run run;
     struct problem *reason = &run.result.problem;
 
-    open_run(&run, client, plan, SESSION_CHECKING);
-    run.open_parts++;
-    run.check.data = &run;
-    uv_queue_work(&client->loop, &run.check, work_check, on_checked);
-    complete(&run);
-    for (int end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
-        own_server_stop_failed(&client->own[end], reason); /* the next run starts new ones */
+    complete(&run, client, plan, false);
+    for (enum end end = 0; end < END_COUNT && reason->kind == PROBLEM_FAILURE; end++)
+        own_server_stop(client, end, reason); /* the next run starts new ones */
     run.result.wall_ns = clock_now_ns() - started;
     if (reason->kind == PROBLEM_USAGE)
         *problem = *reason;
@@ -324,10 +295,7 @@ json_t *run_facts(struct client *client, const struct plan *plan, struct problem
     struct run run;
     if (!plan->has_server)
         return json_pack("{s:o}", "client", facts_collect(NULL));
-    open_run(&run, client, plan, SESSION_CONNECTING);
-    run.wants_facts = true;
-    link_ask_for_facts(&run);
-    complete(&run);
+    complete(&run, client, plan, true);
     *problem = run.result.problem;
     return run.result.parts;
 }

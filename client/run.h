@@ -1,18 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /* One run: connects to all ends, takes them through the phases and makes one record.
  *
- * run.c decides what follows from a message or a failure. link.c is the way to another end. work.c
- * is what the client does itself: its data threads with their phases, or with workload=command
- * another program (command.c). They tell the run what has happened. */
+ * run.c decides what follows from a message or a failure. link.c is the way to another end, which
+ * own_server.c may start. work.c is what the client does itself: its data threads with their
+ * phases, or with workload=command another program (command.c). They tell the run what happened. */
 #pragma once
 
 #include "base/program.h"
 #include "net/connector.h"
 #include "options.h"
-#include "own_server.h"
 #include "record.h"
 #include "team/session.h"
 #include "team/team.h"
+
+/* server=own, via=own: a server or a proxy that the client starts and ends. */
+struct own_server {
+    struct child child; /* pid 0: it does not run */
+    uv_process_t process;
+    uv_pipe_t input, output; /* closing its standard input ends the server */
+    uv_timer_t timer;        /* a time limit */
+    int open_handles;
+    bool has_started, is_ready;
+    char line[512]; /* its ready line */
+    struct address address;
+    struct psk_list *keys; /* the key of its control channel; NULL: local, without TLS */
+    struct link *waiting;  /* for it to be ready; NULL: none */
+};
 
 /* State that is kept between runs: the loop, and the server and proxy that the client started. */
 struct client {
@@ -45,7 +58,6 @@ struct link {
     const struct psk_list *keys;
     int open_parts; /* connector, channel */
     bool is_open;   /* messages may be sent */
-    bool has_ended; /* its channel; no message follows */
     bool is_asked;  /* CONTROL_PLAN was sent, and CONTROL_READY has not come */
     json_t *answer; /* its report or facts */
 };
@@ -56,7 +68,6 @@ struct run {
     struct session session;
     struct link links[END_COUNT]; /* by end; links[END_CLIENT] is unused */
     bool wants_facts;             /* in place of a run */
-    bool awaits_relay;            /* a subject relays: JOINED says that it accepts connections */
     bool is_closing;
     struct problem reason; /* of another end, for a symptom that this end has not reported yet */
     int open_parts;        /* timer, links, check, work */
@@ -90,6 +101,19 @@ void link_ask_for_facts(struct run *run);
 /* Handles CONTROL_READY: connects to the next end, or starts the work. 0, or -1 with a problem. */
 int link_take_ready(struct link *link, const json_t *ready, struct problem *problem);
 
+/* ---- what own_server.c does ---- */
+
+/* Starts the server or proxy, if it does not run. In a lab it gets a new key. link_server_ready()
+ * of link.c follows once, perhaps before this function returns, unless `waiting` is NULL by then.
+ * `problem`: why it cannot start, or PROBLEM_NONE. */
+void own_server_start(struct link *link);
+void link_server_ready(struct link *link, const struct problem *problem);
+
+/* Ends the server. No effect if it does not run. Waits up to 6 s and turns the loop: only for the
+ * time between two runs. `reason`: of a failed run, or NULL; appends how the server has ended, if
+ * by itself. Waits a moment for that: its connections close before its exit can be seen. */
+void own_server_stop(struct client *client, enum end end, struct problem *reason);
+
 /* ---- what work.c does ---- */
 
 /* Sets `check_problem` if this machine does not support the plan; finds a foreign peer. In a
@@ -99,11 +123,10 @@ void work_check(uv_work_t *check);
 /* Starts the work. 0, or -1 with a problem. */
 int work_start(struct run *run, struct problem *problem);
 
-/* Handles a message of another end in the phases. -1: it does not belong here. */
-int work_message(struct run *run, enum end from, enum control_type type, const json_t *body);
-
-/* The phase that a failure now has in a record. */
-const char *work_phase(const struct run *run);
+/* Handles a message of another end in the phases. 0, also with a problem; -1: it does not belong
+ * here. */
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body,
+                 struct problem *problem);
 
 /* After a good end: adds the reports of the client to the result. 0, or -1 with a problem. */
 int work_report(struct run *run, struct problem *problem);

@@ -40,36 +40,31 @@ static void kill_descendants(void)
     }
 }
 
-static _Noreturn void exec_job(const struct job *job, pid_t parent)
-{
-    int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    static const int reset[] = {SIGPIPE, SIGTERM, SIGINT, SIGHUP}; /* nohup(1) and `&` ignore some */
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
-        signal(reset[i], SIG_DFL);
-    dup2(output, STDOUT_FILENO);
-    dup2(output, STDERR_FILENO);
-    for (size_t i = 0; job->environment && i < 2; i++)
-        putenv(job->environment[i]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent)
-        execv(job->arguments[0], (char **)(uintptr_t)job->arguments);
-    dprintf(STDERR_FILENO, "cannot execute %s: %s\n", job->arguments[0], strerror(errno));
-    _exit(127);
-}
-
 /* Returns the status as of waitpid(2), or -1 where the client has gone. */
 static int run_job(const struct job *job, int channel_fd, const sigset_t *wait_mask)
 {
+    static const int reset[] = {SIGPIPE, SIGTERM, SIGINT, SIGHUP}; /* nohup(1) and `&` ignore some */
     struct pollfd client = {.fd = channel_fd, .events = POLLIN};
     pid_t parent = getpid(), child = fork();
     int status = 127 << 8;
 
-    if (child == 0)
-        exec_job(job, parent);
+    if (child == 0) {
+        int output = open(job->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        for (size_t i = 0; i < sizeof reset / sizeof *reset; i++)
+            signal(reset[i], SIG_DFL);
+        dup2(output, STDOUT_FILENO);
+        dup2(output, STDERR_FILENO);
+        for (size_t i = 0; job->environment && i < 2; i++)
+            putenv(job->environment[i]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() == parent)
+            execv(job->arguments[0], (char **)(uintptr_t)job->arguments);
+        dprintf(STDERR_FILENO, "cannot execute %s: %s\n", job->arguments[0], strerror(errno));
+        _exit(127);
+    }
     while (child > 0 && waitpid(child, &status, WNOHANG) == 0) {
         ppoll(&client, 1, NULL, wait_mask);
         if (client.revents) /* closed: the client sends nothing while a job runs */

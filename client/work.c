@@ -34,34 +34,27 @@ static int spare_cpu(const struct plan *plan, bool remote)
     return -1;
 }
 
-static int set_beginning(const struct connection *connection, const struct tcp_reading *before,
-                         struct tally *tally, struct problem *problem)
-{
-    struct address local;
-    if (!before->knows_streams)
-        return problem_unsupported(problem,
-                                   "capture=on: TCP_INFO of this system does not report sent bytes, as "
-                                   "Linux does since 4.19");
-    if (address_of_socket(&local, connection->calls.fd) < 0)
-        return problem_failure(problem, "capture: cannot read the port of a connection");
-    tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
-    return 0;
-}
-
 /* Sets the beginning of the measured interval of each connection. With reconnects, it begins after
  * the connections of the warm-up: the server reports the last message of all these connections
  * before a thread continues. */
 static int set_beginnings(const struct team *team, struct tally *tally, struct problem *problem)
 {
     bool reconnects = team->plan->workload->reconnects;
+    struct address local;
     uint64_t sockets = 0;
 
     for (size_t i = 0; i < team->worker_count; i++) {
         const struct worker *worker = &team->workers[i];
         sockets += worker->before.calls.made[CALL_SOCKET]; /* a ring connects without one */
-        for (size_t j = 0; !reconnects && j < worker->count; j++)
-            if (set_beginning(&worker->connections[j], &worker->before.tcp[j], tally, problem) < 0)
-                return -1;
+        for (size_t j = 0; !reconnects && j < worker->count; j++) {
+            const struct tcp_reading *before = &worker->before.tcp[j];
+            if (!before->knows_streams)
+                return problem_unsupported(problem, "capture=on: TCP_INFO of this system does not report "
+                                                    "sent bytes, as Linux does since 4.19");
+            if (address_of_socket(&local, worker->connections[j].calls.fd) < 0)
+                return problem_failure(problem, "capture: cannot read the port of a connection");
+            tally_begin_at(tally, (uint16_t)address_port(&local), before->sent_bytes, before->received_bytes);
+        }
     }
     if (reconnects)
         tally_begin_after(tally, sockets);
@@ -91,7 +84,7 @@ static json_t *report_capture(const struct run *run, struct problem *problem)
     return result == 0 && capture_write(run->capture, problem) == 0 ? json_incref(report) : NULL;
 }
 
-/* ---- the team ---- */
+/* ---- team or command ---- */
 
 static void on_passed(void *owner, enum phase passed)
 {
@@ -103,50 +96,6 @@ static void on_passed(void *owner, enum phase passed)
     const struct problem *problem = team_problem(&run->team, &phase);
     run_work_ended(run, phase, problem);
 }
-
-static int take_secrets(struct run *run, struct problem *problem)
-{
-    struct team *team = &run->team;
-    enum end neighbour = plan_neighbour(run->plan, END_CLIENT);
-    if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
-        (run->plan->encrypts &&
-         hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
-        return problem_failure(problem, "the ready message of the %s has no valid token or key",
-                               end_names[neighbour]);
-    team->by_certificate =
-        !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
-    return 0;
-}
-
-/* Starts the capture first, then the threads, which make the connections. */
-static int start_team(struct run *run, struct problem *problem)
-{
-    static const struct team_events events = {.passed = on_passed, .closed = run_part_closed};
-    const char *pcap = run->client->options->pcap;
-    const struct plan *plan = run->plan;
-    struct team *team = &run->team;
-
-    run->coordinator.team = team;
-    run->coordinator.is_hub = plan->has_server;
-    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &events, run, problem) < 0)
-        return -1;
-    team->target = run->target;
-    team->candidates = run->peer_count > 1 ? run->peers : NULL;
-    team->candidate_count = (size_t)run->peer_count;
-    if (run->ready && take_secrets(run, problem) < 0)
-        return -1;
-    if (plan_captures(plan) &&
-        !(run->capture = capture_start(&run->target, spare_cpu(plan, run->remote), pcap, problem)))
-        return -1;
-    if (team_start(team, problem) < 0)
-        return -1;
-    session_enter(&run->session, SESSION_RUNNING);
-    if (!plan->has_server)
-        team_release(team, RELEASE_GO); /* there is no other end to wait for */
-    return 0;
-}
-
-/* ---- team or command ---- */
 
 void work_check(uv_work_t *check)
 {
@@ -160,48 +109,79 @@ void work_check(uv_work_t *check)
     }
 }
 
+/* Starts the capture first, then the threads, which make the connections. */
 int work_start(struct run *run, struct problem *problem)
 {
-    if (!run->plan->runs_command)
-        return start_team(run, problem);
-    session_enter(&run->session, SESSION_STARTING);
-    run->command = command_open(run, problem);
-    return run->command ? 0 : -1;
+    static const struct team_events events = {.passed = on_passed, .closed = run_part_closed};
+    const char *pcap = run->client->options->pcap;
+    const struct plan *plan = run->plan;
+    enum end neighbour = plan_neighbour(plan, END_CLIENT);
+    struct team *team = &run->team;
+
+    if (plan->runs_command) {
+        session_enter(&run->session, SESSION_STARTING);
+        run->command = command_open(run, problem);
+        return run->command ? 0 : -1;
+    }
+    run->coordinator.team = team;
+    run->coordinator.is_hub = plan->has_server;
+    if (team_open(team, &run->client->loop, plan, END_CLIENT, run->remote, &events, run, problem) < 0)
+        return -1;
+    team->target = run->target;
+    team->candidates = run->peer_count > 1 ? run->peers : NULL;
+    team->candidate_count = (size_t)run->peer_count;
+    if (run->ready) {
+        if (hex_parse(team->token, TOKEN_SIZE, control_text(run->ready, "token")) < 0 ||
+            (plan->encrypts &&
+             hex_parse(team->keys[neighbour], SECURITY_KEY_SIZE, control_text(run->ready, "key")) < 0))
+            return problem_failure(problem, "the ready message of the %s has no valid token or key",
+                                   end_names[neighbour]);
+        team->by_certificate =
+            !strcmp(control_text(run->ready, "handshake"), handshake_names[HANDSHAKE_CERTIFICATE]);
+    }
+    if ((plan_captures(plan) &&
+         !(run->capture = capture_start(&run->target, spare_cpu(plan, run->remote), pcap, problem))) ||
+        team_start(team, problem) < 0)
+        return -1;
+    session_enter(&run->session, SESSION_RUNNING);
+    if (!plan->has_server)
+        team_release(team, RELEASE_GO); /* there is no other end to wait for */
+    return 0;
 }
 
-int work_message(struct run *run, enum end from, enum control_type type, const json_t *body)
+int work_message(struct run *run, enum end from, enum control_type type, const json_t *body,
+                 struct problem *problem)
 {
+    const struct link *server = &run->links[END_SERVER];
+
+    /* a subject that relays starts when it knows the sink, and JOINED says that it accepts */
+    if (run->session.state == SESSION_AGREEING) {
+        if (!plan_is_subject(run->plan, from) || from != END_PROXY || !server->is_open || server->is_asked)
+            return -1;
+        if (work_start(run, problem) < 0)
+            return 0;
+    }
     return run->command ? command_message(run->command, type)
                         : hub_message(&run->coordinator, from, type, body);
 }
 
-const char *work_phase(const struct run *run)
-{
-    return team_is_open(&run->team) ? team_phase(&run->team) : run->command ? "run" : "start";
-}
-
-/* The capture and the placement are those of the first address of a peer. */
-static int check_chosen(const struct run *run, struct problem *problem)
-{
-    const struct address *chosen = team_target(&run->team);
-    if (!atomic_load(&run->team.chosen) || (!run->capture && run->remote == !address_is_local(chosen)))
-        return 0;
-    return problem_failure(problem, "the name of the peer has several addresses: write peer=%s",
-                           address_text(chosen));
-}
-
 int work_report(struct run *run, struct problem *problem)
 {
+    const struct address *target = team_target(&run->team);
+    bool is_misplaced = run->remote == address_is_local(target); /* placed for the other kind of end */
+
     if (run->command) {
         command_report(run->command, run->result.parts);
         return 0;
     }
-    if (check_chosen(run, problem) < 0)
-        return -1;
+    /* the capture and the placement are those of the first address of a peer */
+    if (atomic_load(&run->team.chosen) && (run->capture || is_misplaced))
+        return problem_failure(problem, "the name of the peer has several addresses: write peer=%s",
+                               address_text(target));
     json_t *report = team_report(&run->team);
     json_object_set_new(run->result.parts, end_names[END_CLIENT], report);
     if (plan_has_peer(run->plan)) /* the address that accepted */
-        address_format(run->result.addresses[END_SERVER], team_target(&run->team));
+        address_format(run->result.addresses[END_SERVER], target);
     if (!run->capture)
         return 0;
     return json_object_set_new(report, "capture", report_capture(run, problem));

@@ -54,8 +54,6 @@ struct watch {
     struct problem limit; /* what the library cannot see, at the last check */
 };
 
-/* ---- words ---- */
-
 static int parse(struct watch *watch, char **arguments, struct problem *problem)
 {
     for (; *arguments; arguments++) {
@@ -87,8 +85,6 @@ static int parse(struct watch *watch, char **arguments, struct problem *problem)
     return watch->file ? atomic_file_write(watch->file, NULL, NULL, problem) : 0;
 }
 
-/* ---- the report ---- */
-
 static int write_json(FILE *file, void *report, struct problem *problem)
 {
     return json_dumpf(report, file, JSON_COMPACT) < 0 || fputc('\n', file) < 0 ? -1 : 0;
@@ -113,27 +109,13 @@ static void report(const struct watch *watch)
         fprintf(stderr, "uncork: %s\n", problem.text);
 }
 
-/* ---- the program ---- */
-
-/* Replaces the child by the program. */
-_Noreturn static void exec_program(const struct watch *watch, const char *path, pid_t parent,
-                                   const sigset_t *mask)
-{
-    sigprocmask(SIG_SETMASK, mask, NULL);
-    putenv(watch->override.environment[0]);
-    putenv(watch->override.environment[1]);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* like nice(1): if uncork-exec is killed, so is the program */
-    if (getppid() == parent)
-        execv(path, watch->command);
-    fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
-    _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
-}
-
-/* Forwards signals, checks processes and reports until the program ends. Returns its status. */
+/* Forwards signals, checks processes and reports until the program has ended. Returns its exit
+ * status, or ends by its signal. */
 static int wait_for_program(struct watch *watch, const sigset_t *signals)
 {
     long check_ms = CHECK_FIRST_MS;
     int status = 0;
+    sigset_t all;
 
     while (waitpid(watch->child, &status, WNOHANG) == 0) {
         struct timespec time = {.tv_sec = check_ms / 1000, .tv_nsec = check_ms % 1000 * 1000000};
@@ -151,17 +133,10 @@ static int wait_for_program(struct watch *watch, const sigset_t *signals)
         else if (number > 0 && number != SIGCHLD && signal.si_code <= 0) /* a terminal signals both */
             kill(watch->child, number);
     }
-    return status;
-}
-
-/* Ends this process as the program ended: by its status or its signal. */
-static int exit_as(int status)
-{
-    const struct rlimit no_core = {0, 0};
-    sigset_t all;
+    report(watch);
     if (WIFEXITED(status))
         return WEXITSTATUS(status);
-    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     signal(WTERMSIG(status), SIG_DFL);
     sigfillset(&all);
     sigprocmask(SIG_UNBLOCK, &all, NULL);
@@ -190,16 +165,22 @@ static int run(struct watch *watch, struct problem *problem)
         sigaddset(&signals, passed[i]);
     sigprocmask(SIG_BLOCK, &signals, &before);
     watch->child = fork();
-    if (watch->child == 0)
-        exec_program(watch, path, parent, &before);
+    if (watch->child == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        putenv(watch->override.environment[0]);
+        putenv(watch->override.environment[1]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* like nice(1): if uncork-exec is killed, so is the program */
+        if (getppid() == parent)
+            execv(path, watch->command);
+        fprintf(stderr, "uncork exec: %s: %s\n", path, strerror(errno));
+        _exit(errno == ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE);
+    }
     signal(SIGPIPE, SIG_IGN); /* if no process reads the report, the program continues */
     if (watch->child < 0) {
         problem_failure(problem, "cannot start %s: %s", path, strerror(errno));
         return STATUS_FAILED;
     }
-    int status = wait_for_program(watch, &signals);
-    report(watch);
-    return exit_as(status);
+    return wait_for_program(watch, &signals);
 }
 
 int main(int count, char **arguments)
