@@ -138,30 +138,25 @@ static void run_due(struct event_loop *loop)
     }
 }
 
-static void begin(struct event_loop *loop)
-{
-    loop->result = 0;
-    loop->unfinished = loop->job->count;
-    TAILQ_INIT(&loop->ready);
-    loop->timers.count = 0;
-    for (size_t i = 0; i < loop->job->count; i++) {
-        struct task *task = event_loop_task(loop, i);
-
-        task->over = task->ready = task->has_timer = false;
-    }
-    for (size_t i = 0; i < loop->job->count && loop->result == 0; i++) {
-        loop->job->shared->now_ns = clock_now_ns();
-        task_send_due(event_loop_task(loop, i));
-    }
-}
-
 int engine_run(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
 
     if (thread_shared_is_cancelled(job->shared))
         return -ECANCELED;
-    begin(loop);
+    loop->result = 0;
+    loop->unfinished = job->count;
+    TAILQ_INIT(&loop->ready);
+    loop->timers.count = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct task *task = event_loop_task(loop, i);
+
+        task->over = task->ready = task->has_timer = false;
+    }
+    for (size_t i = 0; i < job->count && loop->result == 0; i++) {
+        job->shared->now_ns = clock_now_ns();
+        task_send_due(event_loop_task(loop, i));
+    }
     while (loop->unfinished && loop->result == 0) {
         run_ready(loop);
         run_due(loop);

@@ -83,11 +83,6 @@ static void rearm(struct task *task)
 
 /* ---- one connection ---- */
 
-static void receive(struct task *task)
-{
-    task_received(task, engine_receive_ready(task->connection));
-}
-
 /* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
  * next call returns. If memory came back and no other event came, there is nothing to receive. */
 static void on_event(uv_poll_t *poll, int status, int events)
@@ -111,7 +106,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     if (events & UV_WRITABLE)
         task_writable(task);
     if (events & UV_READABLE || handshaking)
-        receive(task);
+        task_received(task, engine_receive_ready(connection));
     else
         task_continue(task, 0);
 }
@@ -160,7 +155,7 @@ static void watch_and_receive(struct task *task)
     if (result < 0)
         task->loop->result = result;
     else
-        receive(task);
+        task_received(task, engine_receive_ready(task->connection));
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -182,19 +177,6 @@ static void on_acceptor(uv_poll_t *accepting, int status, int events)
     struct poller *poller = accepting->data;
     poller->events++;
     event_loop_accept(&poller->loop, (size_t)(accepting - poller->accepting));
-}
-
-static int watch_acceptor(struct poller *poller)
-{
-    const struct acceptor *acceptor = &poller->loop.acceptor;
-    int result = event_loop_open_acceptor(&poller->loop);
-    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
-        result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], acceptor->fds[i]);
-        poller->accepting[i].data = poller;
-        if (result == 0)
-            result = uv_poll_start(&poller->accepting[i], UV_READABLE, on_acceptor);
-    }
-    return result;
 }
 
 /* ---- the loop ---- */
@@ -230,20 +212,6 @@ static void poll_wake(struct engine_job *job)
 
 /* ---- open and close ---- */
 
-/* Grows the table of the loop, while the thread can still return an error. */
-static int reserve_table(const struct event_loop *loop)
-{
-    struct task *highest = event_loop_task(loop, 0);
-    for (size_t i = 1; i < loop->job->count; i++)
-        if (event_loop_task(loop, i)->connection->calls.fd > highest->connection->calls.fd)
-            highest = event_loop_task(loop, i);
-    if (!sockets_can_watch(highest->connection->calls.fd))
-        return -ENOMEM;
-    watch_for(watch_of(highest), UV_READABLE);
-    watch_for(watch_of(highest), 0);
-    return 0;
-}
-
 /* libuv makes the writes and reads of streams, so they are not counted. Neither are the waits if
  * more descriptors may be ready than libuv handles in one epoll_wait(2). */
 static int poll_open(struct engine_job *job)
@@ -257,14 +225,35 @@ static int poll_open(struct engine_job *job)
     }
     poller->wake.data = poller;
     result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake);
-    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++)
-        result = watch_descriptor(event_loop_task(&poller->loop, i));
+    struct task *highest = event_loop_task(&poller->loop, 0);
+    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++) {
+        struct task *task = event_loop_task(&poller->loop, i);
+
+        result = watch_descriptor(task);
+        if (task->connection->calls.fd > highest->connection->calls.fd)
+            highest = task;
+    }
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
-    if (result == 0 && !job->connections->reconnects)
-        result = reserve_table(&poller->loop);
-    return result < 0 ? result : watch_acceptor(poller);
+    if (result == 0 && !job->connections->reconnects) {
+        /* grows the table of the loop, while the thread can still return an error */
+        if (!sockets_can_watch(highest->connection->calls.fd))
+            return -ENOMEM;
+        watch_for(watch_of(highest), UV_READABLE);
+        watch_for(watch_of(highest), 0);
+    }
+    if (result == 0)
+        result = event_loop_open_acceptor(&poller->loop);
+    for (size_t i = 0; i < poller->loop.acceptor.count && result == 0; i++) {
+        uv_poll_t *accepting = &poller->accepting[i];
+
+        result = uv_poll_init(&poller->uv_loop, accepting, poller->loop.acceptor.fds[i]);
+        accepting->data = poller;
+        if (result == 0)
+            result = uv_poll_start(accepting, UV_READABLE, on_acceptor);
+    }
+    return result;
 }
 
 static void close_handle(uv_handle_t *handle, void *ignored)

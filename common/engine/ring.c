@@ -23,8 +23,7 @@ static int check(const struct end_plan *own, struct problem *problem)
     return ring_check(&setup, problem);
 }
 
-/* ---- its transport: requests, and nonblocking calls of the socket ---- */
-
+/* submit() of its transport; all else are nonblocking calls of the socket. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct ring_slot *slot = connection->transport_state;
@@ -55,16 +54,20 @@ static int request(struct watch *watch, enum ring_kind kind)
     return result;
 }
 
-/* If a multishot receive may miss the end of the stream, a second request polls for it. Without a
- * buffer to receive into, resume_starved() calls again. */
+/* A relay receives while it has room, another reading of io_uring while there are buffers:
+ * ring_wait() calls again. If a multishot receive may miss the end of the stream, a second request
+ * polls for it. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
+    const struct role *role = connection->role;
     struct ring_engine *engine = ring_engine_of(watch);
     int result = 0;
 
     if (!reads_by_ring(connection))
-        return request(watch, RING_READABLE);
+        return task_should_receive(&watch->task) ? request(watch, RING_READABLE) : 0;
+    if (connection_has_ended(connection) || (role->has_room && !role->has_room(connection)))
+        return 0;
     if (!watch->slot.ending && connection->plan->transport->hides_eof)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0 || watch->starved)
@@ -81,16 +84,6 @@ static int begin_receiving(struct watch *watch)
     return result;
 }
 
-/* A relay receives while it has room, a reading of io_uring while there are buffers. */
-static bool should_receive(const struct task *task)
-{
-    const struct connection *connection = task->connection;
-    const struct role *role = connection->role;
-    if (!reads_by_ring(connection))
-        return task_should_receive(task);
-    return !connection_has_ended(connection) && (!role->has_room || role->has_room(connection));
-}
-
 /* Makes the requests that the connection needs and that are not outstanding. RING_READABLE also
  * completes on errors, so RING_ERROR is not needed besides. */
 static void rearm(struct task *task)
@@ -101,7 +94,7 @@ static void rearm(struct task *task)
 
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
-    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(task))
+    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)))
         result = begin_receiving(watch);
     if (result == 0 && connection->awaits == AWAITS_ROOM)
         result = request(watch, RING_WRITABLE);
@@ -146,19 +139,6 @@ static bool unwatch(struct task *task)
         if (ring_is_outstanding(watch, kind))
             ring_cancel(&watch->slot, kind);
     return watch->outstanding;
-}
-
-static int watch_acceptor(struct ring_engine *engine)
-{
-    const struct acceptor *acceptor = &engine->loop.acceptor;
-    int result = event_loop_open_acceptor(&engine->loop);
-    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
-        engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
-                                                  .number = (uint32_t)(engine->loop.job->count + i),
-                                                  .file = acceptor->fds[i]};
-        result = ring_watch(&engine->accepting[i], RING_READABLE);
-    }
-    return result;
 }
 
 static void wake_ring(struct engine_job *job)
@@ -227,7 +207,12 @@ static int open_ring(struct engine_job *job)
     for (uint32_t i = 0; i < job->count && result == 0; i++)
         result = open_watch(engine, i);
     if (result == 0)
-        result = watch_acceptor(engine);
+        result = event_loop_open_acceptor(&engine->loop);
+    for (uint32_t i = 0; i < engine->loop.acceptor.count && result == 0; i++) {
+        engine->accepting[i] = (struct ring_slot){
+            .ring = engine->ring, .number = (uint32_t)job->count + i, .file = engine->loop.acceptor.fds[i]};
+        result = ring_watch(&engine->accepting[i], RING_READABLE);
+    }
     return result == 0 && own->fixed_files && !job->dial ? register_files(engine) : result;
 }
 

@@ -160,34 +160,24 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         task_released(&watch->task);
 }
 
-/* ---- the loop ---- */
-
 /* If buffers have come back, the starved connections request to receive again. */
-static void resume_starved(struct ring_engine *engine)
-{
-    struct watch *watch = engine->starved;
-
-    if (!watch || !recv_buffers_left(&engine->recv_buffers))
-        return;
-    engine->starved = NULL;
-    while (watch) {
-        struct watch *next = watch->next_starved;
-
-        watch->starved = false;
-        engine->loop.engine->rearm(&watch->task);
-        watch = next;
-    }
-}
-
 void ring_wait(struct event_loop *loop)
 {
     struct ring_engine *engine = (struct ring_engine *)loop;
     uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
     bool waits = !spins && (TAILQ_EMPTY(&loop->ready) || event_loop_is_finishing(loop));
+    struct watch *starved = engine->starved;
     struct ring_event event;
 
-    resume_starved(engine);
+    if (starved && recv_buffers_left(&engine->recv_buffers)) {
+        engine->starved = NULL;
+        for (struct watch *next; starved; starved = next) {
+            next = starved->next_starved;
+            starved->starved = false;
+            loop->engine->rearm(&starved->task);
+        }
+    }
     recv_buffers_publish(&engine->recv_buffers);
     int result = waits ? ring_enter(engine->ring, due_ns) : ring_poll(engine->ring);
     if (result < 0)
