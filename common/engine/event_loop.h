@@ -141,14 +141,6 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
  * is nonblocking, and the backlog of its Unix listener is full. */
 int dial_connect(struct dial *dial, struct connection *connection);
 
-/* Sends the rest of the hello with MSG_MORE, and opens the filter. 0 or a negative errno value. */
-int dial_send_hello(const struct dial *dial, struct connection *connection);
-
-/* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */
-int dial_assign(struct dial *dial, struct connection *connection, int fd);
-
-void dial_close(struct dial *dial, struct connection *connection);
-
 /* ---- waiting for a time, to the nanosecond if the system has such timers ---- */
 
 /* Sleeps until `due_ns` and returns false. Returns true as soon as `fd` is readable or has an
