@@ -5,16 +5,24 @@
 
 #include <string.h>
 
-/* ---- availability ---- */
-
 #define NOT_USABLE "io_uring cannot be used here: "
 
-/* Reports why ring_open() returned `result`, as far as the system tells. */
-static int refuse(int result, struct problem *problem)
+int ring_check(const struct ring_setup *setup, struct problem *problem)
 {
+    static bool known[2][2][2];
+    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
+    struct call_counts counts = {0};
+    struct ring *ring;
+
+    if (*works)
+        return 0;
+    int result = ring_open(&ring, setup, &counts);
+    ring_close(ring);
+    *works = result == 0;
+    if (*works)
+        return 0;
     const char *why = strerror(-result);
     int disabled = 0;
-
     scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
         return problem_unsupported(problem,
@@ -32,22 +40,6 @@ static int refuse(int result, struct problem *problem)
         why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
     return problem_unsupported(problem, NOT_USABLE "%s", why);
 }
-
-int ring_check(const struct ring_setup *setup, struct problem *problem)
-{
-    static bool known[2][2][2];
-    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
-    struct call_counts counts = {0};
-    struct ring *ring;
-    if (*works)
-        return 0;
-    int result = ring_open(&ring, setup, &counts);
-    ring_close(ring);
-    *works = result == 0;
-    return *works ? 0 : refuse(result, problem);
-}
-
-/* ---- tests by effect ---- */
 
 #define PIECE 4u  /* bytes of a buffer */
 #define PIECES 4u /* buffers */

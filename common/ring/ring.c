@@ -186,11 +186,15 @@ static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, u
     return io_uring_get_sqe(&ring->uring);
 }
 
-static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
-                         uint32_t token)
+/* Returns 0, or a negative errno value if there was no entry. */
+static int finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
+                        uint32_t token)
 {
+    if (!entry)
+        return -errno;
     entry->flags |= slot->registered ? IOSQE_FIXED_FILE : 0;
     entry->user_data = user_data(slot, kind, token);
+    return 0;
 }
 
 int ring_send(struct ring_slot *slot, const struct send_request *request)
@@ -219,8 +223,7 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
         entry->flags |= IOSQE_BUFFER_SELECT;
         entry->buf_group = slot->outgoing.group;
     }
-    finish_entry(entry, slot, RING_SEND, request->token);
-    return 0;
+    return finish_entry(entry, slot, RING_SEND, request->token);
 }
 
 _Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "size of the header");
@@ -243,8 +246,7 @@ int ring_receive(struct ring_slot *slot, unsigned options)
     entry->ioprio |= options & RECEIVE_BUNDLE ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = RECV_GROUP;
-    finish_entry(entry, slot, RING_RECEIVE, slot->receives);
-    return 0;
+    return finish_entry(entry, slot, RING_RECEIVE, slot->receives);
 }
 
 int ring_watch(struct ring_slot *slot, enum ring_kind kind)
@@ -256,21 +258,17 @@ int ring_watch(struct ring_slot *slot, enum ring_kind kind)
                                       [RING_WAKE] = POLLIN};
     struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1);
 
-    if (!entry)
-        return -errno;
-    io_uring_prep_poll_add(entry, slot->file, events[kind]);
-    finish_entry(entry, slot, kind, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_poll_add(entry, slot->file, events[kind]);
+    return finish_entry(entry, slot, kind, 0);
 }
 
 int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1);
-    if (!entry)
-        return -errno;
-    io_uring_prep_connect(entry, slot->file, address, size);
-    finish_entry(entry, slot, RING_CONNECT, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_connect(entry, slot->file, address, size);
+    return finish_entry(entry, slot, RING_CONNECT, 0);
 }
 
 /* On a registered file the request also has its flag, which only Linux 5.19 or later ignores in a
@@ -278,11 +276,9 @@ int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1);
-    if (!entry)
-        return -errno;
-    io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
-    finish_entry(entry, slot, RING_CANCEL, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
+    return finish_entry(entry, slot, RING_CANCEL, 0);
 }
 
 /* ---- provided buffers ---- */
