@@ -8,6 +8,8 @@
 #include "connection/strategy.h"
 #include "workload/roles.h"
 
+#include <sys/param.h>
+
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
  * its buffer is released. A ring delivers as long as it has buffers, so the number of chunks on one
  * connection has no bound. */
@@ -29,41 +31,35 @@ static size_t buffers_of_pair(const struct plan *plan)
     return (plan->direction == DIRECTION_BOTH ? 2 : 1) * chunks_max(plan);
 }
 
-/* Appends the first `count` chunks of the first waiting span. The rest of the span waits. */
-static void append_kept(struct connection *connection, struct relay *relay, uint32_t count, uint32_t marks)
-{
-    const struct pool *pool = &connection->shared->pool;
-    const struct kept kept = pool->kept[relay->first];
-    uint32_t chunk = (uint32_t)pool->size, size = count < kept.count ? count * chunk : kept.size;
-
-    *queue_append(&connection->queue) = (struct span){.data = pool_buffer(pool, relay->first),
-                                                      .size = size,
-                                                      .marks = marks | (count > 1 ? SPAN_OF_MANY : 0),
-                                                      .fragment = chunk};
-    relay->appended += count;
-    if (count == kept.count) {
-        relay->first = kept.next;
-        return;
-    }
-    if (relay->last == relay->first)
-        relay->last += count;
-    relay->first += count;
-    pool->kept[relay->first] = (struct kept){kept.size - size, kept.count - count, kept.next};
-}
-
+/* Appends waiting chunks, span by span. If there is no room for all of a span, its rest waits. */
 static void relay_fill(struct connection *connection)
 {
+    const struct pool *pool = &connection->shared->pool;
     struct relay *relay = connection->twin->role_state;
-    uint64_t count = relay->arrived - relay->appended, room = connection_room(connection);
+    uint32_t chunk = (uint32_t)pool->size;
+    uint64_t room = connection_room(connection), left = MIN(relay->arrived - relay->appended, room);
 
-    count = count < room ? count : room;
-    connection->groups += count != 0;
-    while (count) {
-        uint32_t kept = connection->shared->pool.kept[relay->first].count;
-        uint32_t part = kept < count ? kept : (uint32_t)count;
+    connection->groups += left != 0;
+    while (left) {
+        const struct kept kept = pool->kept[relay->first];
+        uint32_t count = kept.count < left ? kept.count : (uint32_t)left;
+        uint32_t size = count < kept.count ? count * chunk : kept.size;
 
-        count -= part;
-        append_kept(connection, relay, part, count ? 0 : FRAGMENT_ENDS_GROUP);
+        left -= count;
+        *queue_append(&connection->queue) =
+            (struct span){.data = pool_buffer(pool, relay->first),
+                          .size = size,
+                          .marks = (left ? 0 : FRAGMENT_ENDS_GROUP) | (count > 1 ? SPAN_OF_MANY : 0),
+                          .fragment = chunk};
+        relay->appended += count;
+        if (count == kept.count) {
+            relay->first = kept.next;
+            continue;
+        }
+        if (relay->last == relay->first)
+            relay->last += count;
+        relay->first += count;
+        pool->kept[relay->first] = (struct kept){kept.size - size, kept.count - count, kept.next};
     }
 }
 
@@ -91,19 +87,25 @@ static bool relay_has_room(const struct connection *connection)
            relay->arrived - relay->released + connection->window <= chunks_max(connection->plan);
 }
 
-/* Adds a received chunk. It extends the last span if its buffer follows in memory, up to
+/* The received chunk extends the last span if its buffer follows in memory, up to
  * SPAN_BYTES_MAX. */
-static void add_chunk(struct relay *relay, const struct pool *pool, const uint8_t *data, uint32_t size)
+static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
+    struct relay *relay = connection->role_state;
+    const struct pool *pool = &connection->shared->pool;
+
+    if (!connection->follows)
+        return one_way_refuse(connection, data, size);
+    if (connection_process_bytes(connection, data, size) < 0)
+        return -EBADMSG;
     uint32_t number = pool_number(pool, data), count = pool_count(pool, size);
     struct kept *last = &pool->kept[relay->last];
-
     if (relay->arrived != relay->appended && !pool->headroom && number == relay->last + last->count &&
         last->size == last->count * pool->size && last->size + size <= SPAN_BYTES_MAX) {
-        last->size += size;
+        last->size += (uint32_t)size;
         last->count += count;
     } else {
-        pool->kept[number] = (struct kept){.size = size, .count = count};
+        pool->kept[number] = (struct kept){.size = (uint32_t)size, .count = count};
         if (relay->arrived == relay->appended)
             relay->first = number;
         else
@@ -111,16 +113,7 @@ static void add_chunk(struct relay *relay, const struct pool *pool, const uint8_
         relay->last = number;
     }
     relay->arrived += count;
-}
-
-static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
-{
-    if (!connection->follows)
-        return one_way_refuse(connection, data, size);
-    int result = connection_process_bytes(connection, data, size);
-    if (result == 0)
-        add_chunk(connection->role_state, &connection->shared->pool, data, (uint32_t)size);
-    return result;
+    return 0;
 }
 
 static void relay_released(void *owner, const struct span *span)

@@ -20,27 +20,24 @@ static struct span *append(struct connection *connection, const void *data, uint
     return span;
 }
 
-/* Returns `size` bytes of content. With verify=on, byte n of the content is byte n of the
- * pattern. */
-static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
-{
-    const struct source *source = &connection->shared->source;
-    if (!source->patterned)
-        return source_take(source, &connection->source_position, size);
-    return source->memory.bytes + offset % source->period;
-}
-
 /* The memory of the head belongs to the span until its release, because a strategy may lend it to
- * the kernel. */
+ * the kernel. With verify=on, byte n of the content is byte n of the pattern. */
 static struct span *append_piece(struct connection *connection,
                                  size_t (*write)(uint8_t *, const struct call *), const struct call *call,
                                  bool has_payload, const char *end)
 {
     const struct send_queue *queue = &connection->queue;
+    const struct source *source = &connection->shared->source;
     uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
     struct span *last = append(connection, head, write(head, call));
-    if (has_payload)
-        last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
+
+    if (has_payload) {
+        const uint8_t *content = source->patterned
+                                     ? source->memory.bytes + call->offset % source->period
+                                     : source_take(source, &connection->source_position, call->bytes);
+
+        last = append(connection, content, call->bytes);
+    }
     if (has_payload && end)
         last = append(connection, end, strlen(end));
     last->marks = FRAGMENT_ENDS_MESSAGE;
@@ -115,18 +112,6 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
 }
 
-/* Reads the text that follows the payload of a request. */
-static int read_request_end(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const char *end = connection->plan->protocol->request_end;
-    struct piece *piece = &connection->framing->piece;
-    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
-        return framing_refuse_text(connection, data, size, NO_REQUEST);
-    if (size >= strlen(end))
-        *piece = (struct piece){.call = piece->call, .is_last = true};
-    return (int)strlen(end);
-}
-
 static int read_request(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct plan *plan = connection->plan;
@@ -150,14 +135,23 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     return head;
 }
 
-/* Reads the head of the next piece, as read_reply(). */
+/* Reads the head of the next piece, as read_reply(): also the text after the payload of a
+ * request. */
 static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
+    const struct protocol *protocol = connection->plan->protocol;
+    const char *end = protocol->request_end;
     struct piece *piece = &connection->framing->piece;
+
     if (connection->drives)
-        return connection->plan->protocol->read_reply(connection, data, size, piece);
-    return piece->call && !piece->is_last ? read_request_end(connection, data, size)
-                                          : read_request(connection, data, size);
+        return protocol->read_reply(connection, data, size, piece);
+    if (!piece->call || piece->is_last)
+        return read_request(connection, data, size);
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (size >= strlen(end))
+        *piece = (struct piece){.call = piece->call, .is_last = true};
+    return (int)strlen(end);
 }
 
 /* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
